@@ -1,0 +1,1 @@
+//! Measures the kit against raw UCX.

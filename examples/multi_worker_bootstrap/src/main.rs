@@ -1,0 +1,2 @@
+//! Four workers in two groups, one loopback each.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The graph plugin: answers a loopback command.

@@ -1,0 +1,1 @@
+//! The graph plugin's commands and notifications.

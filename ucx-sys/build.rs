@@ -1,0 +1,2 @@
+//! Finds UCX.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Raw bindings to UCX (ucp), committed per target.

@@ -1,0 +1,1 @@
+//! Safe UCX: contexts, workers, endpoints, active messages, tags, memory.

@@ -1,0 +1,1 @@
+//! Drive DOCA UROM workers from a Rust host program.

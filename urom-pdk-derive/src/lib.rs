@@ -1,0 +1,1 @@
+//! The macros of urom-pdk: urom_command, urom_notification, urom_plugin.

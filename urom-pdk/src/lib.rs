@@ -1,0 +1,1 @@
+//! Write DOCA UROM worker plugins in Rust.

@@ -1,0 +1,2 @@
+//! Set-up, tests and the demo: cargo xtask help.
+fn main() {}
