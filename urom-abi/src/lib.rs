@@ -1,1 +1,46 @@
-//! What both sides of a DOCA UROM offload share: C structs, codes, and the wire encoding.
+//! What both sides of a DOCA UROM offload share: DOCA's C structures and codes, and the encoding of commands and
+//! notifications.
+//!
+//! Nothing here talks to UCX, starts a thread or opens a file. A crate that states a protocol (with
+//! `#[urom_command]` and `#[urom_notification]`) depends on this crate and on neither side's runtime; the plugin
+//! side (`urom-pdk`) and the host side (`urom-host`) both stand on it, as does the service.
+//!
+//! | module | holds | DOCA's counterpart |
+//! | --- | --- | --- |
+//! | [`error`] | [`DocaError`] | `doca_error_t` |
+//! | [`plugin`] | the structures a worker and a plugin exchange | `doca_urom_plugin.h` |
+//! | [`list`] | the intrusive list those structures hang in | `ucs_list_link_t` |
+//! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_cmd_desc`, `urom_worker_notif_desc` |
+//! | [`wire`] | layouts, checked reading, errors | the hand-written `*_pack` and `*_unpack` functions |
+//! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
+//! | [`host`] | the function table of a host library | `doca_urom.h`, `doca_ctx.h`, `doca_pe.h`, `doca_buf.h` |
+//! | [`cpu`], [`version`] | CPU sets, version words | `doca_cpu_set_t`, `DOCA_VERSION_EXACT` |
+//!
+//! Byte order everywhere is the machine's own, and structures are those of a 64-bit C compiler: both ends of a
+//! UROM offload are little-endian LP64.
+
+#[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
+compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target is not");
+
+pub mod cpu;
+pub mod descriptor;
+pub mod error;
+pub mod host;
+pub mod list;
+pub mod plugin;
+pub mod protocol;
+pub mod version;
+pub mod wire;
+
+pub use bytemuck;
+pub use error::DocaError;
+
+/// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the UROM header (24
+/// bytes before a command, 32 before a notification) and everything behind it.
+pub const DEFAULT_MAX_MESSAGE: usize = 4096;
+
+/// The worker id that asks the service for a new worker with an id of its choosing (`DOCA_UROM_WORKER_ID_ANY`).
+pub const WORKER_ID_ANY: u64 = u64::MAX;
+
+/// The most plugins one worker can carry: plugin ids are bits of a 64-bit mask, of which DOCA uses 62.
+pub const MAX_PLUGINS: usize = 62;

@@ -1,0 +1,319 @@
+//! Owned command and notification descriptors, and the list that owns many.
+//!
+//! A descriptor is one block on the **C heap**: the plugin frees the commands that the worker allocated, and the worker
+//! frees the notifications that the plugin allocated, so both sides must use `malloc` and `free` and not Rust's
+//! allocator.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use crate::error::DocaError;
+use crate::list::{self, ListLink};
+use crate::plugin::{WorkerCmd, WorkerCmdDesc, WorkerNotifDesc, WorkerNotify};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for crate::plugin::WorkerCmdDesc {}
+    impl Sealed for crate::plugin::WorkerNotifDesc {}
+}
+
+/// The two structures that can be descriptors: [`WorkerCmdDesc`] and [`WorkerNotifDesc`].
+pub trait Block: sealed::Sealed {
+    /// The byte count that stands in the header.
+    fn len(&self) -> u64;
+
+    /// Whether the header says that no byte follows.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Block for WorkerCmdDesc {
+    fn len(&self) -> u64 {
+        self.worker_cmd.len
+    }
+}
+
+impl Block for WorkerNotifDesc {
+    fn len(&self) -> u64 {
+        self.worker_notif.len
+    }
+}
+
+/// A descriptor this side owns: freed with C's `free` when it is dropped.
+///
+/// The address of the block, and of the bytes behind its header, never changes.
+#[derive(Debug)]
+pub struct Descriptor<T: Block> {
+    block: NonNull<T>,
+}
+
+/// A command descriptor (`struct urom_worker_cmd_desc`).
+pub type CommandDesc = Descriptor<WorkerCmdDesc>;
+/// A notification descriptor (`struct urom_worker_notif_desc`).
+pub type NotificationDesc = Descriptor<WorkerNotifDesc>;
+
+// SAFETY: a descriptor is plain memory with one owner; no thread is special to the C heap.
+unsafe impl<T: Block> Send for Descriptor<T> {}
+
+/// How many zero bytes a worker leaves behind every command: C plugins have been seen to read a little past the end.
+pub const COMMAND_SLACK: usize = 16;
+
+impl CommandDesc {
+    /// Allocates a command with a copy of `payload`, `len` set to its length, and [`COMMAND_SLACK`] zero bytes behind.
+    ///
+    /// # Errors
+    /// `NO_MEMORY` when the C heap has no room.
+    pub fn new(
+        dest_id: u64,
+        plugin_id: u64,
+        urom_context: u64,
+        payload: &[u8],
+    ) -> Result<CommandDesc, DocaError> {
+        let head = size_of::<WorkerCmdDesc>();
+        let total = head
+            .checked_add(payload.len())
+            .and_then(|n| n.checked_add(COMMAND_SLACK))
+            .ok_or(DocaError::NO_MEMORY)?;
+        // SAFETY: malloc takes any size.
+        let memory = unsafe { libc::malloc(total) }.cast::<u8>();
+        let start = NonNull::new(memory).ok_or(DocaError::NO_MEMORY)?;
+        let desc = WorkerCmdDesc {
+            entry: ListLink::detached(),
+            dest_id,
+            worker_cmd: WorkerCmd { plugin_id, urom_context, len: payload.len() as u64 },
+        };
+        let block = start.cast::<WorkerCmdDesc>();
+        // SAFETY: the block is `total` bytes, more than the header, and malloc aligns for any type.
+        unsafe { block.write(desc) };
+        // SAFETY: `head` is within the block.
+        let body = unsafe { start.add(head) };
+        // SAFETY: `payload.len()` bytes fit behind the header, and a fresh block overlaps nothing.
+        unsafe { body.copy_from_nonoverlapping(NonNull::from(payload).cast(), payload.len()) };
+        // SAFETY: the payload's end is within the block.
+        let slack = unsafe { body.add(payload.len()) };
+        // SAFETY: exactly COMMAND_SLACK bytes of the block are left from there.
+        unsafe { slack.write_bytes(0, COMMAND_SLACK) };
+        Ok(Descriptor { block })
+    }
+
+    /// The header: plugin id, token, length.
+    pub fn header(&self) -> WorkerCmd {
+        // SAFETY: an owned block holds an initialised header.
+        unsafe { (*self.block.as_ptr()).worker_cmd }
+    }
+
+    /// The connection the command came in on.
+    pub fn dest_id(&self) -> u64 {
+        // SAFETY: as in `header`.
+        unsafe { (*self.block.as_ptr()).dest_id }
+    }
+}
+
+impl NotificationDesc {
+    /// Allocates a notification of `len` zero bytes, with every header field 0 but `len`.
+    ///
+    /// # Errors
+    /// `NO_MEMORY` when the C heap has no room, or `len` cannot be one.
+    pub fn zeroed(len: usize) -> Result<NotificationDesc, DocaError> {
+        let total = size_of::<WorkerNotifDesc>().checked_add(len).ok_or(DocaError::NO_MEMORY)?;
+        // SAFETY: calloc takes any size.
+        let memory = unsafe { libc::calloc(1, total) }.cast::<WorkerNotifDesc>();
+        let block = NonNull::new(memory).ok_or(DocaError::NO_MEMORY)?;
+        let mut desc = Descriptor { block };
+        desc.header_mut().len = len as u64;
+        Ok(desc)
+    }
+
+    /// The header: plugin id, token, length, status.
+    pub fn header(&self) -> &WorkerNotify {
+        // SAFETY: an owned block holds an initialised header, borrowed as long as `self`.
+        unsafe { &(*self.block.as_ptr()).worker_notif }
+    }
+
+    /// The header, to be filled in. `len` must stay what it is: it bounds [`payload`](Descriptor::payload).
+    fn header_mut(&mut self) -> &mut WorkerNotify {
+        // SAFETY: as in `header`, and `self` is borrowed exclusively.
+        unsafe { &mut (*self.block.as_ptr()).worker_notif }
+    }
+
+    /// Makes this the answer to `command`: copies its plugin id, token and connection, and sets the status.
+    pub fn address_to(&mut self, command: &CommandDesc, status: DocaError) {
+        let asked = command.header();
+        let header = self.header_mut();
+        header.plugin_id = asked.plugin_id;
+        header.urom_context = asked.urom_context;
+        header.status = status;
+        // SAFETY: an owned block holds an initialised descriptor.
+        unsafe { (*self.block.as_ptr()).dest_id = command.dest_id() };
+    }
+
+    /// The connection the answer goes to.
+    pub fn dest_id(&self) -> u64 {
+        // SAFETY: as in `address_to`.
+        unsafe { (*self.block.as_ptr()).dest_id }
+    }
+}
+
+impl<T: Block> Descriptor<T> {
+    /// The bytes behind the header.
+    pub fn payload(&self) -> &[u8] {
+        // SAFETY: `len` bytes behind the header belong to the block (an invariant of every constructor).
+        unsafe { std::slice::from_raw_parts(self.body(), self.payload_len()) }
+    }
+
+    /// The bytes behind the header, writable.
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `payload`, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.body(), self.payload_len()) }
+    }
+
+    fn payload_len(&self) -> usize {
+        // SAFETY: an owned block holds an initialised header.
+        unsafe { self.block.as_ref() }.len() as usize
+    }
+
+    fn body(&self) -> *mut u8 {
+        // SAFETY: the bytes begin where the header ends, within the block or one past it.
+        unsafe { self.block.as_ptr().add(1) }.cast()
+    }
+
+    /// Gives the block away; the receiver frees it with C's `free`.
+    pub fn into_raw(self) -> *mut T {
+        let block = self.block.as_ptr();
+        std::mem::forget(self);
+        block
+    }
+
+    /// Takes over a block.
+    ///
+    /// # Safety
+    /// `block` is the start of one block of the C heap that holds an initialised `T` and as many bytes behind it as its
+    /// header says, hangs in no list, and from now on has no other owner.
+    pub unsafe fn from_raw(block: NonNull<T>) -> Descriptor<T> {
+        Descriptor { block }
+    }
+}
+
+impl<T: Block> Drop for Descriptor<T> {
+    fn drop(&mut self) {
+        // SAFETY: the block came from the C heap and this is its only owner.
+        unsafe { libc::free(self.block.as_ptr().cast()) }
+    }
+}
+
+/// A list that owns its descriptors: what a worker hands to `worker_cmd` and `progress`.
+///
+/// The head lives on the heap, because links point at it; one list is made once and used again for every call.
+#[derive(Debug)]
+pub struct DescriptorList<T: Block> {
+    head: NonNull<ListLink>,
+    owns: PhantomData<T>,
+}
+
+impl<T: Block> Default for DescriptorList<T> {
+    fn default() -> Self {
+        DescriptorList::new()
+    }
+}
+
+impl<T: Block> DescriptorList<T> {
+    /// An empty list.
+    pub fn new() -> DescriptorList<T> {
+        let head = NonNull::from(Box::leak(Box::new(ListLink::detached())));
+        // SAFETY: the head was just allocated, and moves no more.
+        unsafe { list::init(head.as_ptr()) };
+        DescriptorList { head, owns: PhantomData }
+    }
+
+    /// Whether the list holds nothing.
+    pub fn is_empty(&self) -> bool {
+        // SAFETY: the head is initialised.
+        unsafe { list::is_empty(self.head.as_ptr()) }
+    }
+
+    /// Hangs a descriptor at the end.
+    pub fn push_back(&mut self, desc: Descriptor<T>) {
+        let link = desc.into_raw().cast::<ListLink>();
+        // SAFETY: the list is ours alone; the descriptor, whose link is its first field, was ours and hung nowhere.
+        unsafe { list::push_back(self.head.as_ptr(), link) };
+    }
+
+    /// Takes the first descriptor off.
+    ///
+    /// What a plugin appended is believed to be what the ABI says: a block of the C heap. Its length is not believed
+    /// by anyone who reads it: check it with [`Block::len`] before using the payload of a foreign descriptor.
+    pub fn pop_front(&mut self) -> Option<Descriptor<T>> {
+        // SAFETY: the list is ours alone and well formed.
+        let link = unsafe { list::pop_front(self.head.as_ptr()) }?;
+        let block = NonNull::new(link.cast::<T>())?;
+        // SAFETY: a link is the first field of its descriptor, which the list owned and now gives up.
+        Some(unsafe { Descriptor::from_raw(block) })
+    }
+
+    /// The head, for a call into a plugin. Whatever hangs in it after the call belongs to this list.
+    pub fn as_raw(&mut self) -> *mut ListLink {
+        self.head.as_ptr()
+    }
+}
+
+impl<T: Block> Drop for DescriptorList<T> {
+    fn drop(&mut self) {
+        while self.pop_front().is_some() {}
+        // SAFETY: the head came from a Box in `new`, and nothing points at it any more.
+        drop(unsafe { Box::from_raw(self.head.as_ptr()) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_carries_its_bytes_and_zeros_behind_them() {
+        let command = CommandDesc::new(7, 2, 0x1234, b"hello").unwrap();
+        assert_eq!(command.header(), WorkerCmd { plugin_id: 2, urom_context: 0x1234, len: 5 });
+        assert_eq!((command.dest_id(), command.payload()), (7, &b"hello"[..]));
+        let end = command.payload().as_ptr_range().end;
+        // SAFETY: `new` allocates and fills COMMAND_SLACK bytes behind the payload.
+        let slack = unsafe { std::slice::from_raw_parts(end, COMMAND_SLACK) };
+        assert!(slack.iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn an_answer_carries_the_commands_address() {
+        let command = CommandDesc::new(7, 2, 0x1234, &[]).unwrap();
+        let mut answer = NotificationDesc::zeroed(16).unwrap();
+        answer.address_to(&command, DocaError::NOT_FOUND);
+        assert_eq!(answer.dest_id(), 7);
+        let header = *answer.header();
+        assert_eq!(
+            header,
+            WorkerNotify {
+                plugin_id: 2,
+                urom_context: 0x1234,
+                len: 16,
+                status: DocaError::NOT_FOUND,
+                reserved: 0
+            }
+        );
+        assert_eq!(answer.payload(), [0; 16]);
+    }
+
+    #[test]
+    fn a_length_no_heap_can_hold_is_no_memory() {
+        assert_eq!(NotificationDesc::zeroed(usize::MAX).unwrap_err(), DocaError::NO_MEMORY);
+        assert_eq!(NotificationDesc::zeroed(isize::MAX as usize).unwrap_err(), DocaError::NO_MEMORY);
+    }
+
+    #[test]
+    fn a_list_gives_back_what_it_took_and_frees_the_rest() {
+        let mut list = DescriptorList::new();
+        for i in 0..3 {
+            list.push_back(CommandDesc::new(0, 1, i, &[]).unwrap());
+        }
+        assert_eq!(list.pop_front().unwrap().header().urom_context, 0);
+        assert_eq!(list.pop_front().unwrap().header().urom_context, 1);
+        assert!(!list.is_empty());
+    }
+}

@@ -1,0 +1,270 @@
+//! The host's C interface as a table of functions.
+//!
+//! The host library calls DOCA only through [`Api`]. The table is filled from the service this project builds, or from
+//! a `libdoca_urom.so` found at run time; nothing above it can tell which. What DOCA's interface has no call for, such
+//! as the text of an error, is in [`Extensions`], which only this project's service fills.
+//!
+//! Pointers follow DOCA's rules: objects are opaque and owned by whoever created them, a NULL argument gives
+//! `INVALID_VALUE`, a setter on a context that is not idle gives `BAD_STATE`. A progress engine, its contexts, their
+//! tasks and buffers belong to one thread at a time.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use crate::cpu::CpuSet;
+use crate::error::DocaError;
+use crate::plugin::PluginInfo;
+
+macro_rules! opaque {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $($(#[$doc])* #[repr(C)] #[derive(Debug)] pub struct $name { _opaque: [u8; 0] })*
+    };
+}
+
+opaque! {
+    /// `struct doca_pe`: a progress engine.
+    Pe;
+    /// `struct doca_ctx`: what services and workers have in common.
+    Ctx;
+    /// `struct doca_task`: what tasks have in common.
+    Task;
+    /// `struct doca_buf`: a view of memory that belongs to a task.
+    Buf;
+    /// `struct doca_dev`: an opened device.
+    Dev;
+    /// `struct doca_devinfo`: a device that could be opened.
+    DevInfo;
+    /// `struct doca_urom_service`.
+    Service;
+    /// `struct doca_urom_service_get_workers_by_gid_task`.
+    GidTask;
+    /// `struct doca_urom_worker`.
+    Worker;
+    /// `struct doca_urom_worker_cmd_task`.
+    CmdTask;
+}
+
+/// Eight bytes of the caller's (`union doca_data`), passed by value.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub union Data {
+    /// As a pointer.
+    pub ptr: *mut c_void,
+    /// As a number.
+    pub u64: u64,
+}
+
+/// The state of a context (`enum doca_ctx_states`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct CtxState(pub u32);
+
+impl CtxState {
+    /// Not started, or stopped: the only state in which it can be configured or destroyed.
+    pub const IDLE: CtxState = CtxState(0);
+    /// Start was asked for and is not over.
+    pub const STARTING: CtxState = CtxState(1);
+    /// Tasks can be submitted.
+    pub const RUNNING: CtxState = CtxState(2);
+    /// Stop was asked for, or the peer is gone, and tasks are still being flushed.
+    pub const STOPPING: CtxState = CtxState(3);
+}
+
+/// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user data, its context's.
+pub type CmdTaskCallback = unsafe extern "C" fn(task: *mut CmdTask, task_data: Data, ctx_data: Data);
+/// Completion of a group query.
+pub type GidTaskCallback = unsafe extern "C" fn(task: *mut GidTask, task_data: Data, ctx_data: Data);
+/// Called after a context changed state; the context is in `next` already.
+pub type StateChangedCallback =
+    unsafe extern "C" fn(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState);
+
+macro_rules! api {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+        /// DOCA's host functions, each under its C name.
+        #[derive(Clone, Copy, Debug)]
+        #[repr(C)]
+        pub struct Api {
+            $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?,)*
+            /// What only this project's own service can do; `None` for any other library.
+            pub extensions: Option<Extensions>,
+        }
+
+        impl Api {
+            /// The C name of every function in the table, in order.
+            pub const SYMBOLS: &'static [&'static str] = &[$(stringify!($name)),*];
+        }
+    };
+}
+
+api! {
+    /// Creates an idle service context.
+    fn doca_urom_service_create(service: *mut *mut Service) -> DocaError;
+    /// Destroys it: `NOT_PERMITTED` when not idle, `IN_USE` while workers are attached.
+    fn doca_urom_service_destroy(service: *mut Service) -> DocaError;
+    /// The largest message in bytes, headers included; 4096 by default.
+    fn doca_urom_service_set_max_comm_msg_size(service: *mut Service, size: usize) -> DocaError;
+    /// How many workers this context may hold: a power of two.
+    fn doca_urom_service_set_max_workers(service: *mut Service, count: u32) -> DocaError;
+    /// The device whose PCI address selects the line of the service file.
+    fn doca_urom_service_set_dev(service: *mut Service, dev: *mut Dev) -> DocaError;
+    /// The service as a context; valid as long as the service. NULL for NULL.
+    fn doca_urom_service_as_ctx(service: *mut Service) -> *mut Ctx;
+    /// The plugins found: `BAD_STATE` when not running, `NOT_FOUND` when there are none. The array lives as long as the
+    /// service runs.
+    fn doca_urom_service_get_plugins_list(
+        service: *mut Service,
+        plugins: *mut *const PluginInfo,
+        count: *mut usize,
+    ) -> DocaError;
+    /// The CPUs workers may be given.
+    fn doca_urom_service_get_cpuset(service: *mut Service, cpus: *mut CpuSet) -> DocaError;
+
+    /// Allocates a query without group and callback.
+    fn doca_urom_service_get_workers_by_gid_task_allocate(service: *mut Service, task: *mut *mut GidTask) -> DocaError;
+    /// Allocates a query.
+    fn doca_urom_service_get_workers_by_gid_task_allocate_init(
+        service: *mut Service,
+        gid: u32,
+        callback: Option<GidTaskCallback>,
+        task: *mut *mut GidTask,
+    ) -> DocaError;
+    /// Releases a query, also inside its callback: `NOT_PERMITTED` while it is in flight.
+    fn doca_urom_service_get_workers_by_gid_task_release(task: *mut GidTask) -> DocaError;
+    /// Sets the group.
+    fn doca_urom_service_get_workers_by_gid_task_set_gid(task: *mut GidTask, gid: u32);
+    /// Sets the callback.
+    fn doca_urom_service_get_workers_by_gid_task_set_cb(task: *mut GidTask, callback: Option<GidTaskCallback>);
+    /// The query as a task.
+    fn doca_urom_service_get_workers_by_gid_task_as_task(task: *mut GidTask) -> *mut Task;
+    /// How many workers were found; 0 before completion.
+    fn doca_urom_service_get_workers_by_gid_task_get_workers_count(task: *mut GidTask) -> usize;
+    /// Their ids, the task's own memory until it is released; NULL before completion.
+    fn doca_urom_service_get_workers_by_gid_task_get_worker_ids(task: *mut GidTask) -> *const u64;
+
+    /// Creates an idle worker context.
+    fn doca_urom_worker_create(worker: *mut *mut Worker) -> DocaError;
+    /// Destroys it: `NOT_PERMITTED` when not idle.
+    fn doca_urom_worker_destroy(worker: *mut Worker) -> DocaError;
+    /// The service to spawn on; it may be progressed by another thread.
+    fn doca_urom_worker_set_service(worker: *mut Worker, service: *mut Service) -> DocaError;
+    /// The worker's id, or [`crate::WORKER_ID_ANY`].
+    fn doca_urom_worker_set_id(worker: *mut Worker, id: u64) -> DocaError;
+    /// Which plugins it loads: their ids or-ed together.
+    fn doca_urom_worker_set_plugins(worker: *mut Worker, mask: u64) -> DocaError;
+    /// The CPUs it may use: a subset of the service's.
+    fn doca_urom_worker_set_cpuset(worker: *mut Worker, cpus: CpuSet) -> DocaError;
+    /// Its group; 0 by default.
+    fn doca_urom_worker_set_gid(worker: *mut Worker, gid: u32) -> DocaError;
+    /// How many command tasks may be allocated at a time.
+    fn doca_urom_worker_set_max_inflight_tasks(worker: *mut Worker, count: u32) -> DocaError;
+    /// `NAME=value` strings for its environment; copied.
+    fn doca_urom_worker_set_env(worker: *mut Worker, env: *const *const c_char, count: usize) -> DocaError;
+    /// The worker's id, generated if need be once it runs.
+    fn doca_urom_worker_get_id(worker: *mut Worker, id: *mut u64) -> DocaError;
+    /// Its group.
+    fn doca_urom_worker_get_gid(worker: *mut Worker, gid: *mut u32) -> DocaError;
+    /// The worker as a context. NULL for NULL.
+    fn doca_urom_worker_as_ctx(worker: *mut Worker) -> *mut Ctx;
+
+    /// Allocates a command task without a plugin: `NO_MEMORY` when as many as may be in flight are allocated,
+    /// `BAD_STATE` when the worker does not run.
+    fn doca_urom_worker_cmd_task_allocate(worker: *mut Worker, task: *mut *mut CmdTask) -> DocaError;
+    /// Allocates a command task for one plugin id.
+    fn doca_urom_worker_cmd_task_allocate_init(worker: *mut Worker, plugin: u64, task: *mut *mut CmdTask) -> DocaError;
+    /// Releases a task, also inside its callback: `NOT_PERMITTED` while it is in flight.
+    fn doca_urom_worker_cmd_task_release(task: *mut CmdTask) -> DocaError;
+    /// Sets the plugin.
+    fn doca_urom_worker_cmd_task_set_plugin(task: *mut CmdTask, plugin: u64);
+    /// Sets the callback.
+    fn doca_urom_worker_cmd_task_set_cb(task: *mut CmdTask, callback: Option<CmdTaskCallback>);
+    /// The command's buffer. Its data length is the capacity at first, and what is sent once it is set.
+    fn doca_urom_worker_cmd_task_get_payload(task: *mut CmdTask) -> *mut Buf;
+    /// The notification's bytes, writable, from completion to release; NULL when the task ended without one.
+    fn doca_urom_worker_cmd_task_get_response(task: *mut CmdTask) -> *mut Buf;
+    /// 32 bytes of the caller's inside the task, 8-aligned, until release.
+    fn doca_urom_worker_cmd_task_get_user_data(task: *mut CmdTask) -> *mut c_void;
+    /// The command as a task.
+    fn doca_urom_worker_cmd_task_as_task(task: *mut CmdTask) -> *mut Task;
+
+    /// Starts a context: `SUCCESS` when it runs, `IN_PROGRESS` when it will.
+    fn doca_ctx_start(ctx: *mut Ctx) -> DocaError;
+    /// Stops a context: `SUCCESS` when it is idle, `IN_PROGRESS` when it will be.
+    fn doca_ctx_stop(ctx: *mut Ctx) -> DocaError;
+    /// The state.
+    fn doca_ctx_get_state(ctx: *const Ctx, state: *mut CtxState) -> DocaError;
+    /// Sets what callbacks get as context data.
+    fn doca_ctx_set_user_data(ctx: *mut Ctx, data: Data) -> DocaError;
+    /// What callbacks get as context data.
+    fn doca_ctx_get_user_data(ctx: *const Ctx, data: *mut Data) -> DocaError;
+    /// Sets what is called after each change of state.
+    fn doca_ctx_set_state_changed_cb(ctx: *mut Ctx, callback: Option<StateChangedCallback>) -> DocaError;
+    /// How many of the context's tasks are submitted and not complete.
+    fn doca_ctx_get_num_inflight_tasks(ctx: *const Ctx, count: *mut usize) -> DocaError;
+
+    /// Creates a progress engine.
+    fn doca_pe_create(pe: *mut *mut Pe) -> DocaError;
+    /// Destroys it: `IN_USE` while a context is connected.
+    fn doca_pe_destroy(pe: *mut Pe) -> DocaError;
+    /// Connects an idle context; only destroying the context ends that.
+    fn doca_pe_connect_ctx(pe: *mut Pe, ctx: *mut Ctx) -> DocaError;
+    /// 1 when a task completed or a context ran or stopped, else 0. At most one callback a call.
+    fn doca_pe_progress(pe: *mut Pe) -> u8;
+    /// How many tasks of all contexts are in flight.
+    fn doca_pe_get_num_inflight_tasks(pe: *const Pe, count: *mut usize) -> DocaError;
+    /// A file descriptor that becomes readable after a request for notification; the engine's own.
+    fn doca_pe_get_notification_handle(pe: *const Pe, handle: *mut c_int) -> DocaError;
+    /// Arms the handle for one event. Anything that is ready already makes it readable at once.
+    fn doca_pe_request_notification(pe: *mut Pe) -> DocaError;
+    /// Clears the handle after it fired; then progress until nothing is left.
+    fn doca_pe_clear_notification(pe: *mut Pe, handle: c_int) -> DocaError;
+
+    /// Submits a task: the library owns it until its callback. After an error it is still the caller's.
+    fn doca_task_submit(task: *mut Task) -> DocaError;
+    /// The result of a completed task.
+    fn doca_task_get_status(task: *const Task) -> DocaError;
+    /// Sets what the callback gets as task data.
+    fn doca_task_set_user_data(task: *mut Task, data: Data);
+    /// What the callback gets as task data.
+    fn doca_task_get_user_data(task: *const Task) -> Data;
+    /// The context a task belongs to.
+    fn doca_task_get_ctx(task: *const Task) -> *mut Ctx;
+
+    /// Where a buffer's data begins.
+    fn doca_buf_get_data(buf: *const Buf, data: *mut *mut c_void) -> DocaError;
+    /// How long a buffer's data is.
+    fn doca_buf_get_data_len(buf: *const Buf, len: *mut usize) -> DocaError;
+    /// Sets both, within the buffer's memory: `INVALID_VALUE` outside of it.
+    fn doca_buf_set_data(buf: *mut Buf, data: *mut c_void, len: usize) -> DocaError;
+
+    /// Lists devices: `NOT_FOUND` when there are none.
+    fn doca_devinfo_create_list(list: *mut *mut *mut DevInfo, count: *mut u32) -> DocaError;
+    /// Frees a list; opened devices live on.
+    fn doca_devinfo_destroy_list(list: *mut *mut DevInfo) -> DocaError;
+    /// The InfiniBand device name; `size` is at least 64.
+    fn doca_devinfo_get_ibdev_name(info: *const DevInfo, name: *mut c_char, size: u32) -> DocaError;
+    /// The PCI address, `dddd:bb:dd.f` and a NUL: 13 bytes.
+    fn doca_devinfo_get_pci_addr_str(info: *const DevInfo, address: *mut c_char) -> DocaError;
+    /// Opens a device.
+    fn doca_dev_open(info: *mut DevInfo, dev: *mut *mut Dev) -> DocaError;
+    /// Closes a device: `IN_USE` while a service uses it.
+    fn doca_dev_close(dev: *mut Dev) -> DocaError;
+}
+
+/// What this project's own service can do beyond DOCA's interface.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Extensions {
+    /// Names the service's address (`host:port`, NUL-terminated) instead of the environment. Idle contexts only.
+    /// `origin` says where the address came from, for error messages; it may be NULL.
+    pub urom_service_set_address: unsafe extern "C" fn(
+        service: *mut Service,
+        address: *const c_char,
+        origin: *const c_char,
+    ) -> DocaError,
+    /// Asks for the embedded service, with `plugin_path` (as `UROM_PLUGIN_PATH`; NULL: that variable). Idle only.
+    pub urom_service_set_embedded:
+        unsafe extern "C" fn(service: *mut Service, plugin_path: *const c_char) -> DocaError,
+    /// Why a context failed to start or left RUNNING, as text: writes at most `capacity` bytes, no NUL, and returns the
+    /// text's whole length; 0 when nothing failed.
+    pub urom_ctx_get_failure:
+        unsafe extern "C" fn(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize,
+}

@@ -1,0 +1,155 @@
+//! `ucs_list_link_t`: the circular, doubly linked, intrusive list in which commands and notifications change hands.
+//!
+//! These are the operations of UCX's `list.h` that UROM needs, on raw pointers, because the links live inside
+//! descriptors that C owns half of the time. [`crate::descriptor::DescriptorList`] is the safe owner.
+
+/// One link, or the head, of a list (`ucs_list_link_t`, 16 bytes). `prev` comes first.
+///
+/// A head that holds nothing points at itself. There is no locking.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ListLink {
+    /// The link before this one; for a head, the last.
+    pub prev: *mut ListLink,
+    /// The link behind this one; for a head, the first.
+    pub next: *mut ListLink,
+}
+
+const _: () = {
+    assert!(size_of::<ListLink>() == 16 && align_of::<ListLink>() == 8);
+    assert!(std::mem::offset_of!(ListLink, prev) == 0 && std::mem::offset_of!(ListLink, next) == 8);
+};
+
+impl ListLink {
+    /// A link that belongs to no list yet.
+    pub const fn detached() -> ListLink {
+        ListLink { prev: std::ptr::null_mut(), next: std::ptr::null_mut() }
+    }
+}
+
+/// Makes `head` an empty list (`ucs_list_head_init`).
+///
+/// # Safety
+/// `head` is valid for writes and stays where it is for as long as the list is used.
+pub unsafe fn init(head: *mut ListLink) {
+    // SAFETY: the caller says that `head` is valid for writes.
+    unsafe { head.write(ListLink { prev: head, next: head }) }
+}
+
+/// Whether nothing hangs in `head` (`ucs_list_is_empty`).
+///
+/// # Safety
+/// `head` is the initialised head of a list.
+pub unsafe fn is_empty(head: *const ListLink) -> bool {
+    // SAFETY: the caller says that `head` is initialised, hence readable.
+    let first = unsafe { (*head).next };
+    std::ptr::eq(first, head)
+}
+
+/// Hangs `link` at the end of `head` (`ucs_list_add_tail`).
+///
+/// # Safety
+/// `head` is the initialised head of a well-formed list that nobody else touches during the call; `link` is valid for
+/// writes, hangs in no list, and stays where it is until it is removed.
+pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
+    // SAFETY: `head` is initialised.
+    let last = unsafe { (*head).prev };
+    // SAFETY: `link` is valid for writes.
+    unsafe { link.write(ListLink { prev: last, next: head }) };
+    // SAFETY: `last` is a link of a well-formed list, or `head` itself.
+    unsafe { (*last).next = link };
+    // SAFETY: `head` is valid for writes.
+    unsafe { (*head).prev = link };
+}
+
+/// Takes the first link off `head` (`ucs_list_extract_head`), or gives `None` when there is none. The link's own
+/// pointers are left stale.
+///
+/// # Safety
+/// `head` is the initialised head of a well-formed list that nobody else touches during the call.
+pub unsafe fn pop_front(head: *mut ListLink) -> Option<*mut ListLink> {
+    // SAFETY: `head` is initialised.
+    let first = unsafe { (*head).next };
+    if std::ptr::eq(first, head) {
+        return None;
+    }
+    // SAFETY: `first` is a link of a well-formed list.
+    let second = unsafe { (*first).next };
+    // SAFETY: `head` is valid for writes.
+    unsafe { (*head).next = second };
+    // SAFETY: `second` is a link of the same list, or `head` itself.
+    unsafe { (*second).prev = head };
+    Some(first)
+}
+
+/// Moves everything in `from` to the end of `head` (`ucs_list_splice_tail`) and leaves `from` empty.
+///
+/// # Safety
+/// Both are initialised heads of well-formed, distinct lists that nobody else touches during the call.
+pub unsafe fn append(head: *mut ListLink, from: *mut ListLink) {
+    // SAFETY: both heads are initialised and well formed, and every link moved hangs in no list in between.
+    while let Some(link) = unsafe { pop_front(from) } {
+        // SAFETY: as above.
+        unsafe { push_back(head, link) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heads<const N: usize>() -> [ListLink; N] {
+        std::array::from_fn(|_| ListLink::detached())
+    }
+
+    #[test]
+    fn links_come_out_in_the_order_they_went_in() {
+        let mut links = heads::<3>();
+        let mut head = ListLink::detached();
+        let head: *mut _ = &mut head;
+        let links = links.as_mut_ptr();
+        // SAFETY: all links and the head live to the end of the test, on this thread.
+        unsafe { init(head) };
+        for i in 0..3 {
+            // SAFETY: in bounds of the array.
+            let link = unsafe { links.add(i) };
+            // SAFETY: as above.
+            unsafe { push_back(head, link) };
+        }
+        for i in 0..3 {
+            // SAFETY: in bounds of the array.
+            let want = unsafe { links.add(i) };
+            // SAFETY: as above.
+            assert_eq!(unsafe { pop_front(head) }, Some(want));
+        }
+        // SAFETY: as above.
+        assert_eq!(unsafe { pop_front(head) }, None);
+        // SAFETY: as above.
+        assert!(unsafe { is_empty(head) });
+    }
+
+    #[test]
+    fn appending_moves_everything_and_keeps_the_order() {
+        let mut storage = heads::<4>();
+        let base = storage.as_mut_ptr();
+        // SAFETY: in bounds of the array.
+        let at = |i: usize| unsafe { base.add(i) };
+        let (a, b) = (at(0), at(1));
+        for head in [a, b] {
+            // SAFETY: the array lives to the end of the test.
+            unsafe { init(head) };
+        }
+        // SAFETY: as above.
+        unsafe { push_back(a, at(2)) };
+        // SAFETY: as above.
+        unsafe { push_back(b, at(3)) };
+        // SAFETY: as above.
+        unsafe { append(a, b) };
+        // SAFETY: as above.
+        assert!(unsafe { is_empty(b) });
+        // SAFETY: as above.
+        assert_eq!(unsafe { pop_front(a) }, Some(at(2)));
+        // SAFETY: as above.
+        assert_eq!(unsafe { pop_front(a) }, Some(at(3)));
+    }
+}

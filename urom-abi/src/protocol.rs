@@ -1,0 +1,150 @@
+//! What `#[urom_command]` and `#[urom_notification]` implement, and what the two sides offer in return.
+//!
+//! A protocol is stated once and used from both ends, but the crate that states it may depend on neither end's runtime.
+//! So the generated code is generic over a *side*: `urom-pdk` implements [`PluginSide`] and `urom-host` implements
+//! [`HostSide`], each once.
+
+use std::future::Future;
+
+use crate::descriptor::NotificationDesc;
+use crate::wire::{DecodeError, EncodeError};
+
+/// A plugin's commands and notifications, as one type. The macro names it `Protocol`.
+pub trait Protocol: Sized + 'static {
+    /// The plugin's name: its file's name without `.so`. At most 47 bytes.
+    const NAME: &'static str;
+    /// What the plugin's `urom_plugin_get_version` returns; a host asks for exactly this.
+    const VERSION: u64;
+    /// The size in bytes of every command without its inline payloads.
+    const COMMAND_LEN: usize;
+    /// The size in bytes of every notification without its inline payloads.
+    const NOTIFICATION_LEN: usize;
+
+    /// The typed host-side client, with one `task_*` method for each command.
+    type Client<H: HostSide>;
+
+    /// Wraps what a host side knows of the running plugin into the typed client.
+    fn client<H: HostSide>(plugin: H::Plugin) -> Self::Client<H>;
+
+    /// The notification for a command that ends without one of its own: malformed, failed, panicked, or given up.
+    ///
+    /// It is the reply that `command` asks for with every field zero but the tag and the echoed ones. When `command`
+    /// cannot be read so far, it is a zeroed fixed part with the command's own tag, as far as there is one.
+    ///
+    /// # Errors
+    /// [`EncodeError::NoMemory`] when the C heap has no room.
+    fn refusal(command: &[u8]) -> Result<NotificationDesc, EncodeError>;
+}
+
+/// One command: a variant of the `#[urom_command]` enum as a structure of its own.
+pub trait Request {
+    /// The protocol it belongs to.
+    type Protocol: Protocol;
+    /// The notification that answers it.
+    type Reply: Reply;
+
+    /// How many bytes [`encode`](Self::encode) writes; `None` when that cannot be counted in a `usize`.
+    fn encoded_len(&self) -> Option<usize>;
+
+    /// Writes the command to the start of `out` and returns how many bytes it took. Bytes nobody set are zero.
+    ///
+    /// # Errors
+    /// [`EncodeError::TooBig`] when `out` is too short; nothing is written then.
+    fn encode(&self, out: &mut [u8]) -> Result<usize, EncodeError>;
+
+    /// The fields that the answer must repeat.
+    fn echo(&self) -> <Self::Reply as Reply>::Echo;
+}
+
+/// One notification: a variant of the `#[urom_notification]` enum as a structure of its own, without its echoed
+/// fields.
+pub trait Reply: Sized {
+    /// The echoed fields.
+    type Echo: Copy + 'static;
+
+    /// Reads the notification's bytes: tag, length, every field, and that the echoed fields repeat `echo`.
+    ///
+    /// # Errors
+    /// Which field is wrong, and how.
+    fn decode(bytes: &[u8], echo: &Self::Echo) -> Result<Self, DecodeError>;
+
+    /// Writes the notification into a descriptor of its own. The header's plugin id, token, connection and status are
+    /// left zero: see [`NotificationDesc::address_to`].
+    ///
+    /// # Errors
+    /// [`EncodeError::NoMemory`] when the C heap has no room.
+    fn into_descriptor(self, echo: &Self::Echo) -> Result<NotificationDesc, EncodeError>;
+}
+
+/// What the plugin side gives to generated code; implemented by `urom-pdk` and by nobody else.
+pub trait PluginSide: 'static {
+    /// What a handler sees while it opens.
+    type OpenContext;
+    /// What a handler sees beside each command.
+    type Context;
+    /// What a handler may fail with.
+    type Error: From<DecodeError> + From<EncodeError>;
+}
+
+/// A protocol that handlers of type `T` can serve. The macro implements it for every `T` that implements the generated
+/// `Handler` trait.
+pub trait Serve<S: PluginSide, T>: Protocol {
+    /// Makes the handler.
+    ///
+    /// # Errors
+    /// Whatever the handler's `open` fails with; the worker does not start then.
+    fn open(cx: &S::OpenContext) -> Result<T, S::Error>;
+
+    /// The handler's own network address, zero bytes when it has none.
+    ///
+    /// # Errors
+    /// Whatever the handler's `address` fails with.
+    fn address(handler: &T) -> Result<Vec<u8>, S::Error>;
+
+    /// Lets the handler advance work of its own, such as a UCX worker. Called on every `progress`; returns whether
+    /// anything moved.
+    fn progress(handler: &T) -> bool;
+
+    /// Decodes `command`, runs its handler and encodes the reply.
+    fn serve<'a>(
+        handler: &'a T,
+        cx: &'a S::Context,
+        command: &'a [u8],
+    ) -> impl Future<Output = Result<NotificationDesc, S::Error>> + 'a;
+}
+
+/// What the host side gives to generated code; implemented by `urom-host` and by nobody else.
+pub trait HostSide: Sized + 'static {
+    /// A plugin that was found on a service: its id there, and its version.
+    type Plugin: Clone;
+    /// A running worker.
+    type Worker;
+    /// What a task may fail with.
+    type Error: std::error::Error + 'static;
+    /// A task in flight: resolves to the decoded reply.
+    type Completion<C: Request>: Future<Output = Result<C::Reply, Self::Error>>;
+
+    /// Encodes `command` into a task of `worker` and submits it.
+    ///
+    /// # Errors
+    /// What stopped it: `TOO_BIG` for a payload over the limit, `NO_MEMORY` when all tasks are in flight, `BAD_STATE`
+    /// when the worker does not run.
+    fn submit<C: Request>(
+        plugin: &Self::Plugin,
+        worker: &Self::Worker,
+        command: &C,
+    ) -> Result<Self::Completion<C>, Self::Error>;
+
+    /// The same, with a callback that runs inside the progress call that completes the task.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit); `callback` is dropped without a call then.
+    fn submit_with<C: Request, F>(
+        plugin: &Self::Plugin,
+        worker: &Self::Worker,
+        command: &C,
+        callback: F,
+    ) -> Result<(), Self::Error>
+    where
+        F: FnOnce(Result<C::Reply, Self::Error>) + 'static;
+}

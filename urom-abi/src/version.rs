@@ -1,0 +1,92 @@
+//! The version words that a plugin built against DOCA carries.
+
+/// A DOCA version word as `DOCA_VERSION_EXACT` computes it: `major << 24 | minor << 16 | patch`.
+pub const fn exact(major: u64, minor: u64, patch: u64) -> u64 {
+    major << 24 | minor << 16 | patch
+}
+
+/// The word a plugin built with this kit puts into `urom_plugin_iface::__doca_api_version`.
+///
+/// It is that of DOCA 2.7.0, the first release with UROM's plugin interface in its present form, unless the variable
+/// `UROM_DOCA_VERSION` names another while the kit is built (`UROM_DOCA_VERSION=3.0.58 cargo build`).
+pub const API_VERSION: u64 = match option_env!("UROM_DOCA_VERSION") {
+    None => exact(2, 7, 0),
+    Some(text) => match parse(text) {
+        Some(word) if word != 0 => word,
+        _ => {
+            panic!("UROM_DOCA_VERSION must read MAJOR.MINOR.PATCH, for example 3.0.58, and must not be 0.0.0")
+        }
+    },
+};
+
+/// The word for `MAJOR.MINOR.PATCH`, or `None` when the text is none or a part does not fit its field (8, 8 and 16
+/// bits).
+pub const fn parse(text: &str) -> Option<u64> {
+    let bytes = text.as_bytes();
+    let limits = [0xff, 0xff, 0xffff];
+    let mut parts = [0u64; 3];
+    let (mut part, mut digits, mut i) = (0, 0, 0);
+    while i < bytes.len() {
+        let byte = bytes[i];
+        if byte == b'.' {
+            if digits == 0 || part == 2 {
+                return None;
+            }
+            part += 1;
+            digits = 0;
+        } else if byte.is_ascii_digit() {
+            parts[part] = parts[part] * 10 + (byte - b'0') as u64;
+            if parts[part] > limits[part] {
+                return None;
+            }
+            digits += 1;
+        } else {
+            return None;
+        }
+        i += 1;
+    }
+    if part == 2 && digits > 0 { Some(exact(parts[0], parts[1], parts[2])) } else { None }
+}
+
+/// A version word as text: `2.7.0`.
+pub fn display(word: u64) -> String {
+    format!("{}.{}.{}", word >> 24, word >> 16 & 0xff, word & 0xffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_match_docas_own() {
+        assert_eq!(exact(3, 0, 58), 0x0300_003A);
+        assert_eq!(parse("3.0.58"), Some(0x0300_003A));
+        assert_eq!(parse("3.0.0058"), Some(0x0300_003A));
+        assert_eq!(display(0x0300_003A), "3.0.58");
+    }
+
+    #[test]
+    fn the_default_is_doca_2_7_0() {
+        if option_env!("UROM_DOCA_VERSION").is_none() {
+            assert_eq!(API_VERSION, 0x0207_0000);
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_version_is_refused() {
+        for text in [
+            "",
+            "3",
+            "3.0",
+            "3.0.",
+            "3..1",
+            "3.0.58.1",
+            "256.0.0",
+            "3.0.65536",
+            "3.0.x",
+            "99999999999999999999.0.0",
+        ] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Why bytes are no message, and why a message does not fit its bytes.
+
+use std::fmt;
+
+use crate::error::DocaError;
+
+/// Why bytes could not be read as a command or a notification.
+///
+/// It names the message (`TagSend`) and the field, says what was found and what is allowed, and converts to
+/// `DOCA_ERROR_INVALID_VALUE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecodeError {
+    /// The variant that was being read, or the enum when the tag was not yet known.
+    pub message: &'static str,
+    /// The field that was wrong: `tag`, `length`, or a field of the message.
+    pub field: &'static str,
+    /// What was wrong with it.
+    pub problem: DecodeProblem,
+}
+
+/// What was wrong with a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeProblem {
+    /// The bytes end before the fixed part does.
+    TooShort {
+        /// How many bytes there are.
+        found: usize,
+        /// How many the fixed part takes.
+        least: usize,
+    },
+    /// The number of bytes is not what the message's own fields call for.
+    Length {
+        /// How many bytes there are.
+        found: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+    /// The tag belongs to no variant.
+    UnknownTag {
+        /// The tag found.
+        found: u64,
+        /// Each variant and its tag.
+        known: &'static [(&'static str, u64)],
+    },
+    /// Another variant than the one that answers this command.
+    OtherTag {
+        /// The tag found.
+        found: u64,
+        /// The tag of the variant that was asked for.
+        expected: u64,
+    },
+    /// An echoed field does not repeat what the command said.
+    NotEchoed,
+    /// A length or a count that no message can have.
+    OutOfRange {
+        /// The value found.
+        found: u64,
+        /// The largest value allowed.
+        most: u64,
+    },
+    /// A field's own codec refused its bytes.
+    Invalid(&'static str),
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: ", self.message, self.field)?;
+        match self.problem {
+            DecodeProblem::TooShort { found, least } => {
+                write!(f, "{found} bytes, but the fixed part alone takes {least}")
+            }
+            DecodeProblem::Length { found, expected } => {
+                write!(f, "{found} bytes, but its fields call for exactly {expected}")
+            }
+            DecodeProblem::UnknownTag { found, known } => {
+                write!(f, "{found} is none of")?;
+                let mut separator = " ";
+                for (name, tag) in known {
+                    write!(f, "{separator}{tag} ({name})")?;
+                    separator = ", ";
+                }
+                Ok(())
+            }
+            DecodeProblem::OtherTag { found, expected } => {
+                write!(f, "{found}, but the answer must be {expected}")
+            }
+            DecodeProblem::NotEchoed => write!(f, "does not repeat the value the command carried"),
+            DecodeProblem::OutOfRange { found, most } => write!(f, "{found}, but at most {most} is possible"),
+            DecodeProblem::Invalid(what) => write!(f, "{what}"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+impl From<DecodeError> for DocaError {
+    fn from(_: DecodeError) -> DocaError {
+        DocaError::INVALID_VALUE
+    }
+}
+
+/// Why a message could not be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// The message takes more bytes than there is room for.
+    TooBig {
+        /// The variant.
+        message: &'static str,
+        /// How many bytes it takes; `usize::MAX` stands for more than can be counted.
+        need: usize,
+        /// How many there are.
+        room: usize,
+    },
+    /// The C heap has no room for a descriptor.
+    NoMemory {
+        /// The variant.
+        message: &'static str,
+    },
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EncodeError::TooBig { message, need, room } => write!(
+                f,
+                "{message}: takes {need} bytes, but {room} fit: send less, or raise the message size on host and service"
+            ),
+            EncodeError::NoMemory { message } => write!(f, "{message}: no memory for its descriptor"),
+        }
+    }
+}
+
+impl std::error::Error for EncodeError {}
+
+impl From<EncodeError> for DocaError {
+    fn from(error: EncodeError) -> DocaError {
+        match error {
+            EncodeError::TooBig { .. } => DocaError::TOO_BIG,
+            EncodeError::NoMemory { .. } => DocaError::NO_MEMORY,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_field_finding_and_what_is_allowed() {
+        let unknown = DecodeError {
+            message: "Command",
+            field: "tag",
+            problem: DecodeProblem::UnknownTag { found: 9, known: &[("MemMap", 0), ("TagSend", 1)] },
+        };
+        assert_eq!(unknown.to_string(), "Command: tag: 9 is none of 0 (MemMap), 1 (TagSend)");
+        let short = DecodeError {
+            message: "Loopback",
+            field: "length",
+            problem: DecodeProblem::TooShort { found: 3, least: 16 },
+        };
+        assert_eq!(short.to_string(), "Loopback: length: 3 bytes, but the fixed part alone takes 16");
+        assert_eq!(DocaError::from(short), DocaError::INVALID_VALUE);
+    }
+}
