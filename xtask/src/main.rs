@@ -1,2 +1,94 @@
-//! Set-up, tests and the demo: cargo xtask help.
-fn main() {}
+//! What a contributor and the CI run, one subcommand each: `cargo xtask help`.
+//!
+//! Everything here works on a machine that has Rust, a C linker and nothing else; what is missing is installed by
+//! the set-up, which every subcommand that needs it runs first and which costs nothing once it is done.
+
+mod bench;
+mod debian;
+mod demo;
+mod plugins;
+mod process;
+mod setup;
+mod shell;
+mod target;
+mod test;
+mod ucx;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use target::Target;
+use workspace::{Profile, Workspace};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Set-up, tests and the demo", version)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Installs what the build needs: Debian packages, UCX, and the target's own tools.
+    Setup {
+        /// Sets up for this target instead of this machine.
+        #[arg(long, value_name = "TRIPLE")]
+        target: Option<Target>,
+    },
+    /// Builds the plugins and links each as NAME.so into the profile's plugins directory.
+    Plugins {
+        /// Builds with optimisations.
+        #[arg(long)]
+        release: bool,
+        /// Builds for this target instead of this machine.
+        #[arg(long, value_name = "TRIPLE")]
+        target: Option<Target>,
+    },
+    /// Runs every test, documentation tests included.
+    Test {
+        /// Tests this target, under qemu-user when the machine is another.
+        #[arg(long, value_name = "TRIPLE")]
+        target: Option<Target>,
+        /// Tests this package only; may be given more than once.
+        #[arg(short, long = "package", value_name = "PACKAGE")]
+        package: Vec<String>,
+        /// Passed on to the test programs.
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+    /// Starts the service with the graph plugin and runs the multi-worker bootstrap against it.
+    Demo,
+    /// Measures the kit against raw UCX.
+    Bench {
+        /// Passed on to the benchmark program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().task) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> anyhow::Result<ExitCode> {
+    let workspace = Workspace::load()?;
+    match task {
+        Task::Setup { target } => setup::run(&workspace, target)?,
+        Task::Plugins { release, target } => {
+            setup::run(&workspace, target)?;
+            plugins::build(&workspace, target, if release { Profile::Release } else { Profile::Dev })?;
+        }
+        Task::Test { target, package, args } => return test::run(&workspace, target, &package, &args),
+        Task::Demo => demo::run(&workspace)?,
+        Task::Bench { args } => return bench::run(&workspace, &args),
+    }
+    Ok(ExitCode::SUCCESS)
+}

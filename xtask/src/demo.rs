@@ -1,0 +1,154 @@
+//! `cargo xtask demo`: the whole path once, with everything it starts stopped again.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::Guarded;
+use crate::workspace::{Profile, Workspace};
+use crate::{plugins, setup, shell};
+
+/// A program and the package that builds it.
+pub(crate) struct Program {
+    /// The package, as `cargo build -p` takes it.
+    pub(crate) package: &'static str,
+    /// The program's file name.
+    pub(crate) name: &'static str,
+}
+
+/// The daemon.
+pub(crate) const SERVICE: Program = Program { package: "urom-service", name: "uromd" };
+const EXAMPLE: Program = Program { package: "multi-worker-bootstrap", name: "multi_worker_bootstrap" };
+/// The package of the plugin that demo and benchmark load.
+pub(crate) const PLUGIN_PACKAGE: &str = "graph-plugin";
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+const RUN_LIMIT: Duration = Duration::from_secs(60);
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+/// What uromd's first line begins with; an address follows.
+const LISTENING: &str = "uromd: listening on ";
+
+/// Sets up, builds, runs and stops; the last line says that all of it worked.
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    setup::run(workspace, None)?;
+    let directory = build(workspace, EXAMPLE.package, &directory_of(workspace).join(EXAMPLE.name))?;
+    let log = directory.join("uromd-demo.log");
+    if let Err(error) = serve_and_run(&directory, &log) {
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        eprintln!("--- uromd's log ({}):\n{text}---", log.display());
+        return Err(error);
+    }
+    println!("demo: ok");
+    Ok(())
+}
+
+fn directory_of(workspace: &Workspace) -> std::path::PathBuf {
+    workspace.profile_dir(None, Profile::Release)
+}
+
+/// Builds the service, the graph plugin and `package` in release mode; returns where they lie, plugins linked.
+/// Cargo itself is quiet when `program` was built before.
+pub(crate) fn build(workspace: &Workspace, package: &str, program: &Path) -> Result<std::path::PathBuf> {
+    let mut command = shell::cargo();
+    command.args(["build", "--release", "-p", SERVICE.package, "-p", PLUGIN_PACKAGE, "-p", package]);
+    if program.exists() {
+        command.arg("--quiet");
+    }
+    shell::run(&mut command)?;
+    let directory = directory_of(workspace);
+    let mut built = workspace.plugins();
+    built.retain(|plugin| plugin.package == PLUGIN_PACKAGE);
+    plugins::link(&directory, &built)?;
+    Ok(directory)
+}
+
+fn serve_and_run(directory: &Path, log: &Path) -> Result<()> {
+    let plugins = directory.join(plugins::SHIPPED);
+    let log = File::create(log).with_context(|| format!("could not create {}", log.display()))?;
+    let mut command = Command::new(directory.join(SERVICE.name));
+    command.args(["--listen", "127.0.0.1:0"]).env("UROM_PLUGIN_PATH", &plugins);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+    eprintln!("$ {} &", shell::display(&command));
+    let mut service = Guarded::start(&mut command)?;
+    let address = listening_address(&mut service)?;
+
+    let mut command = Command::new(directory.join(EXAMPLE.name));
+    command.args(["--once", "--service", &address]).stdin(Stdio::null());
+    eprintln!("$ {}", shell::display(&command));
+    let status = Guarded::start(&mut command)?.wait(RUN_LIMIT)?;
+    if !status.success() {
+        bail!("{} failed: {status}", EXAMPLE.name);
+    }
+
+    let status = service.terminate(STOP_LIMIT).context("uromd was asked to stop")?;
+    if !status.success() {
+        bail!("uromd was asked to stop and failed: {status}");
+    }
+    Ok(())
+}
+
+/// The address uromd prints once it listens.
+fn listening_address(service: &mut Guarded) -> Result<String> {
+    let output = service.child().stdout.take().context("uromd's output is not piped")?;
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || forward(output, &sender));
+    match lines.recv_timeout(START_LIMIT) {
+        Ok(line) => parse_listening(&line).map(str::to_owned),
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            bail!("uromd did not listen within {} s", START_LIMIT.as_secs())
+        }
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            let status = service.wait(STOP_LIMIT)?;
+            bail!("uromd ended before it listened: {status}")
+        }
+    }
+}
+
+/// Reads to the end, so that uromd never blocks on a full pipe nor fails on a closed one.
+fn forward(output: ChildStdout, lines: &mpsc::Sender<String>) {
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        // Only the first line is waited for.
+        let _ = lines.send(line);
+    }
+}
+
+fn parse_listening(line: &str) -> Result<&str> {
+    match line.strip_prefix(LISTENING).map(str::trim) {
+        Some(address) if !address.is_empty() => Ok(address),
+        _ => bail!("uromd printed `{line}` where `{LISTENING}ADDRESS` was expected"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_taken_from_the_first_line() {
+        assert_eq!(parse_listening("uromd: listening on 127.0.0.1:4711").ok(), Some("127.0.0.1:4711"));
+        assert_eq!(parse_listening("uromd: listening on [::1]:4711\r").ok(), Some("[::1]:4711"));
+    }
+
+    #[test]
+    fn any_other_first_line_is_shown() {
+        for line in ["", "uromd: listening on ", "warning: something"] {
+            let error = parse_listening(line).expect_err("no address in it");
+            assert!(error.to_string().contains(line), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_service_that_ends_at_once_is_reported_with_its_status() {
+        let mut command = Command::new("sh");
+        let mut service =
+            Guarded::start(command.args(["-c", "exit 9"]).stdout(Stdio::piped())).expect("sh starts");
+        let error = listening_address(&mut service).expect_err("it never listens");
+        assert!(error.to_string().contains("exit status: 9"), "{error}");
+    }
+}

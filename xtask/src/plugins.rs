@@ -1,0 +1,138 @@
+//! Building plugins and giving them the names a service looks for: cargo builds `libNAME.so`, a plugin is `NAME.so`.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell;
+use crate::target::Target;
+use crate::workspace::{Plugin, Profile, Workspace};
+
+/// The directory of plugins that a service offers.
+pub(crate) const SHIPPED: &str = "plugins";
+/// The directory of plugins that misbehave on purpose.
+const FOR_TESTS: &str = "test-plugins";
+
+/// Builds all plugins and links them.
+pub(crate) fn build(workspace: &Workspace, target: Option<Target>, profile: Profile) -> Result<()> {
+    let plugins = workspace.plugins();
+    if plugins.is_empty() {
+        bail!("no package under plugins/ or tests/ builds a C library (crate-type = [\"cdylib\"])");
+    }
+    let mut command = shell::cargo();
+    command.arg("build").args(profile.arguments());
+    for plugin in &plugins {
+        command.args(["-p", plugin.package]);
+    }
+    if let Some(target) = target {
+        command.args(["--target", target.triple()]).envs(target.environment(Target::host()?).iter().copied());
+    }
+    shell::run(&mut command)?;
+    let directory = workspace.profile_dir(target, profile);
+    link(&directory, &plugins)?;
+    println!("{}", directory.join(SHIPPED).display());
+    Ok(())
+}
+
+/// Links `plugins`, which were built into `profile_dir`, into its `plugins` and `test-plugins`, and removes links to
+/// plugins that no longer exist.
+pub(crate) fn link(profile_dir: &Path, plugins: &[Plugin<'_>]) -> Result<()> {
+    for (directory, for_tests) in [(SHIPPED, false), (FOR_TESTS, true)] {
+        let directory = profile_dir.join(directory);
+        fs::create_dir_all(&directory)
+            .with_context(|| format!("could not create {}", directory.display()))?;
+        let mut wanted = HashSet::new();
+        for plugin in plugins.iter().filter(|plugin| plugin.for_tests == for_tests) {
+            // Cargo names files after the crate, which has no hyphens.
+            let built = format!("lib{}.so", plugin.name.replace('-', "_"));
+            if !profile_dir.join(&built).is_file() {
+                bail!(
+                    "{} does not exist: package {} was not built",
+                    profile_dir.join(&built).display(),
+                    plugin.package
+                );
+            }
+            let name = format!("{}.so", plugin.name);
+            place(&directory.join(&name), &Path::new("..").join(built))?;
+            wanted.insert(OsString::from(name));
+        }
+        remove_others(&directory, &wanted)?;
+    }
+    Ok(())
+}
+
+/// Makes `link` a symbolic link to `to`. One that is right is left alone; a service may be reading it now.
+fn place(link: &PathBuf, to: &Path) -> Result<()> {
+    if fs::read_link(link).is_ok_and(|current| current == to) {
+        return Ok(());
+    }
+    if link.symlink_metadata().is_ok() {
+        fs::remove_file(link).with_context(|| format!("could not replace {}", link.display()))?;
+    }
+    symlink(to, link).with_context(|| format!("could not link {} to {}", link.display(), to.display()))
+}
+
+fn remove_others(directory: &Path, wanted: &HashSet<OsString>) -> Result<()> {
+    for entry in fs::read_dir(directory).with_context(|| format!("could not read {}", directory.display()))? {
+        let entry = entry?;
+        if entry.file_type()?.is_symlink() && !wanted.contains(&entry.file_name()) {
+            fs::remove_file(entry.path())
+                .with_context(|| format!("could not remove {}", entry.path().display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRAPH: Plugin<'static> = Plugin { package: "graph-plugin", name: "worker_graph", for_tests: false };
+    const PANICKING: Plugin<'static> = Plugin { package: "p", name: "worker-panics", for_tests: true };
+
+    fn built(names: &[&str]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        for name in names {
+            fs::write(directory.path().join(name), name).expect("a file");
+        }
+        directory
+    }
+
+    #[test]
+    fn each_plugin_gets_its_own_name_in_its_own_directory() {
+        let directory = built(&["libworker_graph.so", "libworker_panics.so"]);
+        let content = |path: &str| fs::read_to_string(directory.path().join(path)).ok();
+        // The second time everything is in place.
+        for _ in 0..2 {
+            link(directory.path(), &[GRAPH, PANICKING]).expect("both are built");
+            assert_eq!(content("plugins/worker_graph.so").as_deref(), Some("libworker_graph.so"));
+            assert_eq!(content("test-plugins/worker-panics.so").as_deref(), Some("libworker_panics.so"));
+            assert_eq!(content("plugins/worker-panics.so"), None);
+        }
+    }
+
+    #[test]
+    fn links_that_are_wrong_or_left_over_go_and_files_of_the_user_stay() {
+        let directory = built(&["libworker_graph.so"]);
+        let plugins = directory.path().join(SHIPPED);
+        fs::create_dir(&plugins).expect("a directory");
+        symlink("../nowhere.so", plugins.join("worker_graph.so")).expect("a link");
+        symlink("../libgone.so", plugins.join("gone.so")).expect("a link");
+        fs::write(plugins.join("mine.so"), "mine").expect("a file");
+        link(directory.path(), &[GRAPH]).expect("it is built");
+        assert!(plugins.join("worker_graph.so").is_file());
+        assert!(plugins.join("gone.so").symlink_metadata().is_err());
+        assert!(plugins.join("mine.so").is_file());
+    }
+
+    #[test]
+    fn a_plugin_that_was_not_built_is_named() {
+        let directory = built(&[]);
+        let error = link(directory.path(), &[GRAPH]).expect_err("nothing is built");
+        assert!(error.to_string().contains("graph-plugin"), "{error}");
+    }
+}

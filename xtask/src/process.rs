@@ -1,0 +1,136 @@
+//! Child processes that cannot outlive this program, and waiting for them with a deadline.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use crate::shell;
+
+/// A child in a process group of its own.
+///
+/// Dropping it kills the whole group. When this program ends without dropping it, by Ctrl-C or otherwise, the kernel
+/// sends the child SIGTERM.
+pub(crate) struct Guarded {
+    child: Child,
+    name: String,
+}
+
+impl Guarded {
+    /// Starts `command`. Must be called on the main thread: the kernel watches the thread that starts the child.
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+        let name = shell::display(command);
+        let parent = rustix::process::getpid();
+        command.process_group(0);
+        let bind_to_parent = move || {
+            rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+            // The parent may have ended before the line above: then nobody would send the signal.
+            if rustix::process::getppid() == Some(parent) {
+                Ok(())
+            } else {
+                Err(std::io::ErrorKind::Other.into())
+            }
+        };
+        // SAFETY: between fork and exec the closure makes two plain system calls and builds an error without
+        // allocating; it takes no lock and touches no memory but its own copy of `parent`.
+        unsafe { command.pre_exec(bind_to_parent) };
+        let child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
+        Ok(Self { child, name })
+    }
+
+    /// The child itself.
+    pub(crate) fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Waits until the child has ended, at most `limit`; a child that has not ended by then is left running.
+    pub(crate) fn wait(&mut self, limit: Duration) -> Result<ExitStatus> {
+        let deadline = Instant::now() + limit;
+        let handle = rustix::process::pidfd_open(self.pid(), PidfdFlags::empty())
+            .with_context(|| format!("could not watch `{}`", self.name))?;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                anyhow::bail!("`{}` did not end within {} s", self.name, limit.as_secs_f64());
+            }
+            let timeout = Timespec::try_from(left).context("the time limit is out of range")?;
+            match rustix::event::poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error).context("could not wait for a child"),
+            }
+        }
+    }
+
+    /// Asks the child to end, and waits for it at most `limit`.
+    pub(crate) fn terminate(&mut self, limit: Duration) -> Result<ExitStatus> {
+        if let Some(status) = self.child.try_wait()? {
+            return Ok(status);
+        }
+        rustix::process::kill_process(self.pid(), Signal::TERM)
+            .with_context(|| format!("could not signal `{}`", self.name))?;
+        self.wait(limit)
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // Nothing is left to kill when everything went well; then this fails, which is fine.
+        let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::Stdio;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    fn shell(script: &str) -> Guarded {
+        Guarded::start(Command::new("sh").args(["-c", script]).stdout(Stdio::piped())).expect("sh starts")
+    }
+
+    #[test]
+    fn the_end_of_a_child_is_seen_with_its_status() {
+        assert_eq!(shell("exit 7").wait(LONG).expect("it ends").code(), Some(7));
+    }
+
+    #[test]
+    fn a_child_that_does_not_end_is_an_error_that_names_it() {
+        let mut child = shell("sleep 1000");
+        let error = child.wait(Duration::from_millis(20)).expect_err("it sleeps");
+        assert!(error.to_string().contains("sleep 1000"), "{error}");
+    }
+
+    #[test]
+    fn a_child_is_asked_to_end_before_it_is_killed() {
+        let mut child = shell("trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done");
+        let mut line = String::new();
+        let output = child.child().stdout.take().expect("it is piped");
+        BufReader::new(output).read_line(&mut line).expect("it prints a line");
+        assert_eq!(child.terminate(LONG).expect("it ends").code(), Some(5));
+        assert_eq!(child.terminate(LONG).expect("it has ended").code(), Some(5));
+    }
+
+    #[test]
+    fn dropping_kills_what_the_child_itself_started() {
+        let mut child = shell("sleep 1000 & echo ready; wait");
+        let mut output = BufReader::new(child.child().stdout.take().expect("it is piped"));
+        output.read_line(&mut String::new()).expect("it prints a line");
+        drop(child);
+        // The grandchild holds the pipe: it ends only when both are dead.
+        assert_eq!(output.read_to_end(&mut Vec::new()).expect("the pipe is readable"), 0);
+    }
+}

@@ -1,0 +1,60 @@
+//! Set-up: everything the build needs beyond Rust and a linker. Prints nothing when it is all there.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::debian::{self, Need};
+use crate::shell;
+use crate::target::Target;
+use crate::ucx;
+use crate::workspace::Workspace;
+
+/// Makes the machine ready to build, test and run for `target`, or for itself.
+pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
+    let host = Target::host()?;
+    let target = target.unwrap_or(host);
+    if target != host && target.environment(host).is_empty() {
+        bail!("{} cannot be built on {}: only the other way round is set up", target.triple(), host.triple());
+    }
+    // Asked again once pkg-config is sure to be there.
+    let has_ucx = || {
+        ucx::directory(&workspace.target_dir, ucx::VERSION, target).is_dir()
+            || (target == host && ucx::system_is_new_enough())
+    };
+    debian::ensure(&needs(target != host, !has_ucx()))?;
+    if !has_ucx() {
+        ucx::unpack(&workspace.target_dir, ucx::VERSION, target)?;
+    }
+    if target != host { add_rust_target(target) } else { Ok(()) }
+}
+
+fn needs(foreign: bool, download: bool) -> Vec<&'static Need> {
+    let mut needs = vec![&debian::C_COMPILER, &debian::PKG_CONFIG, &debian::VALGRIND];
+    if foreign {
+        needs.extend([&debian::AARCH64_COMPILER, &debian::AARCH64_LIBC, &debian::AARCH64_EMULATOR]);
+    }
+    if download {
+        needs.push(&debian::PIP);
+    }
+    needs
+}
+
+fn add_rust_target(target: Target) -> Result<()> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .args(["--print", "sysroot"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("could not start rustc")?;
+    let sysroot = String::from_utf8(output.stdout).context("rustc's sysroot is not UTF-8")?;
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(target.triple()).join("lib").is_dir() {
+        return Ok(());
+    }
+    shell::step(
+        &format!("set-up: adding Rust's standard library for {}", target.triple()),
+        Command::new("rustup").args(["target", "add", target.triple()]),
+    )
+    .context("this Rust cannot build for the target; rustup's stable Rust can")
+}

@@ -1,0 +1,146 @@
+//! Running other programs: what is echoed, what is kept quiet, and what a failure says.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+/// The cargo that runs this program, without what `cargo run` put into the environment about xtask's own package:
+/// build scripts that watch those variables would be run again each time.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_about_this_package) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn is_about_this_package(variable: &str) -> bool {
+    variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
+}
+
+/// Echoes `command`, runs it with this program's output, and returns how it ended.
+pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
+    eprintln!("$ {}", display(command));
+    command.status().with_context(|| format!("could not start `{}`", display(command)))
+}
+
+/// Echoes `command` and runs it with this program's output; an end without success is an error.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = status(command)?;
+    if !status.success() {
+        bail!("`{}` failed: {status}", display(command));
+    }
+    Ok(())
+}
+
+/// Runs a long `command` behind one line that says what it does and, at the end, how long it took. What the command
+/// itself prints is shown only when it fails.
+pub(crate) fn step(label: &str, command: &mut Command) -> Result<()> {
+    eprint!("{label} ... ");
+    let start = Instant::now();
+    let output = command.stdin(Stdio::null()).output();
+    eprintln!("{:.1} s", start.elapsed().as_secs_f64());
+    let output = output.with_context(|| format!("could not start `{}`", display(command)))?;
+    if !output.status.success() {
+        bail!(
+            "`{}` failed: {}\n{}{}",
+            display(command),
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+    }
+    Ok(())
+}
+
+/// Whether `command` can be started and ends with success; all it prints is dropped.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Where `program` is on the search path.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    find_in(std::env::split_paths(&std::env::var_os("PATH")?), program)
+}
+
+fn find_in(mut directories: impl Iterator<Item = PathBuf>, program: &str) -> Option<PathBuf> {
+    directories.find_map(|directory| Some(directory.join(program)).filter(|file| file.is_file()))
+}
+
+/// `command` as a line for a shell, with the variables that were set for it.
+pub(crate) fn display(command: &Command) -> String {
+    let variables = command.get_envs().filter_map(|(name, value)| {
+        value.map(|value| format!("{}={}", name.to_string_lossy(), quote(&value.to_string_lossy())))
+    });
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args()).map(OsStr::to_string_lossy);
+    variables.chain(words.map(|word| quote(&word))).collect::<Vec<_>>().join(" ")
+}
+
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+/.,:@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_a_shell_would_take_it() {
+        let mut command = Command::new("/somewhere/bin/cargo");
+        command.args(["test", "--", "it's", ""]).env("RUNNER", "qemu -L /x").env_remove("GONE");
+        assert_eq!(display(&command), r"RUNNER='qemu -L /x' cargo test -- 'it'\''s' ''");
+    }
+
+    #[test]
+    fn only_variables_about_this_package_are_withheld_from_cargo() {
+        assert!(is_about_this_package("CARGO_PKG_NAME"));
+        assert!(is_about_this_package("CARGO_MANIFEST_DIR"));
+        assert!(!is_about_this_package("CARGO_TARGET_DIR"));
+        assert!(!is_about_this_package("CARGO_HOME"));
+    }
+
+    #[test]
+    fn a_program_is_found_in_the_first_directory_that_has_it() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let (empty, full) = (root.path().join("a"), root.path().join("b"));
+        std::fs::create_dir_all(empty.join("tool")).expect("a directory of the tool's name is no tool");
+        std::fs::create_dir(&full).expect("a directory");
+        std::fs::write(full.join("tool"), "").expect("a file");
+        assert_eq!(find_in([empty.clone(), full.clone()].into_iter(), "tool"), Some(full.join("tool")));
+        assert_eq!(find_in([empty].into_iter(), "tool"), None);
+    }
+
+    #[test]
+    fn a_failed_step_shows_what_the_command_printed() {
+        let error = step("test", Command::new("sh").args(["-c", "echo out; echo err >&2; exit 3"]))
+            .expect_err("the command fails");
+        let text = error.to_string();
+        assert!(
+            text.contains("out\n") && text.contains("err\n") && text.contains("exit status: 3"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_is_named() {
+        let error = run(&mut Command::new("no-such-program-here")).expect_err("nothing to start");
+        assert!(error.to_string().contains("no-such-program-here"), "{error}");
+        assert!(!succeeds(&mut Command::new("no-such-program-here")));
+    }
+}

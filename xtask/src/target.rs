@@ -1,0 +1,85 @@
+//! The targets the project builds for, and what building and running for each of them takes on this machine.
+
+use clap::ValueEnum;
+
+/// A target triple this project builds for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// The usual laptop or server.
+    #[value(name = "x86_64-unknown-linux-gnu")]
+    X86_64,
+    /// BlueField's own cores.
+    #[value(name = "aarch64-unknown-linux-gnu")]
+    Aarch64,
+}
+
+impl Target {
+    /// The machine this program runs on.
+    pub(crate) fn host() -> anyhow::Result<Self> {
+        match std::env::consts::ARCH {
+            "x86_64" => Ok(Self::X86_64),
+            "aarch64" => Ok(Self::Aarch64),
+            other => anyhow::bail!(
+                "{other} is not supported: the UCX bindings exist for x86_64 and aarch64 Linux only"
+            ),
+        }
+    }
+
+    /// The triple, as rustc and cargo write it.
+    pub(crate) fn triple(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64-unknown-linux-gnu",
+            Self::Aarch64 => "aarch64-unknown-linux-gnu",
+        }
+    }
+
+    /// The processor's name, as pip's platforms and the UCX directory write it.
+    pub(crate) fn arch(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64",
+            Self::Aarch64 => "aarch64",
+        }
+    }
+
+    /// What cargo must be told to link and run programs of this target on `host`. Empty for the host itself.
+    ///
+    /// The emulator gets the C library of the cross compiler, so no foreign root file system is needed.
+    pub(crate) fn environment(self, host: Self) -> &'static [(&'static str, &'static str)] {
+        match (self, host) {
+            (Self::Aarch64, Self::X86_64) => &[
+                ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
+                (
+                    "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+                    "qemu-aarch64-static -L /usr/aarch64-linux-gnu",
+                ),
+                ("CC_aarch64_unknown_linux_gnu", "aarch64-linux-gnu-gcc"),
+            ],
+            _ => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_takes_exactly_the_triples() {
+        for target in Target::value_variants() {
+            assert_eq!(Target::from_str(target.triple(), false), Ok(*target));
+            assert!(target.triple().starts_with(target.arch()));
+        }
+        assert!(Target::from_str("riscv64gc-unknown-linux-gnu", false).is_err());
+        assert!(Target::from_str("aarch64", false).is_err());
+    }
+
+    #[test]
+    fn only_a_foreign_target_needs_a_linker_and_a_runner() {
+        assert!(Target::X86_64.environment(Target::X86_64).is_empty());
+        assert!(Target::Aarch64.environment(Target::Aarch64).is_empty());
+        let names: Vec<_> =
+            Target::Aarch64.environment(Target::X86_64).iter().map(|(name, _)| *name).collect();
+        assert!(names.contains(&"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"), "{names:?}");
+        assert!(names.contains(&"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER"), "{names:?}");
+    }
+}

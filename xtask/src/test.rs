@@ -1,0 +1,138 @@
+//! `cargo xtask test`: builds everything the tests start or load, then runs them.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::setup;
+use crate::shell;
+use crate::target::Target;
+use crate::workspace::{Profile, Workspace};
+use crate::{demo, plugins};
+
+/// Packages that are left out when the target's programs run under emulation, unless `-p` names them.
+const NOT_EMULATED: &[(&str, &str)] = &[
+    ("multi-worker-bootstrap", "starts a service, whose workers are processes: see urom-tests"),
+    ("ui-tests", "runs cargo, which is this machine's"),
+    ("urom-bench", "measures the emulator"),
+    ("urom-tests", "starts uromd and workers: the kernel cannot start a foreign program without binfmt_misc"),
+    ("xtask", "runs on this machine only"),
+];
+
+/// Sets up, builds and runs the tests. The result is cargo's own.
+pub(crate) fn run(
+    workspace: &Workspace,
+    target: Option<Target>,
+    packages: &[String],
+    arguments: &[String],
+) -> Result<ExitCode> {
+    for package in packages {
+        if !workspace.has_package(package) {
+            bail!("no package `{package}` in this workspace");
+        }
+    }
+    setup::run(workspace, target)?;
+    let host = Target::host()?;
+    let emulated = target.is_some_and(|target| target != host);
+    let plan = Plan::new(workspace, emulated, packages);
+    let cargo = |subcommand: &str, words: &[String]| {
+        let mut command = shell::cargo();
+        command.arg(subcommand).args(words);
+        if let Some(target) = target {
+            command.args(["--target", target.triple()]).envs(target.environment(host).iter().copied());
+        }
+        command
+    };
+    for (package, reason) in &plan.left_out {
+        eprintln!("left out: {package}: {reason}");
+    }
+    let status = shell::status(&mut cargo("build", &plan.build))?;
+    if !status.success() {
+        return Ok(exit_code(status.code()));
+    }
+    plugins::link(&workspace.profile_dir(target, Profile::Dev), &workspace.plugins())?;
+    let mut test = cargo("test", &plan.test);
+    if !arguments.is_empty() {
+        test.arg("--").args(arguments);
+    }
+    Ok(exit_code(shell::status(&mut test)?.code()))
+}
+
+/// A code of this program for a code of cargo's; one that was killed has none.
+fn exit_code(code: Option<i32>) -> ExitCode {
+    code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// What is given to `cargo build` and to `cargo test`.
+struct Plan {
+    build: Vec<String>,
+    test: Vec<String>,
+    left_out: Vec<(&'static str, &'static str)>,
+}
+
+impl Plan {
+    fn new(workspace: &Workspace, emulated: bool, packages: &[String]) -> Self {
+        let name = |package: &str| ["-p".to_owned(), package.to_owned()];
+        if !packages.is_empty() {
+            // The tests of one package may load plugins or start the service, which are other packages.
+            let service = (!emulated).then_some(demo::SERVICE.package);
+            let plugins = workspace.plugins().into_iter().map(|plugin| plugin.package);
+            return Self {
+                build: plugins.chain(service).flat_map(name).collect(),
+                test: packages.iter().flat_map(|package| name(package)).collect(),
+                left_out: Vec::new(),
+            };
+        }
+        let left_out: Vec<_> = NOT_EMULATED.iter().copied().filter(|_| emulated).collect();
+        let mut everything = vec!["--workspace".to_owned()];
+        everything
+            .extend(left_out.iter().flat_map(|(package, _)| ["--exclude".to_owned(), (*package).to_owned()]));
+        // The same selection with the test programs among it: cargo test finds all of it built.
+        let mut build = everything.clone();
+        build.push("--all-targets".to_owned());
+        Self { build, test: everything, left_out }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::tests::sample;
+
+    #[test]
+    fn on_this_machine_nothing_is_left_out() {
+        let plan = Plan::new(&sample(), false, &[]);
+        assert_eq!(plan.build, ["--workspace", "--all-targets"]);
+        assert_eq!(plan.test, ["--workspace"]);
+        assert!(plan.left_out.is_empty());
+    }
+
+    #[test]
+    fn under_emulation_what_cannot_run_there_is_left_out_of_both_steps() {
+        let plan = Plan::new(&sample(), true, &[]);
+        for package in ["ui-tests", "xtask", "urom-bench", "urom-tests"] {
+            for words in [&plan.build, &plan.test] {
+                let excluded = words.windows(2).any(|pair| pair == ["--exclude", package]);
+                assert!(excluded, "{package} is not excluded by {words:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_package_that_is_left_out_exists() {
+        let workspace = Workspace::load().expect("cargo knows this workspace");
+        for (package, _) in NOT_EMULATED {
+            assert!(workspace.has_package(package), "{package} is not in the workspace");
+        }
+    }
+
+    #[test]
+    fn tests_of_one_package_find_plugins_and_service_built() {
+        let chosen = ["urom-abi".to_owned()];
+        let plan = Plan::new(&sample(), false, &chosen);
+        assert_eq!(plan.build, ["-p", "graph-plugin", "-p", "panicking-plugin", "-p", "urom-service"]);
+        assert_eq!(plan.test, ["-p", "urom-abi"]);
+        let plan = Plan::new(&sample(), true, &chosen);
+        assert_eq!(plan.build, ["-p", "graph-plugin", "-p", "panicking-plugin"]);
+    }
+}

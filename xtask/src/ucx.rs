@@ -1,0 +1,146 @@
+//! UCX: the system's when it is new enough, else the pinned PyPI package unpacked into the build tree.
+//!
+//! `ucx-sys` looks for the two in the same order and in the same places.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::debian;
+use crate::shell;
+use crate::target::Target;
+
+/// The version that is unpacked when the system has none. Host and service must run the same one.
+pub(crate) const VERSION: &str = "1.22.0";
+
+/// The oldest system UCX the bindings run on.
+const SYSTEM_MINIMUM: &str = "1.16";
+
+/// Whether this machine's own UCX will do.
+pub(crate) fn system_is_new_enough() -> bool {
+    shell::succeeds(Command::new("pkg-config").args([&format!("--atleast-version={SYSTEM_MINIMUM}"), "ucx"]))
+}
+
+/// Where `version` for `target` is unpacked; `libucx/include` and `libucx/lib` lie in it.
+pub(crate) fn directory(target_dir: &Path, version: &str, target: Target) -> PathBuf {
+    target_dir.join("ucx").join(format!("{version}-{}", target.arch()))
+}
+
+/// Unpacks `version` for `target` unless it is there, and returns its directory.
+///
+/// The directory appears under its name only when it is complete, so one that is there needs no further check.
+/// Needs [`debian::PIP`].
+pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result<PathBuf> {
+    let directory = directory(target_dir, version, target);
+    if directory.is_dir() {
+        return Ok(directory);
+    }
+    let parent = target_dir.join("ucx");
+    fs::create_dir_all(&parent).with_context(|| format!("could not create {}", parent.display()))?;
+    remove_abandoned(&parent)?;
+    let partial = parent.join(format!("{PARTIAL}{}", std::process::id()));
+    let python = debian::python_with_pip().context("pip is not usable: python3 -m pip --version fails")?;
+    let fetched = shell::step(
+        &format!("set-up: unpacking UCX {version} for {} (PyPI package libucx-cu12)", target.arch()),
+        Command::new(python).args(pip_arguments(version, target, &partial)).envs(PIP_ENVIRONMENT),
+    );
+    if let Err(error) = fetched {
+        let _ = fs::remove_dir_all(&partial);
+        return Err(
+            error.context("could not download UCX: is there a network, and does PIP_INDEX_URL suit it?")
+        );
+    }
+    if let Err(error) = fs::rename(&partial, &directory) {
+        let _ = fs::remove_dir_all(&partial);
+        // Another set-up may have been quicker.
+        if !directory.is_dir() {
+            return Err(error).with_context(|| format!("could not create {}", directory.display()));
+        }
+    }
+    Ok(directory)
+}
+
+/// Given as variables, because a pip that does not know one of them ignores it, while it would refuse the option.
+/// The packages go into a directory of their own: Debian's guard of the system's python is not concerned.
+const PIP_ENVIRONMENT: [(&str, &str); 3] = [
+    ("PIP_BREAK_SYSTEM_PACKAGES", "1"),
+    ("PIP_ROOT_USER_ACTION", "ignore"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+];
+
+fn pip_arguments(version: &str, target: Target, directory: &Path) -> Vec<OsString> {
+    let platform = format!("manylinux_2_28_{}", target.arch());
+    let package = format!("libucx-cu12=={version}");
+    let mut arguments: Vec<OsString> =
+        ["-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--only-binary=:all:", "--platform"]
+            .map(OsString::from)
+            .into();
+    arguments.extend([platform.into(), "--target".into(), directory.into(), package.into()]);
+    arguments
+}
+
+const PARTIAL: &str = "partial-";
+
+/// Removes what set-ups that were interrupted left behind. The process id in the name tells those from one that is
+/// at work now.
+fn remove_abandoned(parent: &Path) -> Result<()> {
+    for entry in fs::read_dir(parent).with_context(|| format!("could not read {}", parent.display()))? {
+        let path = entry?.path();
+        let owner =
+            path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(PARTIAL));
+        if let Some(owner) = owner
+            && !Path::new("/proc").join(owner).exists()
+        {
+            fs::remove_dir_all(&path).with_context(|| format!("could not remove {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_pinned_for_both_targets() {
+        for target in [Target::X86_64, Target::Aarch64] {
+            let arguments = pip_arguments(VERSION, target, Path::new("/d"));
+            assert_eq!(arguments.last(), Some(&OsString::from("libucx-cu12==1.22.0")));
+            let platform = OsString::from(format!("manylinux_2_28_{}", target.arch()));
+            assert!(arguments.contains(&platform), "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn each_version_and_target_has_a_directory_of_its_own() {
+        let of = |version, target| directory(Path::new("/t"), version, target);
+        assert_eq!(of(VERSION, Target::X86_64), Path::new("/t/ucx/1.22.0-x86_64"));
+        assert_eq!(of(VERSION, Target::Aarch64), Path::new("/t/ucx/1.22.0-aarch64"));
+        assert_eq!(of("1.16.0", Target::X86_64), Path::new("/t/ucx/1.16.0-x86_64"));
+    }
+
+    #[test]
+    fn a_finished_directory_is_taken_as_it_is() {
+        let target_dir = tempfile::tempdir().expect("a temporary directory");
+        let finished = directory(target_dir.path(), "0.0.0", Target::X86_64);
+        fs::create_dir_all(&finished).expect("a directory");
+        assert_eq!(unpack(target_dir.path(), "0.0.0", Target::X86_64).expect("nothing to do"), finished);
+    }
+
+    #[test]
+    fn only_abandoned_remains_are_removed() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let own = format!("{PARTIAL}{}", std::process::id());
+        // No process has an id beyond the kernel's limit of 2^22.
+        let names = ["partial-4194305", own.as_str(), "1.22.0-x86_64"];
+        for name in names {
+            fs::create_dir_all(parent.path().join(name).join("libucx")).expect("a directory");
+        }
+        remove_abandoned(parent.path()).expect("readable");
+        let left = names.map(|name| parent.path().join(name).exists());
+        assert_eq!(left, [false, true, true]);
+    }
+}

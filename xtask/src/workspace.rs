@@ -1,0 +1,197 @@
+//! What cargo knows about this workspace: its packages, the plugins among them, and where the build goes.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::shell;
+use crate::target::Target;
+
+/// The part of `cargo metadata` that the tasks use.
+#[derive(Deserialize)]
+pub(crate) struct Workspace {
+    /// Where cargo builds; follows `CARGO_TARGET_DIR`.
+    #[serde(rename = "target_directory")]
+    pub(crate) target_dir: PathBuf,
+    #[serde(rename = "workspace_root")]
+    root: PathBuf,
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    manifest_path: PathBuf,
+    targets: Vec<PackageTarget>,
+}
+
+#[derive(Deserialize)]
+struct PackageTarget {
+    name: String,
+    kind: Vec<String>,
+    crate_types: Vec<String>,
+}
+
+/// A package that builds a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Plugin<'a> {
+    /// The package, as `cargo build -p` takes it.
+    pub(crate) package: &'a str,
+    /// The plugin's name; cargo builds `lib<name>.so`.
+    pub(crate) name: &'a str,
+    /// Whether it exists for the tests only and must not be offered by a service.
+    pub(crate) for_tests: bool,
+}
+
+/// The two profiles everything is built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// cargo's default: quick to build.
+    Dev,
+    /// With optimisations.
+    Release,
+}
+
+impl Profile {
+    /// What `cargo build` needs to be told.
+    pub(crate) fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Dev => &[],
+            Self::Release => &["--release"],
+        }
+    }
+
+    fn directory(self) -> &'static str {
+        match self {
+            Self::Dev => "debug",
+            Self::Release => "release",
+        }
+    }
+}
+
+impl Workspace {
+    /// Asks cargo.
+    pub(crate) fn load() -> Result<Self> {
+        let mut command = shell::cargo();
+        command.args(["metadata", "--no-deps", "--format-version", "1"]);
+        let output = command.output().context("could not start cargo")?;
+        if !output.status.success() {
+            bail!("`{}` failed:\n{}", shell::display(&command), String::from_utf8_lossy(&output.stderr));
+        }
+        Self::parse(&output.stdout)
+    }
+
+    fn parse(metadata: &[u8]) -> Result<Self> {
+        serde_json::from_slice(metadata).context("cargo metadata printed something else than expected")
+    }
+
+    /// Where the programs and libraries of a build lie.
+    pub(crate) fn profile_dir(&self, target: Option<Target>, profile: Profile) -> PathBuf {
+        let mut directory = self.target_dir.clone();
+        directory.extend(target.map(Target::triple));
+        directory.join(profile.directory())
+    }
+
+    /// The plugins: C libraries that lie under `plugins/`, and those for the tests under `tests/`. A C library
+    /// elsewhere is something else.
+    pub(crate) fn plugins<'a>(&'a self) -> Vec<Plugin<'a>> {
+        let plugin = |package: &'a Package| {
+            let library =
+                package.targets.iter().find(|target| target.crate_types.iter().any(|t| t == "cdylib"))?;
+            let for_tests = self.in_tests(package)?;
+            Some(Plugin { package: &package.name, name: &library.name, for_tests })
+        };
+        self.packages.iter().filter_map(plugin).collect()
+    }
+
+    /// Whether `package` lies under `tests/` or `plugins/`; nothing when it lies elsewhere.
+    fn in_tests(&self, package: &Package) -> Option<bool> {
+        let inside = package.manifest_path.strip_prefix(&self.root).ok()?;
+        if inside.starts_with(Path::new("plugins")) {
+            Some(false)
+        } else if inside.starts_with(Path::new("tests")) {
+            Some(true)
+        } else {
+            None
+        }
+    }
+
+    /// Whether there is a package of this name.
+    pub(crate) fn has_package(&self, name: &str) -> bool {
+        self.packages.iter().any(|package| package.name == name)
+    }
+
+    /// The programs of a package.
+    pub(crate) fn programs(&self, package: &str) -> Vec<&str> {
+        let package = self.packages.iter().find(|candidate| candidate.name == package);
+        let targets = package.into_iter().flat_map(|package| &package.targets);
+        targets
+            .filter(|target| target.kind.iter().any(|kind| kind == "bin"))
+            .map(|t| t.name.as_str())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A workspace in the shape `cargo metadata` prints it, fields this program does not read included.
+    pub(crate) fn sample() -> Workspace {
+        let package = |name: &str, path: &str, library: &str, kind: &str| {
+            format!(
+                r#"{{"name":"{name}","version":"0.1.0","manifest_path":"/w/{path}/Cargo.toml","targets":[
+                    {{"name":"{library}","kind":["{kind}"],"crate_types":["{kind}"],"edition":"2024"}},
+                    {{"name":"{name}-tool","kind":["bin"],"crate_types":["bin"]}}]}}"#
+            )
+        };
+        let packages = [
+            package("urom-abi", "urom-abi", "urom_abi", "lib"),
+            package("graph-plugin", "plugins/graph-rs/plugin", "worker_graph", "cdylib"),
+            package("graph-protocol", "plugins/graph-rs/protocol", "graph_protocol", "lib"),
+            package("panicking-plugin", "tests/plugins/panicking", "panicking", "cdylib"),
+            package("urom-service", "urom-service", "doca_urom", "cdylib"),
+            package("urom-tests", "tests", "urom_tests", "lib"),
+        ];
+        let metadata = format!(
+            r#"{{"packages":[{}],"target_directory":"/w/target","workspace_root":"/w","version":1}}"#,
+            packages.join(",")
+        );
+        Workspace::parse(metadata.as_bytes()).expect("the sample is well-formed")
+    }
+
+    #[test]
+    fn plugins_are_the_c_libraries_under_plugins_and_tests() {
+        let workspace = sample();
+        let shipped = Plugin { package: "graph-plugin", name: "worker_graph", for_tests: false };
+        let tests = Plugin { package: "panicking-plugin", name: "panicking", for_tests: true };
+        assert_eq!(workspace.plugins(), [shipped, tests]);
+    }
+
+    #[test]
+    fn a_build_for_a_target_has_a_directory_of_its_own() {
+        let workspace = sample();
+        let directory = |target, profile| workspace.profile_dir(target, profile);
+        assert_eq!(directory(None, Profile::Dev), Path::new("/w/target/debug"));
+        assert_eq!(directory(None, Profile::Release), Path::new("/w/target/release"));
+        assert_eq!(
+            directory(Some(Target::Aarch64), Profile::Dev),
+            Path::new("/w/target/aarch64-unknown-linux-gnu/debug")
+        );
+    }
+
+    #[test]
+    fn programs_are_found_by_their_package() {
+        let workspace = sample();
+        assert_eq!(workspace.programs("urom-service"), ["urom-service-tool"]);
+        assert!(workspace.programs("no-such-package").is_empty());
+        assert!(workspace.has_package("urom-abi") && !workspace.has_package("no-such-package"));
+    }
+
+    #[test]
+    fn other_output_than_metadata_is_an_error() {
+        assert!(Workspace::parse(b"{}").is_err());
+        assert!(Workspace::parse(b"warning: something").is_err());
+    }
+}
