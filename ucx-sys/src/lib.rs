@@ -1,1 +1,40 @@
-//! Raw bindings to UCX (ucp), committed per target.
+//! Raw bindings to UCX's protocol layer (`ucp`), made from the headers of UCX 1.16 and committed per target.
+//!
+//! UCX grows by appending to its structures and guards what is new with field masks, so these bindings run with every
+//! UCX from 1.16 on. They are made so that no value C hands over can be undefined behaviour in Rust: every enumeration
+//! is an integer, and [`ucs_status_t`], one byte in C, is a transparent one-byte integer. What the C headers have as
+//! macros and inline functions is in this file's second half. The safe layer above is the crate `ucx`.
+//!
+//! # Finding the library at run time
+//!
+//! The build script looks for UCX in `UROM_UCX_DIR`, with pkg-config, and in the build tree's `ucx/` directory, and says
+//! what it tried when there is none. A UCX outside the loader's own path must be named by every program and every
+//! shared object that is linked with it, and a build script can do so only for its own package. So a package that makes
+//! one depends on `ucx-sys` and has this `build.rs`:
+//!
+//! ```no_run
+//! if let Some(directory) = std::env::var_os("DEP_UCP_RPATH") {
+//!     println!("cargo::rustc-link-arg=-Wl,-rpath,{}", directory.display());
+//! }
+//! ```
+//!
+//! `DEP_UCP_RPATH` is not set when the system's own UCX is used. `DEP_UCP_LIBDIR` is always set and names the directory
+//! of the libraries, empty when the linker finds them by itself.
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!("ucx-sys has bindings for x86_64 and aarch64 Linux: see `cargo xtask bindings`");
+
+#[cfg_attr(target_arch = "x86_64", path = "bindings/x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "bindings/aarch64.rs")]
+#[allow(
+    missing_docs,
+    non_camel_case_types,
+    clippy::missing_safety_doc,
+    clippy::allow_attributes_without_reason,
+    reason = "generated: the names are C's, and UCX's own manual documents them"
+)]
+mod bindings;
+mod macros;
+
+pub use bindings::*;
+pub use macros::*;

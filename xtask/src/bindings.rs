@@ -1,0 +1,161 @@
+//! Makes the committed bindings of `ucx-sys` from the headers of UCX 1.16, or checks that they are what it would make.
+//!
+//! Nobody who only uses the kit runs this: it needs libclang, and the headers are fetched once into the build tree.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use bindgen::callbacks::{EnumVariantCustomBehavior, EnumVariantValue, ParseCallbacks};
+
+/// The oldest UCX that the kit runs with: bindings made from it work with every later one.
+const PACKAGE: &str = "libucx-cu12==1.16.0.post2";
+
+/// The oldest rustc the generated code must suit; the workspace's `rust-version`.
+const RUST: (u64, u64) = (88, 0);
+
+/// The functions that the safe layer calls, without their `ucp_`. UCX calls three of them deprecated and has nothing
+/// that does the same: `rkey_pack`, `rkey_buffer_release` and `worker_get_address`.
+const FUNCTIONS: [&str; 15] = [
+    "config_(read|release|modify)",
+    "get_version(_string)?|init_version|cleanup|context_query",
+    "worker_(create|destroy|query|get_address|release_address)",
+    "worker_(progress|get_efd|arm|signal|fence|flush_nbx|set_am_recv_handler)",
+    "listener_(create|destroy|query|reject)|conn_request_query",
+    "ep_(create|close_nbx|flush_nbx|query|rkey_unpack)",
+    "request_(free|cancel|check_status)",
+    "mem_(map|unmap|query)",
+    "memh_(pack|buffer_release)",
+    "rkey_(pack|buffer_release|destroy|ptr)",
+    "am_(send_nbx|recv_data_nbx|data_release)",
+    "tag_(send_nbx|send_sync_nbx|recv_nbx|probe_nb|msg_recv_nbx)",
+    "(put|get)_nbx",
+    "atomic_op_nbx",
+    "request_query",
+];
+
+struct Target {
+    arch: &'static str,
+    triple: &'static str,
+    /// Where the target's C library has its headers, when that is not the compiler's default.
+    sysroot: Option<&'static str>,
+}
+
+const TARGETS: [Target; 2] = [
+    Target { arch: "x86_64", triple: "x86_64-unknown-linux-gnu", sysroot: None },
+    Target {
+        arch: "aarch64",
+        triple: "aarch64-unknown-linux-gnu",
+        sysroot: Some("/usr/aarch64-linux-gnu/include"),
+    },
+];
+
+/// Writes `ucx-sys/src/bindings/*.rs`; with `check`, compares instead and fails when a file is out of date.
+pub(crate) fn run(check: bool) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
+    let headers = headers(root)?;
+    let mut stale = Vec::new();
+    for target in &TARGETS {
+        let path = root.join(format!("ucx-sys/src/bindings/{}.rs", target.arch));
+        let fresh = generate(target, &headers, &root.join("rustfmt.toml"))?;
+        if !check {
+            fs::write(&path, fresh).with_context(|| format!("writing {}", path.display()))?;
+            println!("wrote {}", path.display());
+            continue;
+        }
+        let found = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        match first_difference(&found, &fresh) {
+            Some(line) => stale.push(format!("{} (first difference in line {line})", path.display())),
+            None => println!("{} is up to date", path.display()),
+        }
+    }
+    if !stale.is_empty() {
+        bail!(
+            "not what bindgen makes of the UCX 1.16 headers:\n  {}\nrun: cargo xtask bindings",
+            stale.join("\n  ")
+        );
+    }
+    Ok(())
+}
+
+/// The include directory of the UCX 1.16 headers, fetched on the first use.
+fn headers(root: &Path) -> Result<PathBuf> {
+    let dir = root.join("target/ucx/1.16.0-headers");
+    let include = dir.join("libucx/include");
+    if include.join("ucp/api/ucp.h").is_file() {
+        return Ok(include);
+    }
+    println!("fetching {PACKAGE} for its headers into {}", dir.display());
+    let status = Command::new("python3")
+        .args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"])
+        .arg(&dir)
+        .arg(PACKAGE)
+        .status()
+        .context("running python3 -m pip; install Debian's python3-pip")?;
+    ensure!(status.success(), "pip could not install {PACKAGE} into {} ({status})", dir.display());
+    ensure!(include.join("ucp/api/ucp.h").is_file(), "{PACKAGE} holds no libucx/include/ucp/api/ucp.h");
+    Ok(include)
+}
+
+fn generate(target: &Target, include: &Path, rustfmt: &Path) -> Result<String> {
+    let mut builder = bindgen::Builder::default()
+        .header_contents("ucx.h", "#include <ucp/api/ucp.h>\n")
+        .clang_arg(format!("--target={}", target.triple))
+        .clang_arg(format!("-I{}", include.display()));
+    if let Some(sysroot) = target.sysroot {
+        ensure!(Path::new(sysroot).is_dir(), "{sysroot} is missing: install Debian's libc6-dev-arm64-cross");
+        builder = builder.clang_arg(format!("-isystem{sysroot}"));
+    }
+    let rust = bindgen::RustTarget::stable(RUST.0, RUST.1).map_err(|error| anyhow::anyhow!("{error}"))?;
+    builder = builder
+        .allowlist_function(format!("ucs_status_string|ucp_({})", FUNCTIONS.join("|")))
+        .allowlist_type("ucp_.*|ucs_status_t|ucs_status_ptr_t")
+        .allowlist_var("UCP_.*")
+        // The C library's types come from the crate that keeps them for every target.
+        .blocklist_type("sockaddr.*|socklen_t|sa_family_t|FILE|_IO_.*|__.*")
+        .raw_line("use libc::{sockaddr, sockaddr_storage, socklen_t};")
+        // No value that C hands over may be undefined behaviour: integers, never a Rust `enum`.
+        .default_enum_style(bindgen::EnumVariation::Consts)
+        .newtype_global_enum("ucs_status_t")
+        .prepend_enum_name(false)
+        .parse_callbacks(Box::new(Callbacks))
+        .generate_comments(false)
+        .layout_tests(true)
+        .use_core()
+        .rust_target(rust)
+        .rust_edition(bindgen::RustEdition::Edition2024)
+        .formatter(bindgen::Formatter::Rustfmt)
+        .rustfmt_configuration_file(Some(rustfmt.to_owned()));
+    // bindgen panics, rather than fails, when it cannot load libclang.
+    match catch_unwind(AssertUnwindSafe(|| builder.generate())) {
+        Ok(bindings) => Ok(bindings.with_context(|| format!("bindgen for {}", target.triple))?.to_string()),
+        Err(_) => bail!("bindgen gave up for {}: is libclang there? Debian: libclang-14-dev", target.triple),
+    }
+}
+
+/// Leaves out the constants whose value differs between UCX versions.
+#[derive(Debug)]
+struct Callbacks;
+
+impl ParseCallbacks for Callbacks {
+    fn enum_variant_behavior(
+        &self,
+        _enum_name: Option<&str>,
+        variant: &str,
+        _value: EnumVariantValue,
+    ) -> Option<EnumVariantCustomBehavior> {
+        matches!(variant, "UCS_MEMORY_TYPE_UNKNOWN" | "UCS_MEMORY_TYPE_LAST")
+            .then_some(EnumVariantCustomBehavior::Hide)
+    }
+}
+
+/// The number of the first line in which two texts differ.
+fn first_difference(a: &str, b: &str) -> Option<usize> {
+    if a == b {
+        return None;
+    }
+    let same = a.lines().zip(b.lines()).take_while(|(a, b)| a == b).count();
+    Some(same + 1)
+}
