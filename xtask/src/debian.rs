@@ -39,6 +39,9 @@ pub(crate) const AARCH64_LIBC: Need =
 /// Runs aarch64 programs.
 pub(crate) const AARCH64_EMULATOR: Need =
     Need { found: Found::Program("qemu-aarch64-static"), packages: &["qemu-user-static"] };
+/// Reads C headers. Of this very version, so that the bindings come out the same everywhere.
+pub(crate) const LIBCLANG: Need =
+    Need { found: Found::File("/usr/lib/llvm-14/lib/libclang.so"), packages: &["libclang-14-dev"] };
 
 impl Need {
     fn is_met(&self) -> bool {

@@ -4,6 +4,7 @@
 //! the set-up, which every subcommand that needs it runs first and which costs nothing once it is done.
 
 mod bench;
+mod bindings;
 mod debian;
 mod demo;
 mod plugins;
@@ -66,6 +67,12 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Makes the committed UCX bindings again from UCX 1.16's headers.
+    Bindings {
+        /// Writes nothing and fails when they differ from what is committed.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -89,6 +96,10 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Test { target, package, args } => return test::run(&workspace, target, &package, &args),
         Task::Demo => demo::run(&workspace)?,
         Task::Bench { args } => return bench::run(&workspace, &args),
+        Task::Bindings { check } => {
+            setup::for_bindings()?;
+            bindings::run(check)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -30,6 +30,11 @@ pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
     if target != host { add_rust_target(target) } else { Ok(()) }
 }
 
+/// Makes the machine ready to generate bindings for every target.
+pub(crate) fn for_bindings() -> Result<()> {
+    debian::ensure(&[&debian::LIBCLANG, &debian::AARCH64_LIBC, &debian::PIP])
+}
+
 fn needs(foreign: bool, download: bool) -> Vec<&'static Need> {
     let mut needs = vec![&debian::C_COMPILER, &debian::PKG_CONFIG, &debian::VALGRIND];
     if foreign {
