@@ -18,9 +18,10 @@ pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
     if target != host && target.environment(host).is_empty() {
         bail!("{} cannot be built on {}: only the other way round is set up", target.triple(), host.triple());
     }
-    // Asked again once pkg-config is sure to be there.
+    // Asked again once pkg-config is sure to be there. The variable is ucx-sys's own: the user brings a UCX.
     let has_ucx = || {
-        ucx::directory(&workspace.target_dir, ucx::VERSION, target).is_dir()
+        std::env::var_os("UROM_UCX_DIR").is_some()
+            || ucx::directory(&workspace.target_dir, ucx::VERSION, target).is_dir()
             || (target == host && ucx::system_is_new_enough())
     };
     debian::ensure(&needs(target != host, !has_ucx()))?;
