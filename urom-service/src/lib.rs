@@ -1,1 +1,3 @@
-//! uromd, its workers, the embedded service and the DOCA UROM host interface over them.
+//! A DOCA UROM service: the daemon, its workers, and the host library that talks to them.
+
+pub mod wire;

@@ -1,0 +1,205 @@
+//! The messages of the control streams.
+//!
+//! Each stream begins with a [`hello`](super::hello) both ways and then carries one pair of these types, one message
+//! behind the other ([`stream`](super::stream)). `Ping` is the heartbeat: every side sends one whenever it was silent
+//! for [`HEARTBEAT`], and gives up a peer that was silent for [`PATIENCE`].
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How long a side may be silent.
+pub const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// How long a peer may be silent before it is given up: within 5 s of being stopped or cut off, with a heartbeat to
+/// spare.
+pub const PATIENCE: Duration = Duration::from_millis(3500);
+
+/// How long connecting, greeting and being answered may take in all.
+pub const CONNECT_DEADLINE: Duration = Duration::from_secs(4);
+
+/// The TCP port of the daemon when nothing names another.
+pub const DEFAULT_PORT: u16 = 18700;
+
+/// A failure that crosses a stream: the code the host's call or task ends with, and a sentence for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{text}")]
+pub struct Failure {
+    /// A `doca_error_t`.
+    pub code: u32,
+    /// What failed, on what, and what to do.
+    pub text: String,
+}
+
+/// One plugin the daemon found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginEntry {
+    /// A single bit.
+    pub id: u64,
+    /// What `urom_plugin_get_version` returned.
+    pub version: u64,
+    /// The file's name without `.so`.
+    pub name: String,
+}
+
+/// Host to daemon.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum HostToDaemon {
+    /// The heartbeat.
+    Ping,
+    /// Spawn a worker, or join the one that has this id.
+    Start {
+        /// Comes back in the answer.
+        request: u64,
+        /// What to start.
+        worker: StartWorker,
+    },
+    /// Which workers are in a group?
+    Group {
+        /// Comes back in the answer.
+        request: u64,
+        /// The group.
+        gid: u32,
+    },
+}
+
+/// What a host asks for when it starts a worker.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StartWorker {
+    /// The id, or `u64::MAX` for a new one.
+    pub id: u64,
+    /// Or-ed plugin ids.
+    pub plugins: u64,
+    /// The group.
+    pub gid: u32,
+    /// `NAME=value`, for a worker that is spawned: with an existing one, `Some` is an error (`ALREADY_EXIST`).
+    pub env: Option<Vec<String>>,
+    /// CPUs, as words of a `doca_cpu_set_t`-style text (`0-3`); `None` for all of the service's.
+    pub cpus: Option<String>,
+}
+
+/// Daemon to host.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum DaemonToHost {
+    /// The heartbeat.
+    Ping,
+    /// The first message: what there is.
+    Welcome {
+        /// The plugins, found just now.
+        plugins: Vec<PluginEntry>,
+        /// The CPUs workers may be given, as text.
+        cpus: String,
+        /// The daemon's message limit in bytes; the smaller of this and the host's holds.
+        max_message: u64,
+    },
+    /// A worker runs and expects the host.
+    Started {
+        /// The request this answers.
+        request: u64,
+        /// The worker's id.
+        id: u64,
+        /// Where its control stream is. An unspecified address stands for the daemon's own.
+        address: SocketAddr,
+        /// What the host shows the worker; good for one connection.
+        ticket: u128,
+    },
+    /// The workers of a group, in rising order of id.
+    Group {
+        /// The request this answers.
+        request: u64,
+        /// Their ids.
+        ids: Vec<u64>,
+    },
+    /// A request failed.
+    Failed {
+        /// The request this answers.
+        request: u64,
+        /// How.
+        failure: Failure,
+    },
+}
+
+/// Host to worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum HostToWorker {
+    /// The heartbeat.
+    Ping,
+    /// The first message: let me in.
+    Attach(Attach),
+}
+
+/// What a host shows a worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Attach {
+    /// From the daemon.
+    pub ticket: u128,
+    /// The host's UCX worker address.
+    pub ucx_address: Vec<u8>,
+    /// The channel number the host wants to see in notifications' frames.
+    pub channel: u16,
+    /// The most tasks the host has in flight at a time; slots are below it. At most 65536.
+    pub max_inflight: u32,
+    /// The host's message limit in bytes.
+    pub max_message: u64,
+}
+
+/// Worker to host.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum WorkerToHost {
+    /// The heartbeat.
+    Ping,
+    /// The host is in: it may connect UCX and send commands.
+    Attached {
+        /// The worker's UCX worker address.
+        ucx_address: Vec<u8>,
+        /// The channel number the worker wants to see in commands' frames.
+        channel: u16,
+        /// The limit in bytes that now holds for both.
+        max_message: u64,
+    },
+    /// The host is not let in, or no longer.
+    Refused(Failure),
+}
+
+/// Daemon to worker. The configuration stands on the worker's command line or, for a worker on a thread, in its call.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum DaemonToWorker {
+    /// The heartbeat.
+    Ping,
+    /// A host will come with this ticket.
+    Expect {
+        /// The ticket.
+        ticket: u128,
+    },
+    /// That host will not come.
+    Forget {
+        /// The ticket.
+        ticket: u128,
+    },
+    /// Answers [`WorkerToDaemon::Empty`]: nobody is on the way, end.
+    Leave,
+    /// End now: close the plugins, answer what is in flight with an error.
+    Stop,
+}
+
+/// Worker to daemon.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum WorkerToDaemon {
+    /// The heartbeat.
+    Ping,
+    /// All plugins are open, and hosts can come.
+    Ready {
+        /// Where the worker's control stream listens.
+        port: u16,
+    },
+    /// The worker cannot work; it ends.
+    Failed(Failure),
+    /// A host came with this ticket.
+    Arrived {
+        /// The ticket, now used up.
+        ticket: u128,
+    },
+    /// The last host left. The daemon answers `Leave` unless it has promised the worker to somebody in the meantime.
+    Empty,
+}

@@ -1,0 +1,254 @@
+//! Frames: commands and notifications as they travel between host and worker.
+//!
+//! An active message holds one frame or more, one behind the other, without padding. A frame is an 8-byte header and
+//! the plugin's bytes, so that a small command fits the transport's first cache line together with UCX's own header.
+//! The 24 and 32 byte headers of DOCA's interface exist only at the two ends: a header holds just what the other end
+//! cannot know.
+
+use urom_abi::DocaError;
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The active-message id of commands, host to worker.
+pub const AM_COMMANDS: u16 = 1;
+/// The active-message id of notifications, worker to host.
+pub const AM_NOTIFICATIONS: u16 = 2;
+/// The active-message id of the empty message by which each end shows, before a worker counts as running, that UCX
+/// carries. Its two bytes are the receiver's channel number.
+pub const AM_GREET: u16 = 3;
+
+/// The size of a frame's header in bytes.
+pub const HEADER_LEN: usize = 8;
+/// The most bytes a frame can carry behind its header, and the largest message limit: 16 MiB less one.
+pub const MAX_PAYLOAD: usize = (1 << 24) - 1;
+/// The most tasks a connection can have in flight: slots are 16 bits.
+pub const MAX_SLOTS: usize = 1 << 16;
+
+/// A status that does not fit the header's byte: the four bytes behind the header hold it.
+const LONG_STATUS: u8 = u8::MAX;
+
+/// A frame's header as it travels.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Header {
+    channel: U16,
+    slot: U16,
+    /// Commands: the plugin's bit. Notifications: the status.
+    kind: u8,
+    len: [u8; 3],
+}
+
+const _: () = assert!(size_of::<Header>() == HEADER_LEN);
+
+impl Header {
+    fn new(channel: u16, slot: u16, kind: u8, len: usize) -> Header {
+        debug_assert!(len <= MAX_PAYLOAD);
+        let [a, b, c, ..] = (len as u32).to_le_bytes();
+        Header { channel: U16::new(channel), slot: U16::new(slot), kind, len: [a, b, c] }
+    }
+
+    fn len(&self) -> usize {
+        let [a, b, c] = self.len;
+        u32::from_le_bytes([a, b, c, 0]) as usize
+    }
+}
+
+/// A command in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command<'a> {
+    /// The connection, by the receiver's number for it.
+    pub channel: u16,
+    /// The host's task slot: it comes back in the notification.
+    pub slot: u16,
+    /// Which bit the plugin's id is.
+    pub plugin_bit: u8,
+    /// The plugin's bytes.
+    pub payload: &'a [u8],
+}
+
+/// A notification in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notification<'a> {
+    /// The connection, by the receiver's number for it.
+    pub channel: u16,
+    /// The host's task slot.
+    pub slot: u16,
+    /// The task's status.
+    pub status: DocaError,
+    /// Whether a plugin wrote this. A notification the worker made up itself has no payload, and the task no response.
+    pub payload: Option<&'a [u8]>,
+}
+
+/// The bytes of a message are not frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a message of {total} bytes breaks off inside the frame at byte {at}")]
+pub struct Broken {
+    /// Where the frame begins that does not fit.
+    pub at: usize,
+    /// How long the message is.
+    pub total: usize,
+}
+
+/// The header of a command whose payload of `len` bytes follows.
+pub fn command_header(channel: u16, slot: u16, plugin_bit: u8, len: usize) -> [u8; HEADER_LEN] {
+    zerocopy::transmute!(Header::new(channel, slot, plugin_bit, len))
+}
+
+/// The header of a notification whose payload of `len` bytes follows, and how many bytes of it count: 8, or 12 when
+/// the status needs its four bytes.
+pub fn notification_header(
+    channel: u16,
+    slot: u16,
+    status: DocaError,
+    payload: Option<usize>,
+) -> ([u8; HEADER_LEN + 4], usize) {
+    // A notification without payload is told from one of zero bytes by the top bit of a long status.
+    let long = status.0 >= u32::from(LONG_STATUS) || payload.is_none();
+    let kind = if long { LONG_STATUS } else { status.0 as u8 };
+    let mut bytes = [0; HEADER_LEN + 4];
+    let header: [u8; HEADER_LEN] =
+        zerocopy::transmute!(Header::new(channel, slot, kind, payload.unwrap_or(0)));
+    bytes[..HEADER_LEN].copy_from_slice(&header);
+    if !long {
+        return (bytes, HEADER_LEN);
+    }
+    let absent = if payload.is_none() { NO_PAYLOAD } else { 0 };
+    bytes[HEADER_LEN..].copy_from_slice(&(status.0 & !NO_PAYLOAD | absent).to_le_bytes());
+    (bytes, HEADER_LEN + 4)
+}
+
+/// In a long status: there is no payload. DOCA's codes are small numbers; a plugin's status loses its top bit.
+const NO_PAYLOAD: u32 = 1 << 31;
+
+/// Splits the next frame off a message: its header, then what follows the header.
+fn split<'a>(rest: &mut &'a [u8], at: usize, total: usize) -> Result<(Header, &'a [u8]), Broken> {
+    let broken = Broken { at, total };
+    let (header, behind) = Header::read_from_prefix(rest).map_err(|_| broken)?;
+    *rest = behind;
+    Ok((header, behind))
+}
+
+/// The commands in a message, in order. After an error there are no more.
+pub fn commands(message: &[u8]) -> impl Iterator<Item = Result<Command<'_>, Broken>> {
+    frames(message, |header, behind| {
+        let payload = behind.get(..header.len())?;
+        let command = Command {
+            channel: header.channel.get(),
+            slot: header.slot.get(),
+            plugin_bit: header.kind,
+            payload,
+        };
+        Some((command, payload.len()))
+    })
+}
+
+/// The notifications in a message, in order. After an error there are no more.
+pub fn notifications(message: &[u8]) -> impl Iterator<Item = Result<Notification<'_>, Broken>> {
+    frames(message, |header, behind| {
+        let (status, start) = if header.kind == LONG_STATUS {
+            (U32::read_from_prefix(behind).ok()?.0.get(), 4)
+        } else {
+            (u32::from(header.kind), 0)
+        };
+        let payload = behind.get(start..)?.get(..header.len())?;
+        let notification = Notification {
+            channel: header.channel.get(),
+            slot: header.slot.get(),
+            status: DocaError(status & !NO_PAYLOAD),
+            payload: (status & NO_PAYLOAD == 0).then_some(payload),
+        };
+        Some((notification, start + payload.len()))
+    })
+}
+
+/// Walks a message; `read` gives a frame and how many bytes behind its header it took.
+fn frames<'a, F>(
+    message: &'a [u8],
+    read: impl Fn(&Header, &'a [u8]) -> Option<(F, usize)>,
+) -> impl Iterator<Item = Result<F, Broken>> {
+    let total = message.len();
+    let mut rest = message;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let at = total - rest.len();
+        let frame = split(&mut rest, at, total).and_then(|(header, behind)| {
+            let (frame, used) = read(&header, behind).ok_or(Broken { at, total })?;
+            rest = &behind[used..];
+            Ok(frame)
+        });
+        if frame.is_err() {
+            rest = &[];
+        }
+        Some(frame)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command_bytes(slot: u16, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = command_header(7, slot, 61, payload.len()).to_vec();
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    fn notification_bytes(status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
+        let (header, len) = notification_header(9, 65535, status, payload.map(<[u8]>::len));
+        let mut bytes = header[..len].to_vec();
+        bytes.extend_from_slice(payload.unwrap_or(&[]));
+        bytes
+    }
+
+    #[test]
+    fn commands_that_travel_together_come_out_in_order() {
+        let message = [command_bytes(1, b"first"), command_bytes(2, b""), command_bytes(3, &[5; 300])].concat();
+        let found: Vec<_> = commands(&message).map(Result::unwrap).collect();
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[0], Command { channel: 7, slot: 1, plugin_bit: 61, payload: b"first" });
+        assert_eq!(found[1].payload, b"");
+        assert_eq!(found[2].payload, [5; 300]);
+    }
+
+    #[test]
+    fn a_loopback_command_takes_24_bytes() {
+        assert_eq!(command_bytes(0, &[0; 16]).len(), 24);
+        assert_eq!(notification_bytes(DocaError::SUCCESS, Some(&[0; 16])).len(), 24);
+    }
+
+    #[test]
+    fn a_status_of_any_size_and_a_missing_payload_survive() {
+        for status in [0, 1, 254, 255, 256, 0x7fff_ffff] {
+            for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
+                let bytes = notification_bytes(DocaError(status), payload);
+                let found = notifications(&bytes).next().unwrap().unwrap();
+                assert_eq!(found, Notification { channel: 9, slot: 65535, status: DocaError(status), payload });
+            }
+        }
+    }
+
+    #[test]
+    fn every_truncation_is_an_error_or_fewer_whole_frames() {
+        let message = [command_bytes(1, b"first"), command_bytes(2, b"second")].concat();
+        for end in 0..message.len() {
+            let found: Vec<_> = commands(&message[..end]).collect();
+            let whole = found.iter().filter(|frame| frame.is_ok()).count();
+            assert_eq!(whole, usize::from(end >= 13));
+            assert_eq!(found.len() - whole, usize::from(end != 0 && end != 13), "{end}");
+        }
+        let long = notification_bytes(DocaError(300), Some(b"abc"));
+        for end in 1..long.len() {
+            assert!(notifications(&long[..end]).next().unwrap().is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn nothing_follows_an_error() {
+        let message = [command_bytes(1, b"first"), vec![0xff; 20], command_bytes(2, b"")].concat();
+        let found: Vec<_> = commands(&message).collect();
+        assert_eq!(found.len(), 2);
+        assert!(found[1].is_err());
+    }
+}
