@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -39,7 +39,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, None)?;
     let directory = build(workspace, EXAMPLE.package, &directory_of(workspace).join(EXAMPLE.name))?;
     let log = directory.join("uromd-demo.log");
-    if let Err(error) = serve_and_run(&directory, &log) {
+    let mut service = Command::new(directory.join(SERVICE.name));
+    let log_file = File::create(&log).with_context(|| format!("could not create {}", log.display()))?;
+    service.env("UROM_PLUGIN_PATH", directory.join(plugins::SHIPPED)).stderr(log_file);
+    if let Err(error) = serve_and_run(service, Command::new(directory.join(EXAMPLE.name))) {
         let text = fs::read_to_string(&log).unwrap_or_default();
         eprintln!("--- uromd's log ({}):\n{text}---", log.display());
         return Err(error);
@@ -48,13 +51,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn directory_of(workspace: &Workspace) -> std::path::PathBuf {
+fn directory_of(workspace: &Workspace) -> PathBuf {
     workspace.profile_dir(None, Profile::Release)
 }
 
 /// Builds the service, the graph plugin and `package` in release mode; returns where they lie, plugins linked.
 /// Cargo itself is quiet when `program` was built before.
-pub(crate) fn build(workspace: &Workspace, package: &str, program: &Path) -> Result<std::path::PathBuf> {
+pub(crate) fn build(workspace: &Workspace, package: &str, program: &Path) -> Result<PathBuf> {
     let mut command = shell::cargo();
     command.args(["build", "--release", "-p", SERVICE.package, "-p", PLUGIN_PACKAGE, "-p", package]);
     if program.exists() {
@@ -68,20 +71,16 @@ pub(crate) fn build(workspace: &Workspace, package: &str, program: &Path) -> Res
     Ok(directory)
 }
 
-fn serve_and_run(directory: &Path, log: &Path) -> Result<()> {
-    let plugins = directory.join(plugins::SHIPPED);
-    let log = File::create(log).with_context(|| format!("could not create {}", log.display()))?;
-    let mut command = Command::new(directory.join(SERVICE.name));
-    command.args(["--listen", "127.0.0.1:0"]).env("UROM_PLUGIN_PATH", &plugins);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-    eprintln!("$ {} &", shell::display(&command));
-    let mut service = Guarded::start(&mut command)?;
+/// Runs `example` against `service`, which is started before and stopped after it.
+fn serve_and_run(mut service: Command, mut example: Command) -> Result<()> {
+    service.args(["--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    eprintln!("$ {} &", shell::display(&service));
+    let mut service = Guarded::start(&mut service)?;
     let address = listening_address(&mut service)?;
 
-    let mut command = Command::new(directory.join(EXAMPLE.name));
-    command.args(["--once", "--service", &address]).stdin(Stdio::null());
-    eprintln!("$ {}", shell::display(&command));
-    let status = Guarded::start(&mut command)?.wait(RUN_LIMIT)?;
+    example.args(["--once", "--service", &address]).stdin(Stdio::null());
+    eprintln!("$ {}", shell::display(&example));
+    let status = Guarded::start(&mut example)?.wait(RUN_LIMIT)?;
     if !status.success() {
         bail!("{} failed: {status}", EXAMPLE.name);
     }
@@ -143,12 +142,37 @@ mod tests {
         }
     }
 
+    /// A program that runs `script`; what it is given comes as `$1` and so on.
+    fn program(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "sh"]);
+        command
+    }
+
+    const LISTENS: &str = "trap 'exit 0' TERM; echo 'uromd: listening on 127.0.0.1:4711'; sleep 1000 & wait";
+
+    #[test]
+    fn the_example_is_told_where_the_service_listens() {
+        let example = program("test \"$*\" = '--once --service 127.0.0.1:4711'");
+        serve_and_run(program(LISTENS), example).expect("both end well");
+    }
+
+    #[test]
+    fn an_example_that_fails_is_reported_with_its_status() {
+        let error = serve_and_run(program(LISTENS), program("exit 3")).expect_err("the example fails");
+        assert!(error.to_string().contains("exit status: 3"), "{error}");
+    }
+
     #[test]
     fn a_service_that_ends_at_once_is_reported_with_its_status() {
-        let mut command = Command::new("sh");
-        let mut service =
-            Guarded::start(command.args(["-c", "exit 9"]).stdout(Stdio::piped())).expect("sh starts");
-        let error = listening_address(&mut service).expect_err("it never listens");
+        let error = serve_and_run(program("exit 9"), program("exit 0")).expect_err("it never listens");
         assert!(error.to_string().contains("exit status: 9"), "{error}");
+    }
+
+    #[test]
+    fn a_service_that_does_not_stop_cleanly_is_reported() {
+        let service = LISTENS.replace("exit 0", "exit 4");
+        let error = serve_and_run(program(&service), program("exit 0")).expect_err("the service fails");
+        assert!(error.to_string().contains("exit status: 4"), "{error}");
     }
 }
