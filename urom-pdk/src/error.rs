@@ -1,0 +1,143 @@
+//! What a handler fails with, and the status its host sees for it.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+
+use urom_abi::DocaError;
+use urom_abi::wire::{DecodeError, EncodeError};
+
+/// The result of a handler. The error type is [`Error`] unless another is named.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a handler could not do what it was asked.
+///
+/// The [code](Error::code) becomes the status of the notification, and so of the task on the host. The message and the
+/// source stay on this side: they go to the log.
+///
+/// ```
+/// use urom_pdk::{DocaError, Error};
+/// let parsed: Result<u32, _> = "x".parse::<u32>();
+/// let error = parsed.map_err(|e| Error::new(DocaError::BAD_CONFIG, "ranks is no number").with_source(e));
+/// assert_eq!(
+///     error.unwrap_err().to_string(),
+///     "ranks is no number: invalid digit found in string (DOCA_ERROR_BAD_CONFIG)"
+/// );
+/// ```
+#[derive(Debug)]
+pub struct Error {
+    code: DocaError,
+    message: Cow<'static, str>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// An error with the code the host will see and a sentence for the log.
+    pub fn new(code: DocaError, message: impl Into<Cow<'static, str>>) -> Error {
+        Error { code, message: message.into(), source: None }
+    }
+
+    /// Adds the error that caused this one.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// The code as it was given.
+    pub fn code(&self) -> DocaError {
+        self.code
+    }
+
+    /// The status a notification carries for this error: the code, or `UNEXPECTED` when the code is `SUCCESS`, because
+    /// a failure must not look like a success.
+    pub(crate) fn status(&self) -> DocaError {
+        if self.code == DocaError::SUCCESS { DocaError::UNEXPECTED } else { self.code }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.message)?;
+        let mut source = self.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        write!(f, " ({})", self.code.name())
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+/// The code alone; its description is the message.
+impl From<DocaError> for Error {
+    fn from(code: DocaError) -> Error {
+        Error::new(code, code.description())
+    }
+}
+
+/// `INVALID_VALUE`.
+impl From<DecodeError> for Error {
+    fn from(error: DecodeError) -> Error {
+        Error::new(error.into(), "malformed command").with_source(error)
+    }
+}
+
+/// `TOO_BIG` or `NO_MEMORY`.
+impl From<EncodeError> for Error {
+    fn from(error: EncodeError) -> Error {
+        Error::new(error.into(), "could not write the notification").with_source(error)
+    }
+}
+
+/// `UNEXPECTED`, for failures that no code describes.
+impl From<&'static str> for Error {
+    fn from(message: &'static str) -> Error {
+        Error::new(DocaError::UNEXPECTED, message)
+    }
+}
+
+/// `UNEXPECTED`, for failures that no code describes.
+impl From<String> for Error {
+    fn from(message: String) -> Error {
+        Error::new(DocaError::UNEXPECTED, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use urom_abi::wire::DecodeProblem;
+
+    #[test]
+    fn a_failure_never_has_the_status_of_a_success() {
+        assert_eq!(Error::from(DocaError::SUCCESS).status(), DocaError::UNEXPECTED);
+        assert_eq!(Error::from(DocaError::NOT_FOUND).status(), DocaError::NOT_FOUND);
+        assert_eq!(Error::from(DocaError(4711)).status(), DocaError(4711));
+        assert_eq!(Error::from("no idea").status(), DocaError::UNEXPECTED);
+    }
+
+    #[test]
+    fn wire_errors_keep_their_text_and_get_docas_code() {
+        let decode = DecodeError {
+            message: "Loopback",
+            field: "length",
+            problem: DecodeProblem::Length { found: 17, expected: 16 },
+        };
+        let error = Error::from(decode);
+        assert_eq!(error.code(), DocaError::INVALID_VALUE);
+        assert_eq!(
+            error.to_string(),
+            "malformed command: Loopback: length: 17 bytes, but its fields call for exactly 16 \
+             (DOCA_ERROR_INVALID_VALUE)"
+        );
+        assert!(error.source().is_some_and(|source| source.is::<DecodeError>()));
+        let encode = EncodeError::TooBig { message: "LoopbackDone", need: 5000, room: 4064 };
+        assert_eq!(Error::from(encode).code(), DocaError::TOO_BIG);
+    }
+}

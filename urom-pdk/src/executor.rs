@@ -1,0 +1,287 @@
+//! Runs handlers: one future for each command, one notification for each future.
+//!
+//! A future is polled at once, in its slot, when its command arrives; one that ends there costs no more than the call.
+//! The others wait in their slots and are polled again only after they were woken. Whatever way a command ends (value,
+//! error, panic, bytes that are no command, no memory), [`Executor::finish`] makes exactly one notification of it. Only
+//! commands that are pending when the worker closes the plugin get none: the worker answers for them.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::task::Poll;
+
+use urom_abi::DocaError;
+use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
+use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
+use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::wire::EncodeError;
+
+use crate::guard::catch;
+use crate::slot::{CHUNK, Chunk, Slot};
+use crate::{Context, Error, Result, Side, log};
+
+/// How often one call of [`Execute::progress`] goes round while the handler's own progress moves something.
+const ROUNDS: usize = 8;
+
+/// An executor without its types: what the plugin's C functions call. The future's type cannot be named, so it hides
+/// behind this, once for each plugin.
+pub(crate) trait Execute {
+    /// Begins a command.
+    fn accept(&mut self, command: CommandDesc);
+
+    /// Advances the handler and the futures that were woken; gives the notifications that are ready, in the order in
+    /// which their commands ended.
+    fn progress(&mut self) -> &mut DescriptorList<WorkerNotifDesc>;
+
+    /// The handler's network address.
+    fn address(&self) -> Result<Vec<u8>>;
+}
+
+/// Makes the executor of a handler.
+pub(crate) fn start<T: 'static, P: Serve<Side, T>>(handler: T) -> Box<dyn Execute> {
+    let serve = |handler: &'static T, context: &'static Context, bytes: &'static [u8]| {
+        P::serve(handler, context, bytes)
+    };
+    Box::new(Executor::<T, P, _, _>::new(handler, serve))
+}
+
+struct Executor<T, P, F: Future, M> {
+    serve: M,
+    chunks: Vec<Chunk<F>>,
+    /// Indices of free slots; the one used last is used next. Its capacity is the number of slots.
+    free: Vec<usize>,
+    finished: DescriptorList<WorkerNotifDesc>,
+    /// Commands that ended without a notification because the C heap was full.
+    owed: DescriptorList<WorkerCmdDesc>,
+    /// Whether the handler's own progress has panicked. It is not called again, because a worker calls millions of times
+    /// a second; nothing would advance what is pending then, so every command fails at once from there on.
+    broken: bool,
+    /// From a `Box`, but not one: futures hold references to it.
+    handler: NonNull<T>,
+    types: PhantomData<(T, P)>,
+}
+
+impl<T, P, F, M> Executor<T, P, F, M>
+where
+    T: 'static,
+    P: Protocol + Serve<Side, T>,
+    F: Future<Output = Result<NotificationDesc>>,
+    M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
+{
+    fn new(handler: T, serve: M) -> Self {
+        let mut executor = Executor {
+            serve,
+            chunks: Vec::new(),
+            free: Vec::new(),
+            finished: DescriptorList::new(),
+            owed: DescriptorList::new(),
+            broken: false,
+            handler: NonNull::from(Box::leak(Box::new(handler))),
+            types: PhantomData,
+        };
+        executor.grow();
+        executor
+    }
+
+    fn handler(&self) -> &T {
+        // SAFETY: the handler lives until `drop`, and only shared references to it are ever made before.
+        unsafe { self.handler.as_ref() }
+    }
+
+    fn slot(&self, index: usize) -> &Slot<F> {
+        &self.chunks[index / CHUNK].slots()[index % CHUNK]
+    }
+
+    /// Adds a chunk of slots. This is the only allocation a command can cause, and only while more commands are
+    /// pending than ever before.
+    fn grow(&mut self) {
+        let first = self.chunks.len() * CHUNK;
+        self.chunks.push(Chunk::new());
+        self.free.reserve_exact(first + CHUNK);
+        self.free.extend((first..first + CHUNK).rev());
+    }
+
+    fn take_slot(&mut self) -> usize {
+        loop {
+            match self.free.pop() {
+                Some(index) => return index,
+                None => self.grow(),
+            }
+        }
+    }
+
+    /// Polls the future in a slot, and finishes its command when it ended.
+    fn advance(&mut self, index: usize) {
+        let slot = self.slot(index);
+        // SAFETY: `&mut self` keeps futures from coming back here; one that ended is dropped below.
+        let outcome = match catch("a handler", || unsafe { slot.poll() }) {
+            Some(Poll::Pending) => return,
+            Some(Poll::Ready(outcome)) => outcome,
+            None => Err(panicked()),
+        };
+        self.retire(index, outcome);
+    }
+
+    /// Empties a slot whose command ended with `outcome`, and answers the command.
+    fn retire(&mut self, index: usize, outcome: Result<NotificationDesc>) {
+        let slot = self.slot(index);
+        // SAFETY: no future runs now.
+        catch("dropping a handler's future", || unsafe { slot.drop_future() });
+        let command = slot.end();
+        self.free.push(index);
+        if let Some(command) = command {
+            self.finish(command, outcome);
+        }
+    }
+
+    /// Makes the one notification of a command.
+    fn finish(&mut self, command: CommandDesc, outcome: Result<NotificationDesc>) {
+        match outcome {
+            Ok(mut notification) => {
+                notification.address_to(&command, DocaError::SUCCESS);
+                self.finished.push_back(notification);
+            }
+            Err(error) => {
+                let status = error.status();
+                // Displaying and dropping an error runs the handler's code.
+                catch("a handler's error", || report(&command, error));
+                self.refuse(command, status);
+            }
+        }
+    }
+
+    /// Answers a command that failed. Without memory for that the command stays owed, and `false` comes back.
+    fn refuse(&mut self, command: CommandDesc, status: DocaError) -> bool {
+        let refusal = catch("P::refusal", || P::refusal(command.payload()));
+        let refusal = refusal.unwrap_or_else(|| {
+            NotificationDesc::zeroed(P::NOTIFICATION_LEN)
+                .map_err(|_| EncodeError::NoMemory { message: P::NAME })
+        });
+        match refusal {
+            Ok(mut notification) => {
+                notification.address_to(&command, status);
+                self.finished.push_back(notification);
+                true
+            }
+            Err(_) => {
+                self.owed.push_back(command);
+                false
+            }
+        }
+    }
+
+    /// Answers commands that could not be answered before, until memory runs out again.
+    fn settle(&mut self) {
+        while let Some(command) = self.owed.pop_front() {
+            if !self.refuse(command, DocaError::NO_MEMORY) {
+                break;
+            }
+        }
+    }
+
+    /// Calls the handler's own progress; returns whether it moved anything.
+    fn progress_handler(&mut self) -> bool {
+        if self.broken {
+            return false;
+        }
+        let moved = catch("the handler's progress", || P::progress(self.handler()));
+        if moved.is_none() {
+            self.broken = true;
+            for index in 0..self.chunks.len() * CHUNK {
+                if self.slot(index).is_pending() {
+                    self.retire(index, Err(broken()));
+                }
+            }
+        }
+        moved.unwrap_or(false)
+    }
+
+    /// Polls every future that was woken; futures that wake themselves meanwhile wait for the next call.
+    fn poll_woken(&mut self) {
+        for chunk in 0..self.chunks.len() {
+            let mut woken = self.chunks[chunk].take_woken();
+            while woken != 0 {
+                let index = chunk * CHUNK + woken.trailing_zeros() as usize;
+                woken &= woken - 1;
+                // A waker may have been kept beyond its command.
+                if self.slot(index).is_pending() {
+                    self.advance(index);
+                }
+            }
+        }
+    }
+}
+
+impl<T, P, F, M> Execute for Executor<T, P, F, M>
+where
+    T: 'static,
+    P: Protocol + Serve<Side, T>,
+    F: Future<Output = Result<NotificationDesc>>,
+    M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
+{
+    fn accept(&mut self, command: CommandDesc) {
+        if self.broken {
+            return self.finish(command, Err(broken()));
+        }
+        let index = self.take_slot();
+        let handler = self.handler;
+        // SAFETY: `drop` ends all futures before it frees the handler, so for a future this is as good as 'static.
+        let handler: &'static T = unsafe { handler.as_ref() };
+        let (slot, serve) = (self.slot(index), &self.serve);
+        // SAFETY: a slot from the free list is empty, chunks do not move their slots, and `serve` works for every
+        // lifetime, so it cannot keep what it is given in a place that outlives the future.
+        let begun =
+            catch("a handler", || unsafe { slot.begin(command, |cx, bytes| serve(handler, cx, bytes)) });
+        match begun {
+            Some(()) => self.advance(index),
+            None => self.retire(index, Err(panicked())),
+        }
+    }
+
+    fn progress(&mut self) -> &mut DescriptorList<WorkerNotifDesc> {
+        if !self.owed.is_empty() {
+            self.settle();
+        }
+        for _ in 0..ROUNDS {
+            let moved = self.progress_handler();
+            self.poll_woken();
+            if !moved {
+                break;
+            }
+        }
+        &mut self.finished
+    }
+
+    fn address(&self) -> Result<Vec<u8>> {
+        P::address(self.handler())
+    }
+}
+
+impl<T, P, F: Future, M> Drop for Executor<T, P, F, M> {
+    fn drop(&mut self) {
+        for slot in self.chunks.iter().flat_map(Chunk::slots) {
+            // SAFETY: no future runs now.
+            catch("dropping a handler's future", || unsafe { slot.drop_future() });
+            drop(slot.end());
+        }
+        // SAFETY: it came from a Box in `new`, and the futures that referred to it are gone.
+        let handler = unsafe { Box::from_raw(self.handler.as_ptr()) };
+        catch("dropping the handler", || drop(handler));
+    }
+}
+
+fn panicked() -> Error {
+    Error::new(DocaError::UNEXPECTED, "the handler panicked")
+}
+
+fn broken() -> Error {
+    Error::new(DocaError::UNEXPECTED, "the handler's progress panicked: this plugin works no more")
+}
+
+fn report(command: &CommandDesc, error: Error) {
+    log::warn(format_args!(
+        "a command of {} bytes of connection {} failed: {error}",
+        command.payload().len(),
+        command.dest_id()
+    ));
+}

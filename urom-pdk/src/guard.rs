@@ -1,0 +1,73 @@
+//! Panics stop here: none crosses into C, and none takes another command with it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::log;
+
+/// Runs `body`; a panic is logged under `label` and becomes `None`.
+///
+/// What `body` borrows may be left half-changed: callers discard it (a future that panicked is dropped, never polled).
+pub(crate) fn catch<R>(label: &str, body: impl FnOnce() -> R) -> Option<R> {
+    let mut body = Some(body);
+    let mut result = None;
+    run(label, &mut || result = body.take().map(|body| body()));
+    result
+}
+
+/// Runs the body of a function that C calls; a panic is logged under `label` and becomes `on_panic`.
+///
+/// Every `extern "C"` function is nothing but a call of this. Should an unwind escape all the same, Rust aborts the
+/// process at the `extern "C"` edge.
+pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
+    catch(label, body).unwrap_or(on_panic)
+}
+
+/// The one place with the machinery to catch, whatever the closure's type.
+fn run(label: &str, body: &mut dyn FnMut()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+        let text = if let Some(text) = payload.downcast_ref::<&str>() {
+            text
+        } else if let Some(text) = payload.downcast_ref::<String>() {
+            text
+        } else {
+            "a value that is no text"
+        };
+        log::error(format_args!("{label} panicked: {text}"));
+        discard(payload);
+    }
+}
+
+/// Drops what a panic carried, which is foreign code and may panic in turn; that second payload is leaked.
+fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::panic_any;
+
+    struct Grenade;
+
+    impl Drop for Grenade {
+        fn drop(&mut self) {
+            panic!("while the payload is dropped");
+        }
+    }
+
+    #[test]
+    fn a_value_passes_and_a_panic_becomes_the_given_one() {
+        assert_eq!(guard("it", 1, || 2), 2);
+        assert_eq!(guard("it", 1, || panic!("as the test asks")), 1);
+        assert_eq!(guard("it", 1, || panic!("as the test asks: {}", 7)), 1);
+        assert_eq!(catch::<()>("it", || panic_any(7u8)), None);
+    }
+
+    #[test]
+    fn a_payload_that_panics_when_dropped_is_contained() {
+        assert_eq!(catch::<()>("it", || panic_any(Grenade)), None);
+    }
+}

@@ -1,0 +1,239 @@
+//! The plugin as C sees it: the two functions it exports and the six in its interface.
+//!
+//! Every function checks its pointers, does its work inside [`guard`], and gives a `doca_error_t`. Only `open` knows
+//! the handler's type; it leaves an [`Instance`] behind that has forgotten it.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use urom_abi::DocaError;
+use urom_abi::descriptor::CommandDesc;
+use urom_abi::list::{self, ListLink};
+use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotify};
+use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::version::API_VERSION;
+
+use crate::executor::{Execute, start};
+use crate::guard::{catch, guard};
+use crate::{Error, OpenContext, Result, Side, log};
+
+/// What `urom_plugin_get_iface` does: fills all 56 bytes of `iface`.
+///
+/// Returns `INVALID_VALUE` for NULL.
+///
+/// # Safety
+/// `iface` is NULL or valid for writes of a `struct urom_plugin_iface`.
+pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(iface: *mut PluginIface) -> DocaError {
+    let Some(iface) = NonNull::new(iface) else { return DocaError::INVALID_VALUE };
+    let filled = PluginIface {
+        api_version: API_VERSION,
+        open: Some(open::<T, P>),
+        close: Some(close),
+        addr: Some(addr),
+        worker_cmd: Some(worker_cmd),
+        progress: Some(progress),
+        notif_pack: Some(notif_pack),
+    };
+    // SAFETY: the caller says that `iface` is valid for writes.
+    unsafe { iface.write(filled) };
+    DocaError::SUCCESS
+}
+
+/// What `urom_plugin_get_version` does: stores the protocol's version.
+///
+/// Returns `INVALID_VALUE` for NULL.
+///
+/// # Safety
+/// `version` is NULL or valid for writes of a `uint64_t`.
+pub unsafe fn get_version<P: Protocol>(version: *mut u64) -> DocaError {
+    let Some(version) = NonNull::new(version) else { return DocaError::INVALID_VALUE };
+    // SAFETY: the caller says that `version` is valid for writes.
+    unsafe { version.write(P::VERSION) };
+    DocaError::SUCCESS
+}
+
+/// One open plugin: what `plugin_ctx` points at between `open` and `close`.
+struct Instance {
+    executor: Box<dyn Execute>,
+    /// The plugin's network address, once it was asked for: both calls of `addr` must agree on its length.
+    address: Option<Vec<u8>>,
+}
+
+impl Instance {
+    fn address(&mut self) -> Result<&[u8]> {
+        let address = match self.address.take() {
+            Some(address) => address,
+            None => self.executor.address()?,
+        };
+        Ok(self.address.insert(address))
+    }
+}
+
+/// The instance behind a context, or `INVALID_VALUE` when there is neither or it is not open.
+///
+/// # Safety
+/// `ctx` is NULL or a context that this plugin's `open` and `close` alone stored a `plugin_ctx` in, and no other
+/// reference to the instance exists.
+unsafe fn instance<'a>(ctx: *mut WorkerCtx) -> Result<&'a mut Instance, DocaError> {
+    if ctx.is_null() {
+        return Err(DocaError::INVALID_VALUE);
+    }
+    // SAFETY: the caller says that it is a context.
+    let instance = unsafe { (*ctx).plugin_ctx }.cast::<Instance>();
+    // SAFETY: what is not NULL is the box that `open` leaked, and the caller says that nobody else refers to it.
+    unsafe { instance.as_mut() }.ok_or(DocaError::INVALID_VALUE)
+}
+
+/// Turns a body that uses `?` into a code.
+fn code(result: Result<(), DocaError>) -> DocaError {
+    DocaError::of(result)
+}
+
+/// `urom_plugin_iface::open`.
+unsafe extern "C" fn open<T: 'static, P: Protocol + Serve<Side, T>>(ctx: *mut WorkerCtx) -> DocaError {
+    guard("open", DocaError::UNEXPECTED, || {
+        if ctx.is_null() {
+            return DocaError::INVALID_VALUE;
+        }
+        // SAFETY: a worker passes a context it allocated. It holds nothing of ours before `open`.
+        unsafe { (*ctx).plugin_ctx = std::ptr::null_mut() };
+        log::set_source(P::NAME);
+        match P::open(&OpenContext::of::<P>()) {
+            Ok(handler) => {
+                let instance = Instance { executor: start::<T, P>(handler), address: None };
+                let instance = Box::into_raw(Box::new(instance)).cast::<c_void>();
+                // SAFETY: as above.
+                unsafe { (*ctx).plugin_ctx = instance };
+                DocaError::SUCCESS
+            }
+            Err(error) => failed("open", error),
+        }
+    })
+}
+
+/// `urom_plugin_iface::close`.
+unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
+    guard("close", (), || {
+        if ctx.is_null() {
+            return;
+        }
+        // SAFETY: a worker passes the context it passed to `open`.
+        let instance = unsafe { (*ctx).plugin_ctx }.cast::<Instance>();
+        if instance.is_null() {
+            return;
+        }
+        // SAFETY: as above.
+        unsafe { (*ctx).plugin_ctx = std::ptr::null_mut() };
+        // SAFETY: it is the box that `open` leaked, and calls of a worker never overlap.
+        drop(unsafe { Box::from_raw(instance) });
+    });
+}
+
+/// `urom_plugin_iface::addr`.
+unsafe extern "C" fn addr(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut usize) -> DocaError {
+    guard("addr", DocaError::UNEXPECTED, || {
+        // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
+        let instance = match unsafe { instance(ctx) } {
+            Ok(instance) => instance,
+            Err(code) => return code,
+        };
+        match instance.address() {
+            // SAFETY: the contract of the ABI is that of `copy_out`.
+            Ok(address) => code(unsafe { copy_out(&[address], addr.cast(), addr_len) }),
+            Err(error) => failed("addr", error),
+        }
+    })
+}
+
+/// `urom_plugin_iface::worker_cmd`. Takes every command off the list: what is wrong with one is told in its
+/// notification, not in the code.
+unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError {
+    guard("worker_cmd", DocaError::UNEXPECTED, || {
+        // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
+        let instance = match unsafe { instance(ctx) } {
+            Ok(instance) if !cmd_list.is_null() => instance,
+            _ => return DocaError::INVALID_VALUE,
+        };
+        // SAFETY: a worker passes the head of a well-formed list, which is the plugin's for the call.
+        while let Some(link) = unsafe { list::pop_front(cmd_list) } {
+            let Some(block) = NonNull::new(link.cast::<WorkerCmdDesc>()) else { continue };
+            // SAFETY: the list holds command descriptors, link first, one block of the C heap each, with as many bytes
+            // as the header says; who takes one off owns it.
+            let command = unsafe { CommandDesc::from_raw(block) };
+            instance.executor.accept(command);
+        }
+        DocaError::SUCCESS
+    })
+}
+
+/// `urom_plugin_iface::progress`.
+unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError {
+    guard("progress", DocaError::UNEXPECTED, || {
+        // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
+        let instance = match unsafe { instance(ctx) } {
+            Ok(instance) if !notif_list.is_null() => instance,
+            _ => return DocaError::INVALID_VALUE,
+        };
+        let finished = instance.executor.progress();
+        if finished.is_empty() {
+            return DocaError::EMPTY;
+        }
+        // SAFETY: a worker passes the head of a well-formed list, which is the plugin's for the call; ours is another.
+        unsafe { list::append(notif_list, finished.as_raw()) };
+        DocaError::SUCCESS
+    })
+}
+
+/// `urom_plugin_iface::notif_pack`.
+unsafe extern "C" fn notif_pack(
+    notif: *mut WorkerNotify,
+    packed_len: *mut usize,
+    packed: *mut c_void,
+) -> DocaError {
+    guard("notif_pack", DocaError::UNEXPECTED, || {
+        let Some(notif) = NonNull::new(notif) else { return DocaError::INVALID_VALUE };
+        // SAFETY: a worker passes the header of a notification this plugin made.
+        let header = WorkerNotify { reserved: 0, ..unsafe { notif.read() } };
+        // SAFETY: the notification's bytes begin where its header ends.
+        let body = unsafe { notif.add(1) }.cast::<u8>();
+        // SAFETY: this plugin made the notification in one block with `len` bytes behind the header.
+        let body = unsafe { std::slice::from_raw_parts(body.as_ptr(), header.len as usize) };
+        // SAFETY: the contract of the ABI is that of `copy_out`.
+        code(unsafe { copy_out(&[urom_abi::bytemuck::bytes_of(&header), body], packed.cast(), packed_len) })
+    })
+}
+
+/// Copies `parts`, one behind the other, to `to`. `len` holds the room there on entry and the bytes needed on return.
+///
+/// # Errors
+/// `INVALID_VALUE`, and nothing copied, when there is too little room, `len` is NULL, or `to` is NULL though there is
+/// something to copy.
+///
+/// # Safety
+/// `len` is NULL or valid for reads and writes. `to` is NULL or valid for writes of `*len` bytes, apart from `parts`.
+unsafe fn copy_out(parts: &[&[u8]], mut to: *mut u8, len: *mut usize) -> Result<(), DocaError> {
+    let len = NonNull::new(len).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: the caller says that `len` is readable.
+    let room = unsafe { len.read() };
+    let need = parts.iter().map(|part| part.len()).sum::<usize>();
+    // SAFETY: the caller says that `len` is writable.
+    unsafe { len.write(need) };
+    if need > room || (need > 0 && to.is_null()) {
+        return Err(DocaError::INVALID_VALUE);
+    }
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        // SAFETY: all parts together fit into `room`, and the caller says that they lie elsewhere.
+        unsafe { to.copy_from_nonoverlapping(part.as_ptr(), part.len()) };
+        // SAFETY: at most one past the `room` bytes.
+        to = unsafe { to.add(part.len()) };
+    }
+    Ok(())
+}
+
+/// Logs why a method failed, and gives its code.
+fn failed(method: &str, error: Error) -> DocaError {
+    let status = error.status();
+    // Displaying and dropping an error runs the handler's code.
+    catch("a handler's error", || log::error(format_args!("{method} failed: {error}")));
+    status
+}

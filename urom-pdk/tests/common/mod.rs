@@ -1,0 +1,159 @@
+//! A worker in miniature: drives a plugin of this process through its C interface, the way a worker does.
+
+#![allow(dead_code, reason = "every test binary uses a part of it")]
+
+use std::ffi::c_void;
+use std::ptr::{null_mut, without_provenance_mut};
+
+use urom_abi::DocaError;
+use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
+use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx, WorkerNotify};
+use urom_abi::protocol::{Protocol, Serve};
+use urom_pdk::Side;
+
+pub(crate) mod protocol;
+
+/// The id the worker gave to the plugin.
+pub(crate) const PLUGIN_ID: u64 = 4;
+
+/// A worker with one open plugin.
+pub(crate) struct Worker {
+    ctx: Box<WorkerCtx>,
+    commands: DescriptorList<urom_abi::plugin::WorkerCmdDesc>,
+    notifications: DescriptorList<urom_abi::plugin::WorkerNotifDesc>,
+}
+
+/// The interface of a plugin.
+pub(crate) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
+    let mut iface = PluginIface {
+        api_version: 0,
+        open: None,
+        close: None,
+        addr: None,
+        worker_cmd: None,
+        progress: None,
+        notif_pack: None,
+    };
+    // SAFETY: a structure of this frame.
+    assert_eq!(unsafe { urom_pdk::__private::get_iface::<T, P>(&mut iface) }, DocaError::SUCCESS);
+    iface
+}
+
+/// A context before `open`, with rubbish where the plugin's state will be.
+pub(crate) fn context(iface: PluginIface) -> Box<WorkerCtx> {
+    let domain_iface =
+        DomainLookups { addr_lookup: None, seg_lookup: None, memh_lookup: None, mkey_lookup: None };
+    Box::new(WorkerCtx { iface, domain_iface, plugin_ctx: without_provenance_mut::<c_void>(0x10) })
+}
+
+impl Worker {
+    /// Opens the plugin.
+    pub(crate) fn open<T: 'static, P: Protocol + Serve<Side, T>>() -> Result<Worker, DocaError> {
+        let mut ctx = context(iface::<T, P>());
+        let open = ctx.iface.open.expect("open");
+        // SAFETY: the context is address-stable and this thread's.
+        let code = unsafe { open(&mut *ctx) };
+        if code != DocaError::SUCCESS {
+            assert!(ctx.plugin_ctx.is_null(), "a failed open leaves nothing behind");
+            return Err(code);
+        }
+        Ok(Worker { ctx, commands: DescriptorList::new(), notifications: DescriptorList::new() })
+    }
+
+    fn ctx(&mut self) -> *mut WorkerCtx {
+        &mut *self.ctx
+    }
+
+    /// Puts a command into the list of the next [`flush`](Worker::flush).
+    pub(crate) fn queue(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
+        let command = CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room");
+        self.commands.push_back(command);
+    }
+
+    /// Hands all queued commands over.
+    pub(crate) fn flush(&mut self) {
+        let worker_cmd = self.ctx.iface.worker_cmd.expect("worker_cmd");
+        let ctx = self.ctx();
+        // SAFETY: an open context and a list, both of this thread.
+        let code = unsafe { worker_cmd(ctx, self.commands.as_raw()) };
+        assert_eq!(code, DocaError::SUCCESS);
+        assert!(self.commands.is_empty(), "the whole list was taken");
+    }
+
+    /// Sends one command.
+    pub(crate) fn send(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
+        self.queue(dest_id, token, bytes);
+        self.flush();
+    }
+
+    /// Calls progress once. The code is checked against what came.
+    pub(crate) fn progress(&mut self) -> Vec<NotificationDesc> {
+        let mut all = Vec::new();
+        self.progress_with(|notification| all.push(notification));
+        all
+    }
+
+    /// Calls progress once, without a heap allocation of its own.
+    pub(crate) fn progress_with(&mut self, mut each: impl FnMut(NotificationDesc)) {
+        let progress = self.ctx.iface.progress.expect("progress");
+        let ctx = self.ctx();
+        // SAFETY: an open context and a list, both of this thread.
+        let code = unsafe { progress(ctx, self.notifications.as_raw()) };
+        let want = if self.notifications.is_empty() { DocaError::EMPTY } else { DocaError::SUCCESS };
+        assert_eq!(code, want);
+        while let Some(notification) = self.notifications.pop_front() {
+            each(notification);
+        }
+    }
+
+    /// Calls progress until something comes.
+    pub(crate) fn wait(&mut self) -> Vec<NotificationDesc> {
+        for _ in 0..10_000 {
+            let all = self.progress();
+            if !all.is_empty() {
+                return all;
+            }
+        }
+        panic!("no notification after 10,000 calls of progress");
+    }
+
+    /// Calls addr; the length is what the plugin left in it.
+    pub(crate) fn addr(&mut self, room: &mut [u8]) -> (DocaError, usize) {
+        let addr = self.ctx.iface.addr.expect("addr");
+        let (ctx, mut len) = (self.ctx(), room.len());
+        let to = if room.is_empty() { null_mut() } else { room.as_mut_ptr().cast() };
+        // SAFETY: an open context and a buffer of `len` bytes.
+        let code = unsafe { addr(ctx, to, &mut len) };
+        (code, len)
+    }
+
+    /// Packs a notification into a buffer of `room` bytes.
+    pub(crate) fn pack(&self, notification: NotificationDesc, room: usize) -> (DocaError, usize, Vec<u8>) {
+        let pack = self.ctx.iface.notif_pack.expect("notif_pack");
+        let (mut buffer, mut len) = (vec![0xeeu8; room], room);
+        let desc = notification.into_raw();
+        // SAFETY: the descriptor is this frame's.
+        let header: *mut WorkerNotify = unsafe { &raw mut (*desc).worker_notif };
+        // SAFETY: a notification of this plugin and a buffer of `len` bytes.
+        let code = unsafe { pack(header, &mut len, buffer.as_mut_ptr().cast()) };
+        let desc = std::ptr::NonNull::new(desc).expect("not NULL");
+        // SAFETY: it was given away above and nobody took it.
+        drop(unsafe { NotificationDesc::from_raw(desc) });
+        (code, len, buffer)
+    }
+
+    /// Closes the plugin; a second call, with the state gone, must do nothing.
+    pub(crate) fn close(&mut self) {
+        let close = self.ctx.iface.close.expect("close");
+        let ctx = self.ctx();
+        // SAFETY: a context that was opened.
+        unsafe { close(ctx) };
+        assert!(self.ctx.plugin_ctx.is_null());
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

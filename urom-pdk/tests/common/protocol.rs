@@ -1,0 +1,230 @@
+//! A protocol and a handler that do what a test tells them.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use urom_abi::descriptor::NotificationDesc;
+use urom_abi::protocol::{HostSide, Protocol, Serve};
+use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError, get, put};
+use urom_pdk::{Context, DocaError, Error, OpenContext, Result, Side};
+
+/// What a test and the handler of its thread share.
+#[derive(Default)]
+pub(crate) struct Script {
+    /// What `open` fails with.
+    pub(crate) open: Cell<Option<DocaError>>,
+    /// What `address` gives, and how often it was asked.
+    pub(crate) address: RefCell<Vec<u8>>,
+    pub(crate) addressed: Cell<usize>,
+    /// What `progress` returns, and how often it was called.
+    pub(crate) moves: Cell<bool>,
+    pub(crate) progressed: Cell<usize>,
+    pub(crate) progress_panics: Cell<bool>,
+    /// `WAIT` commands end when this is set.
+    pub(crate) released: Cell<bool>,
+    /// The wakers of the `WAIT` commands, in the order of their first polls.
+    pub(crate) wakers: RefCell<Vec<Waker>>,
+    /// How often a `WAIT` was polled.
+    pub(crate) polls: Cell<usize>,
+    /// What was dropped, in order.
+    pub(crate) dropped: RefCell<Vec<&'static str>>,
+    /// How many calls of `refusal` will find no memory.
+    pub(crate) no_memory: Cell<usize>,
+    pub(crate) refusal_panics: Cell<bool>,
+}
+
+thread_local! {
+    static SCRIPT: RefCell<Rc<Script>> = RefCell::default();
+}
+
+/// The script of this thread's test.
+pub(crate) fn script() -> Rc<Script> {
+    SCRIPT.with(|script| Rc::clone(&script.borrow()))
+}
+
+/// A handler; whoever drops it reads it in the script.
+pub(crate) struct Obedient(Rc<Script>);
+
+impl Drop for Obedient {
+    fn drop(&mut self) {
+        self.0.dropped.borrow_mut().push("handler");
+    }
+}
+
+pub(crate) const ECHO: u64 = 0;
+pub(crate) const FAIL: u64 = 1;
+pub(crate) const PANIC: u64 = 2;
+pub(crate) const WAIT: u64 = 3;
+pub(crate) const YIELD: u64 = 4;
+pub(crate) const PANIC_LATER: u64 = 5;
+pub(crate) const PANIC_IN_DROP: u64 = 6;
+pub(crate) const DEST: u64 = 7;
+pub(crate) const PANIC_AT_ONCE: u64 = 8;
+
+const TAGS: &[(&str, u64)] = &[("Echo", ECHO), ("Fail", FAIL)];
+
+/// The bytes of a command.
+pub(crate) fn command(tag: u64, value: u64) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    put(&mut bytes, 0, &tag).expect("there is room");
+    put(&mut bytes, 8, &value).expect("there is room");
+    bytes
+}
+
+/// Tag and value of a notification.
+pub(crate) fn fields(notification: &NotificationDesc) -> (u64, u64) {
+    let bytes = notification.payload();
+    assert_eq!(bytes.len(), 16);
+    (get(bytes, 0).expect("a tag"), get(bytes, 8).expect("a value"))
+}
+
+fn reply(tag: u64, value: u64) -> Result<NotificationDesc, EncodeError> {
+    let mut notification =
+        NotificationDesc::zeroed(16).map_err(|_| EncodeError::NoMemory { message: "Reply" })?;
+    notification.payload_mut().copy_from_slice(&command(tag, value));
+    Ok(notification)
+}
+
+/// Commands and notifications of 16 bytes: a tag and a value.
+pub(crate) struct Words;
+
+impl Protocol for Words {
+    const NAME: &'static str = "worker_words";
+    const VERSION: u64 = 3;
+    const COMMAND_LEN: usize = 16;
+    const NOTIFICATION_LEN: usize = 16;
+    type Client<H: HostSide> = ();
+
+    fn client<H: HostSide>(_: H::Plugin) {}
+
+    fn refusal(command: &[u8]) -> Result<NotificationDesc, EncodeError> {
+        let script = script();
+        assert!(!script.refusal_panics.get(), "as the test asks");
+        if let Some(left) = script.no_memory.get().checked_sub(1) {
+            script.no_memory.set(left);
+            return Err(EncodeError::NoMemory { message: "Reply" });
+        }
+        reply(get(command, 0).unwrap_or(0), 0)
+    }
+}
+
+impl Serve<Side, Obedient> for Words {
+    fn open(cx: &OpenContext) -> Result<Obedient> {
+        assert_eq!((cx.plugin_name(), cx.version()), ("worker_words", 3));
+        let script = script();
+        match script.open.get() {
+            Some(DocaError(u32::MAX)) => panic!("as the test asks"),
+            Some(code) => Err(code.into()),
+            None => Ok(Obedient(script)),
+        }
+    }
+
+    fn address(handler: &Obedient) -> Result<Vec<u8>> {
+        handler.0.addressed.set(handler.0.addressed.get() + 1);
+        Ok(handler.0.address.borrow().clone())
+    }
+
+    fn progress(handler: &Obedient) -> bool {
+        handler.0.progressed.set(handler.0.progressed.get() + 1);
+        assert!(!handler.0.progress_panics.get(), "as the test asks");
+        handler.0.moves.get()
+    }
+
+    #[allow(clippy::manual_async_fn, reason = "this is how the macro writes it")]
+    fn serve<'a>(
+        handler: &'a Obedient,
+        cx: &'a Context,
+        command: &'a [u8],
+    ) -> impl Future<Output = Result<NotificationDesc>> + 'a {
+        if get::<u64>(command, 0) == Some(PANIC_AT_ONCE) {
+            panic!("before there is a future");
+        }
+        async move {
+            let (tag, value) = decode(command)?;
+            let value = handler.run(cx, command, tag, value).await?;
+            Ok(reply(tag, value)?)
+        }
+    }
+}
+
+fn decode(command: &[u8]) -> Result<(u64, u64), DecodeError> {
+    let wrong = |field, problem| DecodeError { message: "Command", field, problem };
+    let (Some(tag), Some(value)) = (get(command, 0), get(command, 8)) else {
+        return Err(wrong("length", DecodeProblem::TooShort { found: command.len(), least: 16 }));
+    };
+    if command.len() != 16 {
+        return Err(wrong("length", DecodeProblem::Length { found: command.len(), expected: 16 }));
+    }
+    if tag > PANIC_AT_ONCE {
+        return Err(wrong("tag", DecodeProblem::UnknownTag { found: tag, known: TAGS }));
+    }
+    Ok((tag, value))
+}
+
+impl Obedient {
+    async fn run(&self, cx: &Context, command: &[u8], tag: u64, value: u64) -> Result<u64> {
+        match tag {
+            FAIL => return Err(Error::new(DocaError(value as u32), "as the test asks")),
+            PANIC => panic!("as the test asks"),
+            WAIT => self.wait(command).await,
+            YIELD => turns(value).await,
+            PANIC_LATER => {
+                turns(1).await;
+                panic!("as the test asks");
+            }
+            PANIC_IN_DROP => {
+                let _mine = Mine(None);
+                turns(u64::MAX).await;
+            }
+            DEST => return Ok(cx.dest_id() << 8 | cx.plugin_id()),
+            _ => {}
+        }
+        Ok(value)
+    }
+
+    /// Pending until the test releases it; reads the command's bytes when it is dropped.
+    async fn wait(&self, command: &[u8]) {
+        let _noted = Noted(self, command);
+        let mut first = true;
+        poll_fn(|cx| {
+            self.0.polls.set(self.0.polls.get() + 1);
+            if std::mem::take(&mut first) {
+                self.0.wakers.borrow_mut().push(cx.waker().clone());
+            }
+            if self.0.released.get() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}
+
+struct Noted<'a>(&'a Obedient, &'a [u8]);
+
+impl Drop for Noted<'_> {
+    fn drop(&mut self) {
+        assert_eq!(get(self.1, 0), Some(WAIT), "the command outlives its future");
+        self.0.0.dropped.borrow_mut().push("future");
+    }
+}
+
+struct Mine(Option<()>);
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        assert!(self.0.is_some(), "as the test asks");
+    }
+}
+
+/// Wakes itself `n` times.
+async fn turns(mut n: u64) {
+    poll_fn(|cx| {
+        if n == 0 {
+            return Poll::Ready(());
+        }
+        n -= 1;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

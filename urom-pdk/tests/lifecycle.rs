@@ -1,0 +1,165 @@
+//! Opening, addresses, packing and closing, through the C interface.
+
+mod common;
+
+use std::ptr::null_mut;
+
+use common::protocol::*;
+use common::{Worker, context, iface};
+use urom_abi::list::ListLink;
+use urom_abi::plugin::WorkerNotify;
+use urom_abi::version::API_VERSION;
+use urom_pdk::DocaError;
+
+fn open() -> Worker {
+    Worker::open::<Obedient, Words>().expect("it opens")
+}
+
+#[test]
+fn the_interface_is_complete_and_carries_the_version_word() {
+    let iface = iface::<Obedient, Words>();
+    assert_eq!(iface.api_version, API_VERSION);
+    assert!(iface.open.is_some() && iface.close.is_some() && iface.addr.is_some());
+    assert!(iface.worker_cmd.is_some() && iface.progress.is_some() && iface.notif_pack.is_some());
+    let mut version = 0;
+    // SAFETY: a word of this frame.
+    let code = unsafe { urom_pdk::__private::get_version::<Words>(&mut version) };
+    assert_eq!((code, version), (DocaError::SUCCESS, 3));
+}
+
+#[test]
+fn null_is_an_invalid_value_everywhere() {
+    let invalid = DocaError::INVALID_VALUE;
+    // SAFETY: NULL is allowed.
+    assert_eq!(unsafe { urom_pdk::__private::get_iface::<Obedient, Words>(null_mut()) }, invalid);
+    // SAFETY: NULL is allowed.
+    assert_eq!(unsafe { urom_pdk::__private::get_version::<Words>(null_mut()) }, invalid);
+    let iface = iface::<Obedient, Words>();
+    let mut unopened = context(iface);
+    unopened.plugin_ctx = null_mut();
+    let mut list = ListLink::detached();
+    let list: *mut ListLink = &mut list;
+    // SAFETY: a list head of this frame.
+    unsafe { urom_abi::list::init(list) };
+    let (open, close) = (iface.open.unwrap(), iface.close.unwrap());
+    let (addr, worker_cmd) = (iface.addr.unwrap(), iface.worker_cmd.unwrap());
+    let (progress, pack) = (iface.progress.unwrap(), iface.notif_pack.unwrap());
+    // SAFETY: NULL is allowed.
+    assert_eq!(unsafe { open(null_mut()) }, invalid);
+    // SAFETY: NULL is allowed.
+    unsafe { close(null_mut()) };
+    // SAFETY: a context that is not open is allowed.
+    unsafe { close(&mut *unopened) };
+    let mut len = 0;
+    for ctx in [null_mut(), &raw mut *unopened] {
+        // SAFETY: NULL and a context that is not open are allowed.
+        assert_eq!(unsafe { addr(ctx, null_mut(), &mut len) }, invalid);
+        // SAFETY: as above.
+        assert_eq!(unsafe { worker_cmd(ctx, list) }, invalid);
+        // SAFETY: as above.
+        assert_eq!(unsafe { progress(ctx, list) }, invalid);
+    }
+    // SAFETY: as above.
+    assert_eq!(unsafe { open(&mut *unopened) }, DocaError::SUCCESS);
+    // SAFETY: NULL is allowed.
+    assert_eq!(unsafe { addr(&mut *unopened, null_mut(), null_mut()) }, invalid);
+    // SAFETY: NULL is allowed.
+    assert_eq!(unsafe { worker_cmd(&mut *unopened, null_mut()) }, invalid);
+    // SAFETY: NULL is allowed.
+    assert_eq!(unsafe { progress(&mut *unopened, null_mut()) }, invalid);
+    // SAFETY: an empty list.
+    assert_eq!(unsafe { worker_cmd(&mut *unopened, list) }, DocaError::SUCCESS);
+    // SAFETY: it is open.
+    unsafe { close(&mut *unopened) };
+    let mut header = WorkerNotify::default();
+    let (mut len, mut room) = (32, [0u8; 32]);
+    // SAFETY: NULL is allowed.
+    assert_eq!(unsafe { pack(null_mut(), &mut len, room.as_mut_ptr().cast()) }, invalid);
+    // SAFETY: NULL is allowed.
+    assert_eq!(unsafe { pack(&mut header, null_mut(), room.as_mut_ptr().cast()) }, invalid);
+    // SAFETY: NULL is allowed.
+    assert_eq!(unsafe { pack(&mut header, &mut len, null_mut()) }, invalid);
+}
+
+#[test]
+fn a_failed_open_gives_its_code_and_leaves_nothing_behind() {
+    let script = script();
+    let fails_with = |code| {
+        script.open.set(Some(code));
+        Worker::open::<Obedient, Words>().err().expect("it fails")
+    };
+    assert_eq!(fails_with(DocaError::DRIVER), DocaError::DRIVER);
+    assert_eq!(fails_with(DocaError::SUCCESS), DocaError::UNEXPECTED);
+    assert_eq!(fails_with(DocaError(u32::MAX)), DocaError::UNEXPECTED, "a panic");
+}
+
+#[test]
+fn a_handler_without_an_address_reports_zero_bytes() {
+    let mut worker = open();
+    assert_eq!(worker.addr(&mut []), (DocaError::SUCCESS, 0));
+    assert_eq!(worker.addr(&mut [7; 4]), (DocaError::SUCCESS, 0));
+}
+
+#[test]
+fn both_calls_for_an_address_agree() {
+    let script = script();
+    *script.address.borrow_mut() = b"endpoint".to_vec();
+    let mut worker = open();
+    assert_eq!(worker.addr(&mut []), (DocaError::INVALID_VALUE, 8));
+    *script.address.borrow_mut() = b"another one".to_vec();
+    let mut room = [0xee; 7];
+    assert_eq!(worker.addr(&mut room), (DocaError::INVALID_VALUE, 8));
+    assert_eq!(room, [0xee; 7]);
+    let mut room = [0xee; 9];
+    assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, 8));
+    assert_eq!(&room, b"endpoint\xee");
+    assert_eq!(script.addressed.get(), 1);
+}
+
+#[test]
+fn packing_writes_header_and_bytes_or_nothing() {
+    let mut worker = open();
+    let notification = |worker: &mut Worker| {
+        worker.send(3, 0x1234, &command(ECHO, 3));
+        worker.progress().remove(0)
+    };
+    let short = notification(&mut worker);
+    assert_eq!(worker.pack(short, 47), (DocaError::INVALID_VALUE, 48, vec![0xee; 47]));
+    let fits = notification(&mut worker);
+    let (code, len, bytes) = worker.pack(fits, 50);
+    assert_eq!((code, len), (DocaError::SUCCESS, 48));
+    let words: Vec<u64> = bytes[..48].chunks(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
+    assert_eq!(words, [common::PLUGIN_ID, 0x1234, 16, 0, ECHO, 3]);
+    assert_eq!(bytes[48..], [0xee; 2]);
+}
+
+#[test]
+fn close_drops_pending_futures_then_the_handler() {
+    let script = script();
+    let mut worker = open();
+    for i in 0..3 {
+        worker.queue(1, i, &command(WAIT, i));
+    }
+    worker.queue(1, 3, &command(ECHO, 3));
+    worker.flush();
+    worker.close();
+    assert_eq!(*script.dropped.borrow(), ["future", "future", "future", "handler"]);
+    worker.close();
+    assert_eq!(script.dropped.borrow().len(), 4, "a second close does nothing");
+    // Nobody is left to be woken.
+    for waker in script.wakers.borrow_mut().drain(..) {
+        waker.wake();
+    }
+}
+
+#[test]
+fn a_future_that_panics_when_dropped_at_close_spares_the_others() {
+    let script = script();
+    let mut worker = open();
+    worker.queue(1, 1, &command(WAIT, 0));
+    worker.queue(1, 2, &command(PANIC_IN_DROP, 0));
+    worker.queue(1, 3, &command(WAIT, 0));
+    worker.flush();
+    worker.close();
+    assert_eq!(*script.dropped.borrow(), ["future", "future", "handler"]);
+}
