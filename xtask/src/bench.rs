@@ -4,10 +4,12 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Result, bail};
 
-use crate::workspace::{Profile, Workspace};
-use crate::{demo, plugins, setup, shell};
+use crate::workspace::{Purpose, Workspace};
+use crate::{demo, setup, shell};
 
 const PACKAGE: &str = "urom-bench";
+/// The plugins it needs: those that are measured, and those that are measured against.
+const PLUGINS: [Purpose; 2] = [Purpose::Use, Purpose::Benches];
 
 /// Sets up, builds and runs; the result is the benchmark's own.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCode> {
@@ -20,10 +22,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCod
         );
     };
     setup::run(workspace, None)?;
-    let program = workspace.profile_dir(None, Profile::Release).join(program);
-    let directory = demo::build(workspace, PACKAGE, &program)?;
-    let mut command = Command::new(&program);
-    command.args(arguments).env("UROM_PLUGIN_PATH", directory.join(plugins::SHIPPED));
-    let status = shell::status(&mut command)?;
-    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+    let directory = demo::build(workspace, PACKAGE, program, |plugin| PLUGINS.contains(&plugin.purpose))?;
+    let plugins = PLUGINS.map(|purpose| directory.join(purpose.directory()).display().to_string()).join(";");
+    let mut command = Command::new(directory.join(program));
+    let status = shell::status(command.args(arguments).env("UROM_PLUGIN_PATH", plugins))?;
+    Ok(shell::exit_code(status))
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::process::Guarded;
-use crate::workspace::{Profile, Workspace};
+use crate::workspace::{Plugin, Profile, Purpose, Workspace};
 use crate::{plugins, setup, shell};
 
 /// A program and the package that builds it.
@@ -24,8 +24,7 @@ pub(crate) struct Program {
 /// The daemon.
 pub(crate) const SERVICE: Program = Program { package: "urom-service", name: "uromd" };
 const EXAMPLE: Program = Program { package: "multi-worker-bootstrap", name: "multi_worker_bootstrap" };
-/// The package of the plugin that demo and benchmark load.
-pub(crate) const PLUGIN_PACKAGE: &str = "graph-plugin";
+const PLUGIN_PACKAGE: &str = "graph-plugin";
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 const RUN_LIMIT: Duration = Duration::from_secs(60);
@@ -37,11 +36,12 @@ const LISTENING: &str = "uromd: listening on ";
 /// Sets up, builds, runs and stops; the last line says that all of it worked.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, None)?;
-    let directory = build(workspace, EXAMPLE.package, &directory_of(workspace).join(EXAMPLE.name))?;
+    let directory =
+        build(workspace, EXAMPLE.package, EXAMPLE.name, |plugin| plugin.package == PLUGIN_PACKAGE)?;
     let log = directory.join("uromd-demo.log");
     let mut service = Command::new(directory.join(SERVICE.name));
     let log_file = File::create(&log).with_context(|| format!("could not create {}", log.display()))?;
-    service.env("UROM_PLUGIN_PATH", directory.join(plugins::SHIPPED)).stderr(log_file);
+    service.env("UROM_PLUGIN_PATH", directory.join(Purpose::Use.directory())).stderr(log_file);
     if let Err(error) = serve_and_run(service, Command::new(directory.join(EXAMPLE.name))) {
         let text = fs::read_to_string(&log).unwrap_or_default();
         eprintln!("--- uromd's log ({}):\n{text}---", log.display());
@@ -51,23 +51,26 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn directory_of(workspace: &Workspace) -> PathBuf {
-    workspace.profile_dir(None, Profile::Release)
-}
-
-/// Builds the service, the graph plugin and `package` in release mode; returns where they lie, plugins linked.
-/// Cargo itself is quiet when `program` was built before.
-pub(crate) fn build(workspace: &Workspace, package: &str, program: &Path) -> Result<PathBuf> {
+/// Builds the service, the `wanted` plugins and `package` in release mode; returns where they lie, plugins linked.
+/// Cargo itself is quiet when the package's `program` was built before.
+pub(crate) fn build(
+    workspace: &Workspace,
+    package: &str,
+    program: &str,
+    wanted: impl Fn(&Plugin<'_>) -> bool,
+) -> Result<PathBuf> {
+    let directory = workspace.profile_dir(None, Profile::Release);
+    let plugins = workspace.plugins();
     let mut command = shell::cargo();
-    command.args(["build", "--release", "-p", SERVICE.package, "-p", PLUGIN_PACKAGE, "-p", package]);
-    if program.exists() {
+    command.args(["build", "--release", "-p", SERVICE.package, "-p", package]);
+    for plugin in plugins.iter().filter(|plugin| wanted(plugin)) {
+        command.args(["-p", plugin.package]);
+    }
+    if directory.join(program).exists() {
         command.arg("--quiet");
     }
     shell::run(&mut command)?;
-    let directory = directory_of(workspace);
-    let mut built = workspace.plugins();
-    built.retain(|plugin| plugin.package == PLUGIN_PACKAGE);
-    plugins::link(&directory, &built)?;
+    plugins::link(&directory, &plugins, wanted)?;
     Ok(directory)
 }
 

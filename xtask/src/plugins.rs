@@ -10,18 +10,13 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell;
 use crate::target::Target;
-use crate::workspace::{Plugin, Profile, Workspace};
-
-/// The directory of plugins that a service offers.
-pub(crate) const SHIPPED: &str = "plugins";
-/// The directory of plugins that misbehave on purpose.
-const FOR_TESTS: &str = "test-plugins";
+use crate::workspace::{Plugin, Profile, Purpose, Workspace};
 
 /// Builds all plugins and links them.
 pub(crate) fn build(workspace: &Workspace, target: Option<Target>, profile: Profile) -> Result<()> {
     let plugins = workspace.plugins();
     if plugins.is_empty() {
-        bail!("no package under plugins/ or tests/ builds a C library (crate-type = [\"cdylib\"])");
+        bail!("no package under plugins/, tests/ or benches/ builds a C library (crate-type = [\"cdylib\"])");
     }
     let mut command = shell::cargo();
     command.arg("build").args(profile.arguments());
@@ -33,34 +28,36 @@ pub(crate) fn build(workspace: &Workspace, target: Option<Target>, profile: Prof
     }
     shell::run(&mut command)?;
     let directory = workspace.profile_dir(target, profile);
-    link(&directory, &plugins)?;
-    println!("{}", directory.join(SHIPPED).display());
+    link(&directory, &plugins, |_| true)?;
+    println!("{}", directory.join(Purpose::Use.directory()).display());
     Ok(())
 }
 
-/// Links `plugins`, which were built into `profile_dir`, into its `plugins` and `test-plugins`, and removes links to
-/// plugins that no longer exist.
-pub(crate) fn link(profile_dir: &Path, plugins: &[Plugin<'_>]) -> Result<()> {
-    for (directory, for_tests) in [(SHIPPED, false), (FOR_TESTS, true)] {
-        let directory = profile_dir.join(directory);
+/// Links those of the workspace's `plugins` that were `built` into `profile_dir`, each into the directory of its
+/// purpose, and removes links to plugins that no longer exist.
+pub(crate) fn link(
+    profile_dir: &Path,
+    plugins: &[Plugin<'_>],
+    built: impl Fn(&Plugin<'_>) -> bool,
+) -> Result<()> {
+    for purpose in Purpose::ALL {
+        let directory = profile_dir.join(purpose.directory());
         fs::create_dir_all(&directory)
             .with_context(|| format!("could not create {}", directory.display()))?;
-        let mut wanted = HashSet::new();
-        for plugin in plugins.iter().filter(|plugin| plugin.for_tests == for_tests) {
-            // Cargo names files after the crate, which has no hyphens.
-            let built = format!("lib{}.so", plugin.name.replace('-', "_"));
-            if !profile_dir.join(&built).is_file() {
-                bail!(
-                    "{} does not exist: package {} was not built",
-                    profile_dir.join(&built).display(),
-                    plugin.package
-                );
-            }
+        let mut names = HashSet::new();
+        for plugin in plugins.iter().filter(|plugin| plugin.purpose == purpose) {
             let name = format!("{}.so", plugin.name);
-            place(&directory.join(&name), &Path::new("..").join(built))?;
-            wanted.insert(OsString::from(name));
+            if built(plugin) {
+                // Cargo names files after the crate, which has no hyphens.
+                let file = format!("lib{}.so", plugin.name.replace('-', "_"));
+                if !profile_dir.join(&file).is_file() {
+                    bail!("package {} did not build {}", plugin.package, profile_dir.join(&file).display());
+                }
+                place(&directory.join(&name), &Path::new("..").join(file))?;
+            }
+            names.insert(OsString::from(name));
         }
-        remove_others(&directory, &wanted)?;
+        remove_others(&directory, &names)?;
     }
     Ok(())
 }
@@ -76,10 +73,10 @@ fn place(link: &PathBuf, to: &Path) -> Result<()> {
     symlink(to, link).with_context(|| format!("could not link {} to {}", link.display(), to.display()))
 }
 
-fn remove_others(directory: &Path, wanted: &HashSet<OsString>) -> Result<()> {
+fn remove_others(directory: &Path, names: &HashSet<OsString>) -> Result<()> {
     for entry in fs::read_dir(directory).with_context(|| format!("could not read {}", directory.display()))? {
         let entry = entry?;
-        if entry.file_type()?.is_symlink() && !wanted.contains(&entry.file_name()) {
+        if entry.file_type()?.is_symlink() && !names.contains(&entry.file_name()) {
             fs::remove_file(entry.path())
                 .with_context(|| format!("could not remove {}", entry.path().display()))?;
         }
@@ -91,8 +88,10 @@ fn remove_others(directory: &Path, wanted: &HashSet<OsString>) -> Result<()> {
 mod tests {
     use super::*;
 
-    const GRAPH: Plugin<'static> = Plugin { package: "graph-plugin", name: "worker_graph", for_tests: false };
-    const PANICKING: Plugin<'static> = Plugin { package: "p", name: "worker-panics", for_tests: true };
+    const GRAPH: Plugin<'static> =
+        Plugin { package: "graph-plugin", name: "worker_graph", purpose: Purpose::Use };
+    const PANICKING: Plugin<'static> =
+        Plugin { package: "p", name: "worker-panics", purpose: Purpose::Tests };
 
     fn built(names: &[&str]) -> tempfile::TempDir {
         let directory = tempfile::tempdir().expect("a temporary directory");
@@ -108,7 +107,7 @@ mod tests {
         let content = |path: &str| fs::read_to_string(directory.path().join(path)).ok();
         // The second time everything is in place.
         for _ in 0..2 {
-            link(directory.path(), &[GRAPH, PANICKING]).expect("both are built");
+            link(directory.path(), &[GRAPH, PANICKING], |_| true).expect("both are built");
             assert_eq!(content("plugins/worker_graph.so").as_deref(), Some("libworker_graph.so"));
             assert_eq!(content("test-plugins/worker-panics.so").as_deref(), Some("libworker_panics.so"));
             assert_eq!(content("plugins/worker-panics.so"), None);
@@ -118,21 +117,30 @@ mod tests {
     #[test]
     fn links_that_are_wrong_or_left_over_go_and_files_of_the_user_stay() {
         let directory = built(&["libworker_graph.so"]);
-        let plugins = directory.path().join(SHIPPED);
+        let plugins = directory.path().join("plugins");
         fs::create_dir(&plugins).expect("a directory");
         symlink("../nowhere.so", plugins.join("worker_graph.so")).expect("a link");
         symlink("../libgone.so", plugins.join("gone.so")).expect("a link");
         fs::write(plugins.join("mine.so"), "mine").expect("a file");
-        link(directory.path(), &[GRAPH]).expect("it is built");
+        link(directory.path(), &[GRAPH], |_| true).expect("it is built");
         assert!(plugins.join("worker_graph.so").is_file());
         assert!(plugins.join("gone.so").symlink_metadata().is_err());
         assert!(plugins.join("mine.so").is_file());
     }
 
     #[test]
+    fn a_plugin_that_is_not_built_this_time_keeps_its_link() {
+        let directory = built(&["libworker_graph.so", "libworker_panics.so"]);
+        let both = [GRAPH, PANICKING];
+        link(directory.path(), &both, |_| true).expect("both are built");
+        link(directory.path(), &both, |plugin| plugin.purpose == Purpose::Use).expect("one is built");
+        assert!(directory.path().join("test-plugins/worker-panics.so").is_file());
+    }
+
+    #[test]
     fn a_plugin_that_was_not_built_is_named() {
         let directory = built(&[]);
-        let error = link(directory.path(), &[GRAPH]).expect_err("nothing is built");
+        let error = link(directory.path(), &[GRAPH], |_| true).expect_err("nothing is built");
         assert!(error.to_string().contains("graph-plugin"), "{error}");
     }
 }

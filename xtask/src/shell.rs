@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -36,6 +36,11 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
         bail!("`{}` failed: {status}", display(command));
     }
     Ok(())
+}
+
+/// The same end for this program; a command that was killed has no code of its own.
+pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
+    status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Runs a long `command` behind one line that says what it does and, at the end, how long it took. What the command

@@ -12,9 +12,12 @@ use crate::{demo, plugins};
 
 /// Packages that are left out when the target's programs run under emulation, unless `-p` names them.
 const NOT_EMULATED: &[(&str, &str)] = &[
+    ("bench-peer", "measures the emulator"),
+    ("bench-protocol", "see bench-peer"),
+    ("bench-raw", "see bench-peer"),
     ("multi-worker-bootstrap", "starts a service, whose workers are processes: see urom-tests"),
     ("ui-tests", "runs cargo, which is this machine's"),
-    ("urom-bench", "measures the emulator"),
+    ("urom-bench", "see bench-peer"),
     ("urom-tests", "starts uromd and workers: the kernel cannot start a foreign program without binfmt_misc"),
     ("xtask", "runs on this machine only"),
 ];
@@ -48,19 +51,20 @@ pub(crate) fn run(
     }
     let status = shell::status(&mut cargo("build", &plan.build))?;
     if !status.success() {
-        return Ok(exit_code(status.code()));
+        return Ok(shell::exit_code(status));
     }
-    plugins::link(&workspace.profile_dir(target, Profile::Dev), &workspace.plugins())?;
+    let profile_dir = workspace.profile_dir(target, Profile::Dev);
+    plugins::link(&profile_dir, &workspace.plugins(), |plugin| runs(plugin.package, emulated))?;
     let mut test = cargo("test", &plan.test);
     if !arguments.is_empty() {
         test.arg("--").args(arguments);
     }
-    Ok(exit_code(shell::status(&mut test)?.code()))
+    Ok(shell::exit_code(shell::status(&mut test)?))
 }
 
-/// A code of this program for a code of cargo's; one that was killed has none.
-fn exit_code(code: Option<i32>) -> ExitCode {
-    code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+/// Whether the tests of `package` can run.
+fn runs(package: &str, emulated: bool) -> bool {
+    !emulated || NOT_EMULATED.iter().all(|(excluded, _)| *excluded != package)
 }
 
 /// What is given to `cargo build` and to `cargo test`.
@@ -77,6 +81,7 @@ impl Plan {
             // The tests of one package may load plugins or start the service, which are other packages.
             let service = (!emulated).then_some(demo::SERVICE.package);
             let plugins = workspace.plugins().into_iter().map(|plugin| plugin.package);
+            let plugins = plugins.filter(|package| runs(package, emulated));
             return Self {
                 build: plugins.chain(service).flat_map(name).collect(),
                 test: packages.iter().flat_map(|package| name(package)).collect(),
@@ -130,9 +135,10 @@ mod tests {
     fn tests_of_one_package_find_plugins_and_service_built() {
         let chosen = ["urom-abi".to_owned()];
         let plan = Plan::new(&sample(), false, &chosen);
-        assert_eq!(plan.build, ["-p", "graph-plugin", "-p", "panicking-plugin", "-p", "urom-service"]);
+        let both = ["-p", "graph-plugin", "-p", "panicking-plugin"];
+        assert_eq!(plan.build, [&both[..], &["-p", "bench-peer", "-p", "urom-service"]].concat());
         assert_eq!(plan.test, ["-p", "urom-abi"]);
         let plan = Plan::new(&sample(), true, &chosen);
-        assert_eq!(plan.build, ["-p", "graph-plugin", "-p", "panicking-plugin"]);
+        assert_eq!(plan.build, both);
     }
 }

@@ -1,6 +1,6 @@
 //! What cargo knows about this workspace: its packages, the plugins among them, and where the build goes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -40,8 +40,42 @@ pub(crate) struct Plugin<'a> {
     pub(crate) package: &'a str,
     /// The plugin's name; cargo builds `lib<name>.so`.
     pub(crate) name: &'a str,
-    /// Whether it exists for the tests only and must not be offered by a service.
-    pub(crate) for_tests: bool,
+    /// What it is there for.
+    pub(crate) purpose: Purpose,
+}
+
+/// What a plugin is there for; a service is given the plugins of one purpose, or of some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To be used.
+    Use,
+    /// To misbehave in a test.
+    Tests,
+    /// To be measured against.
+    Benches,
+}
+
+impl Purpose {
+    /// Every purpose.
+    pub(crate) const ALL: [Self; 3] = [Self::Use, Self::Tests, Self::Benches];
+
+    /// The folder of the workspace that holds such plugins.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Use => "plugins",
+            Self::Tests => "tests",
+            Self::Benches => "benches",
+        }
+    }
+
+    /// The directory beside the build's programs that such plugins are linked into.
+    pub(crate) fn directory(self) -> &'static str {
+        match self {
+            Self::Use => "plugins",
+            Self::Tests => "test-plugins",
+            Self::Benches => "bench-plugins",
+        }
+    }
 }
 
 /// The two profiles everything is built in.
@@ -93,28 +127,17 @@ impl Workspace {
         directory.join(profile.directory())
     }
 
-    /// The plugins: C libraries that lie under `plugins/`, and those for the tests under `tests/`. A C library
-    /// elsewhere is something else.
-    pub(crate) fn plugins<'a>(&'a self) -> Vec<Plugin<'a>> {
-        let plugin = |package: &'a Package| {
-            let library =
-                package.targets.iter().find(|target| target.crate_types.iter().any(|t| t == "cdylib"))?;
-            let for_tests = self.in_tests(package)?;
-            Some(Plugin { package: &package.name, name: &library.name, for_tests })
-        };
-        self.packages.iter().filter_map(plugin).collect()
+    /// The plugins: the C libraries in the folders that [`Purpose`] names. A C library elsewhere is something else.
+    pub(crate) fn plugins(&self) -> Vec<Plugin<'_>> {
+        self.packages.iter().filter_map(|package| self.plugin(package)).collect()
     }
 
-    /// Whether `package` lies under `tests/` or `plugins/`; nothing when it lies elsewhere.
-    fn in_tests(&self, package: &Package) -> Option<bool> {
+    fn plugin<'a>(&self, package: &'a Package) -> Option<Plugin<'a>> {
+        let library =
+            package.targets.iter().find(|target| target.crate_types.iter().any(|t| t == "cdylib"))?;
         let inside = package.manifest_path.strip_prefix(&self.root).ok()?;
-        if inside.starts_with(Path::new("plugins")) {
-            Some(false)
-        } else if inside.starts_with(Path::new("tests")) {
-            Some(true)
-        } else {
-            None
-        }
+        let purpose = Purpose::ALL.into_iter().find(|purpose| inside.starts_with(purpose.folder()))?;
+        Some(Plugin { package: &package.name, name: &library.name, purpose })
     }
 
     /// Whether there is a package of this name.
@@ -136,6 +159,7 @@ impl Workspace {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use std::path::Path;
 
     /// A workspace in the shape `cargo metadata` prints it, fields this program does not read included.
     pub(crate) fn sample() -> Workspace {
@@ -151,6 +175,7 @@ pub(crate) mod tests {
             package("graph-plugin", "plugins/graph-rs/plugin", "worker_graph", "cdylib"),
             package("graph-protocol", "plugins/graph-rs/protocol", "graph_protocol", "lib"),
             package("panicking-plugin", "tests/plugins/panicking", "panicking", "cdylib"),
+            package("bench-peer", "benches/peer", "worker_benchpeer", "cdylib"),
             package("urom-service", "urom-service", "doca_urom", "cdylib"),
             package("urom-tests", "tests", "urom_tests", "lib"),
         ];
@@ -162,11 +187,15 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn plugins_are_the_c_libraries_under_plugins_and_tests() {
+    fn plugins_are_the_c_libraries_in_their_folders() {
         let workspace = sample();
-        let shipped = Plugin { package: "graph-plugin", name: "worker_graph", for_tests: false };
-        let tests = Plugin { package: "panicking-plugin", name: "panicking", for_tests: true };
-        assert_eq!(workspace.plugins(), [shipped, tests]);
+        let plugin = |package, name, purpose| Plugin { package, name, purpose };
+        let expected = [
+            plugin("graph-plugin", "worker_graph", Purpose::Use),
+            plugin("panicking-plugin", "panicking", Purpose::Tests),
+            plugin("bench-peer", "worker_benchpeer", Purpose::Benches),
+        ];
+        assert_eq!(workspace.plugins(), expected);
     }
 
     #[test]
