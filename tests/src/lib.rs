@@ -1,1 +1,8 @@
-//! End-to-end tests of the whole path.
+//! What the end-to-end tests and the benchmark share: the programs and plugins that were built beside them, and a
+//! `uromd` of their own.
+
+mod built;
+mod uromd;
+
+pub use built::{PluginDirectory, profile_directory};
+pub use uromd::Uromd;

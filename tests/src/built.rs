@@ -1,0 +1,64 @@
+//! Finds what the same cargo build put beside the running test.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+/// The directory of the running program's profile, such as `target/debug`, where cargo puts programs and shared objects.
+///
+/// # Errors
+/// When the operating system does not say where the running program is.
+pub fn profile_directory() -> Result<PathBuf> {
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let mut directory = program.parent().context("this program's file has no directory")?;
+    if directory.ends_with("deps") || directory.ends_with("examples") {
+        directory = directory.parent().context("cargo's deps directory has no parent")?;
+    }
+    Ok(directory.to_owned())
+}
+
+/// Something that was built beside the running test.
+///
+/// # Errors
+/// When it was not: cargo builds shared objects of other packages only when told to.
+pub(crate) fn built(name: &str) -> Result<PathBuf> {
+    let file = profile_directory()?.join(name);
+    ensure!(
+        file.exists(),
+        "{} is not there: run the tests with `cargo xtask test`, which builds it first (or `cargo build --workspace`)",
+        file.display()
+    );
+    Ok(file)
+}
+
+/// A directory for `UROM_PLUGIN_PATH` with the plugins a test asks for, under the names the service wants.
+#[derive(Debug)]
+pub struct PluginDirectory {
+    directory: tempfile::TempDir,
+}
+
+impl PluginDirectory {
+    /// Links each plugin, named as its file is without `.so` (`worker_graph`), into a new directory.
+    ///
+    /// # Errors
+    /// When a plugin was not built, or the directory cannot be made.
+    pub fn with(plugins: &[&str]) -> Result<PluginDirectory> {
+        let directory = tempfile::tempdir()?;
+        for plugin in plugins {
+            let file = built(&format!("lib{plugin}.so"))?;
+            std::os::unix::fs::symlink(file, directory.path().join(format!("{plugin}.so")))?;
+        }
+        Ok(PluginDirectory { directory })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The value of `UROM_PLUGIN_PATH` for this directory alone.
+    pub fn variable(&self) -> OsString {
+        self.path().as_os_str().to_owned()
+    }
+}

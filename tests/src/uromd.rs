@@ -1,0 +1,88 @@
+//! A `uromd` process of a test's own, on a port of its own.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::built::built;
+
+/// A running daemon. Dropping it kills it; [`stop`](Uromd::stop) ends it in order.
+#[derive(Debug)]
+pub struct Uromd {
+    child: Child,
+    address: String,
+    // Kept open: a daemon whose output nobody holds would get a signal for writing to it.
+    _output: BufReader<ChildStdout>,
+}
+
+impl Uromd {
+    /// Starts a daemon that serves the plugins of one path.
+    ///
+    /// # Errors
+    /// When it was not built, or does not come up; it says why on its standard error.
+    pub fn start(plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
+        Uromd::start_with(plugin_path, |command| command)
+    }
+
+    /// The same, after `set` has added arguments and variables.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with(
+        plugin_path: impl AsRef<OsStr>,
+        set: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<Uromd> {
+        let mut command = Command::new(built("uromd")?);
+        command.args(["--listen", "127.0.0.1:0"]).env("UROM_PLUGIN_PATH", plugin_path).stdout(Stdio::piped());
+        let mut child = set(&mut command).spawn().context("cannot start uromd")?;
+        let mut output = BufReader::new(child.stdout.take().context("uromd has no output")?);
+        let mut line = String::new();
+        output.read_line(&mut line).context("cannot read what uromd prints")?;
+        let address = line.trim_end().strip_prefix("uromd: listening on ").map(str::to_owned);
+        let mut daemon = Uromd { child, address: address.unwrap_or_default(), _output: output };
+        ensure!(
+            !daemon.address.is_empty(),
+            "uromd printed {line:?} and not its address, and {:?}",
+            daemon.child.try_wait()
+        );
+        Ok(daemon)
+    }
+
+    /// Where it listens: `127.0.0.1:PORT`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Sends a signal.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        Ok(kill_process(self.pid(), signal)?)
+    }
+
+    /// Ends it in order, with SIGTERM, and waits.
+    ///
+    /// # Errors
+    /// When it is gone already.
+    pub fn stop(mut self) -> Result<ExitStatus> {
+        self.signal(Signal::TERM)?;
+        Ok(self.child.wait()?)
+    }
+}
+
+impl Drop for Uromd {
+    fn drop(&mut self) {
+        // It may have ended already; either way nothing of it is left.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
