@@ -62,6 +62,7 @@ impl Serve<Side, Graph> for Loopback {
         false
     }
 
+    #[allow(clippy::manual_async_fn, reason = "the trait says when the future borrows what")]
     fn serve<'a>(
         _: &'a Graph,
         _: &'a Context,
