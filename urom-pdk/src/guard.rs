@@ -38,11 +38,15 @@ fn run(label: &str, body: &mut dyn FnMut()) {
     }
 }
 
-/// Drops what a panic carried, which is foreign code and may panic in turn; that second payload is leaked.
-fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(second);
+/// Drops what a panic carried, which is foreign code and may panic in turn, and so on: in the end it is leaked.
+pub(crate) fn discard(mut payload: Box<dyn Any + Send>) {
+    for _ in 0..4 {
+        match catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            Ok(()) => return,
+            Err(next) => payload = next,
+        }
     }
+    std::mem::forget(payload);
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use urom_abi::DocaError;
 
+use crate::guard::discard;
+
 /// The levels of `enum doca_log_level` that a plugin writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
@@ -79,8 +81,7 @@ fn write(level: Level, at: &Location<'_>, text: fmt::Arguments<'_>) {
     // The text may be formatted by foreign code, such as the `Display` of a handler's error.
     let text = catch_unwind(AssertUnwindSafe(|| text.to_string()));
     let text = text.unwrap_or_else(|payload| {
-        // Dropping the payload could panic as well.
-        std::mem::forget(payload);
+        discard(payload);
         "(the message could not be formatted: its Display panicked)".to_owned()
     });
     match doca() {

@@ -25,6 +25,9 @@ pub(crate) const CHUNK: usize = u64::BITS as usize;
 pub(crate) struct Slot<F> {
     future: UnsafeCell<Option<F>>,
     context: UnsafeCell<Option<Context>>,
+    /// Whether `future` holds one. Looking there instead would be a shared reference to a future, which may hold
+    /// exclusive references to its own parts.
+    pending: Cell<bool>,
     command: Cell<Option<CommandDesc>>,
     waker: Waker,
 }
@@ -34,6 +37,7 @@ impl<F: Future> Slot<F> {
         Slot {
             future: UnsafeCell::new(None),
             context: UnsafeCell::new(None),
+            pending: Cell::new(false),
             command: Cell::new(None),
             waker,
         }
@@ -64,6 +68,7 @@ impl<F: Future> Slot<F> {
         let future = make(context, bytes);
         // SAFETY: nothing refers to the place of a future that does not exist.
         unsafe { *self.future.get() = Some(future) };
+        self.pending.set(true);
     }
 
     /// Polls the future where it is. Without one it is pending for ever.
@@ -86,6 +91,7 @@ impl<F: Future> Slot<F> {
     /// # Safety
     /// Not called by the future itself.
     pub(crate) unsafe fn drop_future(&self) {
+        self.pending.set(false);
         // SAFETY: as in `poll`.
         let future = unsafe { &mut *self.future.get() };
         // SAFETY: as in `poll`.
@@ -94,15 +100,12 @@ impl<F: Future> Slot<F> {
 
     /// Takes the command out, unless a future still borrows it. The slot is free afterwards.
     pub(crate) fn end(&self) -> Option<CommandDesc> {
-        // SAFETY: no reference into the cell outlives a call of this type's methods, and none calls this one.
-        let vacant = unsafe { (*self.future.get()).is_none() };
-        if vacant { self.command.take() } else { None }
+        if self.pending.get() { None } else { self.command.take() }
     }
 
     /// Whether a future is here that could be polled.
     pub(crate) fn is_pending(&self) -> bool {
-        // SAFETY: as in `end`.
-        unsafe { (*self.future.get()).is_some() }
+        self.pending.get()
     }
 }
 
