@@ -1,0 +1,221 @@
+//! The context: which of UCX's features and transports a program uses, and the memory it registers.
+
+use std::ffi::{CString, c_void};
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign};
+use std::ptr;
+use std::rc::Rc;
+
+use ucx_sys as sys;
+
+use crate::request::Slot;
+use crate::status::{Result, Status, check};
+use crate::worker::Worker;
+use crate::zeroed::Zeroed;
+
+/// What a context will be used for: `enum ucp_feature`. Combine with `|`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Features(u64);
+
+impl Features {
+    /// Active messages.
+    pub const AM: Features = Features(sys::UCP_FEATURE_AM as u64);
+    /// Tag matching.
+    pub const TAG: Features = Features(sys::UCP_FEATURE_TAG as u64);
+    /// Put and get on remote memory. Without a device that does it, the peer's processor does, and a peer with the
+    /// address of any of this process's memory can then read and write it: use it only between programs that trust
+    /// each other. Together with [`Features::EXPORTED_MEMH`] and without an RDMA device no endpoint can be made.
+    pub const RMA: Features = Features(sys::UCP_FEATURE_RMA as u64);
+    /// Atomic operations on 64-bit words of remote memory. What is said of [`Features::RMA`] and trust holds here too.
+    pub const AMO64: Features = Features(sys::UCP_FEATURE_AMO64 as u64);
+    /// Event descriptors, [`Worker::arm`] and [`Signal`](crate::Signal).
+    pub const WAKEUP: Features = Features(sys::UCP_FEATURE_WAKEUP as u64);
+    /// Memory handles that another process can import: see [`Memory::export`](crate::Memory::export).
+    pub const EXPORTED_MEMH: Features = Features(sys::UCP_FEATURE_EXPORTED_MEMH as u64);
+
+    /// Whether every feature of `other` is here too.
+    #[must_use]
+    pub const fn contains(self, other: Features) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Features {
+    type Output = Features;
+
+    fn bitor(self, other: Features) -> Features {
+        Features(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Features {
+    fn bitor_assign(&mut self, other: Features) {
+        self.0 |= other.0;
+    }
+}
+
+/// A UCX context: `ucp_context_h`. A handle that can be cloned; the context ends with the last handle, worker and
+/// registered memory made from it. It belongs to one thread; a thread that wants UCX of its own makes its own context
+/// (1 to 2 ms).
+#[derive(Clone)]
+pub struct Context {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    raw: sys::ucp_context_h,
+    features: Features,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: made by `ucp_init`; everything made from it held this structure alive, so nothing is left.
+        unsafe { sys::ucp_cleanup(self.raw) };
+    }
+}
+
+impl Context {
+    /// Starts to describe a context with these features.
+    pub fn builder(features: Features) -> ContextBuilder {
+        ContextBuilder { features, config: Vec::new(), name: None }
+    }
+
+    /// A context with these features and the configuration of the environment (`UCX_TLS` and so on).
+    ///
+    /// # Errors
+    ///
+    /// As [`ContextBuilder::build`].
+    pub fn new(features: Features) -> Result<Context> {
+        Context::builder(features).build()
+    }
+
+    /// What the context was made for.
+    #[must_use]
+    pub fn features(&self) -> Features {
+        self.inner.features
+    }
+
+    /// Makes a worker: see [`Worker::new`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Worker::new`].
+    pub fn worker(&self) -> Result<Worker> {
+        Worker::new(self)
+    }
+
+    /// An error unless the context has these features: UCX is built without the checks that would say so.
+    pub(crate) fn require(&self, features: Features, what: &'static str) -> Result<()> {
+        if self.inner.features.contains(features) {
+            return Ok(());
+        }
+        Err(Status::UNSUPPORTED.during(format!("{what} (the context was made without {features:?})")))
+    }
+
+    pub(crate) fn raw(&self) -> sys::ucp_context_h {
+        self.inner.raw
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("features", &self.inner.features).finish_non_exhaustive()
+    }
+}
+
+/// What a [`Context`] is made from.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct ContextBuilder {
+    features: Features,
+    config: Vec<(String, String)>,
+    name: Option<String>,
+}
+
+impl ContextBuilder {
+    /// Sets one of UCX's configuration values for this context only, over what the environment says.
+    ///
+    /// `name` is that of the environment variable without `UCX_`: `config("TLS", "tcp")`. Connections by socket
+    /// address need `tcp` among the transports even when their data goes over shared memory.
+    pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.config.push((name.into(), value.into()));
+        self
+    }
+
+    /// Names the context in UCX's own log and statistics.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Makes the context: `ucp_config_read`, `ucp_config_modify`, `ucp_init`.
+    ///
+    /// # Errors
+    ///
+    /// `NO_ELEM` for a configuration name that UCX does not know, `NO_DEVICE` when the list of transports leaves none,
+    /// `INVALID_PARAM` for a text with a zero byte in it, and whatever else UCX finds wrong.
+    pub fn build(self) -> Result<Context> {
+        let config = Config::read()?;
+        for (name, value) in &self.config {
+            config.set(name, value)?;
+        }
+        let name = self.name.map(|name| c_string("the context's name", &name)).transpose()?;
+        let mut params = sys::ucp_params_t::zeroed();
+        params.features = self.features.0;
+        params.request_size = size_of::<Slot>();
+        params.request_init = Some(Slot::init);
+        let mut fields = sys::UCP_PARAM_FIELD_FEATURES
+            | sys::UCP_PARAM_FIELD_REQUEST_SIZE
+            | sys::UCP_PARAM_FIELD_REQUEST_INIT;
+        if let Some(name) = &name {
+            params.name = name.as_ptr();
+            fields |= sys::UCP_PARAM_FIELD_NAME;
+        }
+        params.field_mask = fields.into();
+        let mut raw = ptr::null_mut();
+        // SAFETY: the mask names what is set, the configuration is live, and UCX copies the name.
+        let status = unsafe { sys::ucp_init(&params, config.0, &mut raw) };
+        check(status, format!("making a context with {:?} and {:?}", self.features, self.config))?;
+        Ok(Context { inner: Rc::new(Inner { raw, features: self.features }) })
+    }
+}
+
+/// A configuration that is freed on every path.
+struct Config(*mut sys::ucp_config_t);
+
+impl Config {
+    fn read() -> Result<Config> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: no prefix and no file means the environment; `raw` can be written to.
+        let status = unsafe { sys::ucp_config_read(ptr::null(), ptr::null(), &mut raw) };
+        check(status, "reading UCX's configuration from the environment")?;
+        Ok(Config(raw))
+    }
+
+    fn set(&self, name: &str, value: &str) -> Result<()> {
+        let what =
+            || format!("setting {name} to {value:?} (names are those of the environment without UCX_)");
+        let c_name = c_string("a configuration name", name)?;
+        let c_value = c_string("a configuration value", value)?;
+        // SAFETY: the configuration is live, the strings are C strings that UCX copies.
+        let status = unsafe { sys::ucp_config_modify(self.0, c_name.as_ptr(), c_value.as_ptr()) };
+        check(status, what())
+    }
+}
+
+impl Drop for Config {
+    fn drop(&mut self) {
+        // SAFETY: from `ucp_config_read`, released once.
+        unsafe { sys::ucp_config_release(self.0) };
+    }
+}
+
+pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
+    CString::new(text)
+        .map_err(|error| Status::INVALID_PARAM.during(format!("{what} {text:?} has a zero byte: {error}")))
+}
+
+/// Where the bytes of a C structure's `void *` come from.
+pub(crate) fn void<T>(pointer: *const T) -> *mut c_void {
+    pointer.cast_mut().cast()
+}

@@ -1,0 +1,156 @@
+//! What a worker's callbacks from C can reach: counters, what is left to do after progress, and panics on their way out.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ucx_sys as sys;
+
+use crate::am::Handlers;
+use crate::context::Context;
+use crate::signal::Target;
+
+/// How long a worker that is dropped waits for UCX to give back parked buffers.
+const DRAIN: Duration = Duration::from_secs(1);
+
+type Job = Box<dyn FnOnce(&Inner)>;
+
+/// The state of a worker. Callbacks have a plain pointer to it: it lives until UCX has destroyed the worker.
+pub(crate) struct Inner {
+    pub(crate) raw: sys::ucp_worker_h,
+    pub(crate) context: Context,
+    pub(crate) max_am_header: usize,
+    pub(crate) handlers: Handlers,
+    pub(crate) signal: Arc<Target>,
+    progressing: Cell<bool>,
+    closing: Cell<bool>,
+    /// Something is to be done after progress: a job or a panic.
+    attention: Cell<bool>,
+    /// Requests without a handle whose buffers UCX still has.
+    parked: Cell<usize>,
+    jobs: RefCell<VecDeque<Job>>,
+    panic: Cell<Option<Box<dyn Any + Send>>>,
+}
+
+impl Inner {
+    pub(crate) fn new(
+        raw: sys::ucp_worker_h,
+        context: Context,
+        max_am_header: usize,
+        signal: Arc<Target>,
+    ) -> Self {
+        Inner {
+            raw,
+            context,
+            max_am_header,
+            handlers: Handlers::default(),
+            signal,
+            progressing: Cell::new(false),
+            closing: Cell::new(false),
+            attention: Cell::new(false),
+            parked: Cell::new(0),
+            jobs: RefCell::default(),
+            panic: Cell::new(None),
+        }
+    }
+
+    pub(crate) fn is_progressing(&self) -> bool {
+        self.progressing.get()
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.get()
+    }
+
+    pub(crate) fn needs_attention(&self) -> bool {
+        self.attention.get()
+    }
+
+    pub(crate) fn park(&self) {
+        self.parked.set(self.parked.get() + 1);
+    }
+
+    pub(crate) fn unpark(&self) {
+        self.parked.set(self.parked.get() - 1);
+    }
+
+    /// One round of UCX, then what callbacks left to do; false when nothing happened or a round is under way.
+    pub(crate) fn progress(&self) -> bool {
+        if self.progressing.replace(true) {
+            return false;
+        }
+        // SAFETY: the worker is live, this is its thread, and the flag keeps this call from nesting.
+        let count = unsafe { sys::ucp_worker_progress(self.raw) };
+        self.progressing.set(false);
+        if self.attention.get() {
+            self.attend();
+            return true;
+        }
+        count != 0
+    }
+
+    /// Runs what was left for the time when no C is on the stack, and lets a caught panic go on.
+    #[cold]
+    fn attend(&self) {
+        if let Some(payload) = self.panic.take() {
+            // The jobs wait for the next round.
+            self.attention.set(!self.jobs.borrow().is_empty());
+            resume_unwind(payload);
+        }
+        self.attention.set(false);
+        while let Some(job) = self.next_job() {
+            self.attention.set(!self.jobs.borrow().is_empty());
+            job(self);
+        }
+    }
+
+    fn next_job(&self) -> Option<Job> {
+        self.jobs.borrow_mut().pop_front()
+    }
+
+    /// Leaves a job for the end of the next round of progress.
+    pub(crate) fn later(&self, job: impl FnOnce(&Inner) + 'static) {
+        self.jobs.borrow_mut().push_back(Box::new(job));
+        self.attention.set(true);
+    }
+
+    /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once C has returned.
+    pub(crate) fn guard(&self, run: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+            let first = self.panic.take().unwrap_or(payload);
+            self.panic.set(Some(first));
+            self.attention.set(true);
+        }
+    }
+
+    /// Ends the worker; only the last handle calls this. Returns false when UCX still has buffers after a while: the
+    /// worker is then not destroyed, and this structure and its context must be leaked.
+    pub(crate) fn close(&self) -> bool {
+        self.closing.set(true);
+        self.signal.clear();
+        self.handlers.clear(self);
+        let deadline = Instant::now() + DRAIN;
+        loop {
+            self.progressing.set(true);
+            while let Some(job) = self.next_job() {
+                job(self);
+            }
+            if self.parked.get() == 0 {
+                break;
+            }
+            // SAFETY: the worker is live, and nothing else runs on it any more.
+            if unsafe { sys::ucp_worker_progress(self.raw) } == 0 {
+                if Instant::now() > deadline {
+                    return false;
+                }
+                std::thread::yield_now();
+            }
+        }
+        // SAFETY: no endpoint, listener, request or memory of this worker is left, and it is destroyed once.
+        unsafe { sys::ucp_worker_destroy(self.raw) };
+        true
+    }
+}

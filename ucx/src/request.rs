@@ -1,0 +1,303 @@
+//! Requests: operations under way, as futures that own their buffer until UCX is done with it.
+//!
+//! UCX reserves a [`Slot`] in each of its own pooled requests, so an operation allocates nothing on the Rust heap. A
+//! request that is dropped early leaves its buffer in the slot, where it stays until UCX calls back: memory that UCX may
+//! still touch is never freed.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::{self, MaybeUninit};
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use ucx_sys as sys;
+
+use crate::context::void;
+use crate::inner::Inner;
+use crate::status::Status;
+use crate::worker::Worker;
+use crate::zeroed::Zeroed;
+
+/// What UCX says at the end of an operation.
+#[derive(Clone, Copy)]
+pub struct Completion {
+    pub(crate) status: Status,
+    pub(crate) length: usize,
+}
+
+impl Completion {
+    pub(crate) const fn new(status: Status) -> Self {
+        Completion { status, length: 0 }
+    }
+}
+
+/// What a kind of request yields when it succeeds: nothing for sends, a length or a tag for receives.
+///
+/// Implemented by this crate only.
+pub trait Outcome: sealed::Sealed {
+    #[doc(hidden)]
+    fn from_completion(completion: &Completion) -> Self;
+}
+
+pub(crate) mod sealed {
+    /// Keeps [`Outcome`](super::Outcome) to this crate.
+    pub trait Sealed {}
+    impl Sealed for () {}
+    impl Sealed for usize {}
+}
+
+impl Outcome for () {
+    fn from_completion(_: &Completion) {}
+}
+
+impl Outcome for usize {
+    fn from_completion(completion: &Completion) -> usize {
+        completion.length
+    }
+}
+
+/// This crate's part of a UCX request. UCX makes it once per pooled request, so whoever frees a request leaves it as
+/// [`Slot::new`] made it.
+pub(crate) struct Slot {
+    completion: Cell<Option<Completion>>,
+    waker: Cell<Option<Waker>>,
+    /// The buffer of a request that was dropped before its end.
+    parked: Cell<Option<Box<dyn Any>>>,
+}
+
+impl Slot {
+    fn new() -> Slot {
+        Slot { completion: Cell::new(None), waker: Cell::new(None), parked: Cell::new(None) }
+    }
+
+    /// UCX's `request_init`.
+    pub(crate) unsafe extern "C" fn init(request: *mut c_void) {
+        let slot = request.cast::<Slot>();
+        debug_assert!(slot.is_aligned(), "UCX aligns its requests to eight bytes or more");
+        // SAFETY: UCX reserved `request_size` bytes here, which is the size of a slot.
+        unsafe { slot.write(Slot::new()) };
+    }
+
+    /// Gives the request back to UCX, with the slot as new.
+    ///
+    /// # Safety
+    ///
+    /// `slot` belongs to a request that UCX has completed and that nobody frees again.
+    unsafe fn free(slot: NonNull<Slot>) {
+        // SAFETY: the slot is live until the request is freed below.
+        let this = unsafe { slot.as_ref() };
+        this.completion.set(None);
+        this.waker.set(None);
+        // SAFETY: the caller promises that this is the one and only free.
+        unsafe { sys::ucp_request_free(slot.as_ptr().cast()) };
+    }
+}
+
+/// Notes the end of a request; every completion callback ends here.
+///
+/// # Safety
+///
+/// `request` and `user_data` are what UCX gives to the callback of a request made with [`params`].
+pub(crate) unsafe fn complete(request: *mut c_void, user_data: *mut c_void, completion: Completion) {
+    let Some(slot) = NonNull::new(request.cast::<Slot>()) else { return };
+    // SAFETY: `params` set a worker's `Inner` as the user data, and it outlives the worker's requests.
+    let inner = unsafe { &*user_data.cast::<Inner>() };
+    // SAFETY: a live request starts with its slot.
+    let this = unsafe { slot.as_ref() };
+    this.completion.set(Some(completion));
+    if let Some(parked) = this.parked.take() {
+        inner.guard(|| drop(parked));
+        // SAFETY: the request is complete, and its handle was forgotten when it was parked.
+        unsafe { Slot::free(slot) };
+        inner.unpark();
+    } else if let Some(waker) = this.waker.take() {
+        inner.guard(|| waker.wake());
+    }
+}
+
+unsafe extern "C" fn on_send(request: *mut c_void, status: sys::ucs_status_t, user_data: *mut c_void) {
+    // SAFETY: this is the completion callback of a request made with `params`.
+    unsafe { complete(request, user_data, Completion::new(Status::from_raw(status))) };
+}
+
+/// Parameters for an operation on host memory with the callback of a send, put, get, flush or atomic operation.
+pub(crate) fn params(worker: &Worker) -> sys::ucp_request_param_t {
+    let mut params = sys::ucp_request_param_t::zeroed();
+    params.op_attr_mask = sys::UCP_OP_ATTR_FIELD_CALLBACK
+        | sys::UCP_OP_ATTR_FIELD_USER_DATA
+        | sys::UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    params.cb.send = Some(on_send);
+    params.user_data = void(worker.as_ptr());
+    params.memory_type = sys::UCS_MEMORY_TYPE_HOST;
+    params
+}
+
+enum Phase {
+    Pending { slot: NonNull<Slot>, worker: Worker, cancel: bool },
+    Done(Completion),
+    Taken,
+}
+
+/// An operation that UCX works on, and the buffer that belongs to it: `ucs_status_ptr_t`.
+///
+/// It ends as a pair of the result and the buffer. As a future it needs someone to call [`Worker::progress`]; a thread
+/// that does nothing else may call [`wait`](Request::wait). Many operations are complete when they return: ask
+/// [`into_done`](Request::into_done) before storing the request.
+///
+/// Dropping a request before its end cancels a tag receive; other operations go on. Its buffer is kept until UCX is
+/// done with it, whatever happens.
+#[must_use = "dropping a request cancels a receive; call `detach` to let an operation end by itself"]
+pub struct Request<B: 'static, T: Outcome = ()> {
+    phase: Phase,
+    /// Initialised unless the phase is `Taken`. Not a plain field, because UCX uses the memory while this value moves.
+    buffer: MaybeUninit<B>,
+    outcome: PhantomData<fn() -> T>,
+}
+
+/// A request is moved only together with a buffer whose bytes stay where they are.
+impl<B: 'static, T: Outcome> Unpin for Request<B, T> {}
+
+impl<B: 'static, T: Outcome> Request<B, T> {
+    /// The request for what UCX returned: null, an error, or a request of its own, in the one place that tells them
+    /// apart. `immediate` is what a null stands for.
+    pub(crate) fn started(
+        worker: &Worker,
+        returned: sys::ucs_status_ptr_t,
+        immediate: Completion,
+        buffer: B,
+        cancel: bool,
+    ) -> Self {
+        let phase = if sys::UCS_PTR_IS_ERR(returned) {
+            Phase::Done(Completion::new(Status::from_raw(sys::UCS_PTR_STATUS(returned))))
+        } else if let Some(slot) = NonNull::new(returned.cast::<Slot>()) {
+            Phase::Pending { slot, worker: worker.clone(), cancel }
+        } else {
+            Phase::Done(immediate)
+        };
+        Request { phase, buffer: MaybeUninit::new(buffer), outcome: PhantomData }
+    }
+
+    /// A request that is over before UCX saw it.
+    pub(crate) fn failed(status: Status, buffer: B) -> Self {
+        let phase = Phase::Done(Completion::new(status));
+        Request { phase, buffer: MaybeUninit::new(buffer), outcome: PhantomData }
+    }
+
+    /// Whether the operation has ended.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        match &self.phase {
+            // SAFETY: the request is freed only by the code that ends this phase.
+            Phase::Pending { slot, .. } => unsafe { slot.as_ref() }.completion.get().is_some(),
+            Phase::Done(_) | Phase::Taken => true,
+        }
+    }
+
+    /// The result and the buffer if the operation has ended, else the request again. Costs nothing but a look.
+    ///
+    /// # Errors
+    ///
+    /// Not an error: the request, still under way.
+    #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
+    pub fn into_done(mut self) -> Result<(Result<T, Status>, B), Self> {
+        self.take().ok_or(self)
+    }
+
+    /// Lets the operation end by itself and drops the buffer then. The result is lost.
+    pub fn detach(mut self) {
+        if let Phase::Pending { cancel, .. } = &mut self.phase {
+            *cancel = false;
+        }
+    }
+
+    /// Progresses the worker until the operation has ended.
+    ///
+    /// # Panics
+    ///
+    /// Inside a callback of the same worker, where waiting would last for ever.
+    pub fn wait(mut self) -> (Result<T, Status>, B) {
+        let mut idle = 0_u32;
+        loop {
+            if let Some(done) = self.take() {
+                return done;
+            }
+            let Phase::Pending { worker, .. } = &self.phase else { unreachable!("taken just above") };
+            assert!(!worker.is_progressing(), "Request::wait inside a callback of the same worker");
+            idle = if worker.progress() { 0 } else { idle.saturating_add(1) };
+            if idle > 1000 {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Takes the result and the buffer out when the operation has ended and they are still here.
+    fn take(&mut self) -> Option<(Result<T, Status>, B)> {
+        let completion = match &self.phase {
+            Phase::Pending { slot, .. } => {
+                let slot = *slot;
+                // SAFETY: the request is live while this phase lasts.
+                let completion = unsafe { slot.as_ref() }.completion.get()?;
+                // SAFETY: it is complete, and the phase ends below.
+                unsafe { Slot::free(slot) };
+                completion
+            }
+            Phase::Done(completion) => *completion,
+            Phase::Taken => return None,
+        };
+        self.phase = Phase::Taken;
+        // SAFETY: the buffer was there in both phases, and from now on the phase says that it is not.
+        let buffer = unsafe { self.buffer.assume_init_read() };
+        let result = completion.status.ok().map(|()| T::from_completion(&completion));
+        Some((result, buffer))
+    }
+}
+
+impl<B: 'static, T: Outcome> Future for Request<B, T> {
+    type Output = (Result<T, Status>, B);
+
+    /// # Panics
+    ///
+    /// When polled again after it has ended.
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if let Some(done) = this.take() {
+            return Poll::Ready(done);
+        }
+        let Phase::Pending { slot, .. } = &this.phase else { panic!("a request was polled after its end") };
+        // SAFETY: the request is live while this phase lasts.
+        let slot = unsafe { slot.as_ref() };
+        let waker = slot.waker.take().filter(|waker| waker.will_wake(cx.waker()));
+        slot.waker.set(Some(waker.unwrap_or_else(|| cx.waker().clone())));
+        Poll::Pending
+    }
+}
+
+impl<B: 'static, T: Outcome> Drop for Request<B, T> {
+    fn drop(&mut self) {
+        if let Phase::Pending { slot, worker, cancel: true } = &self.phase {
+            // SAFETY: a live request of this worker. UCX may call back at once; the slot then says so.
+            unsafe { sys::ucp_request_cancel(worker.raw(), slot.as_ptr().cast()) };
+        }
+        if let Some(done) = self.take() {
+            return drop(done);
+        }
+        let Phase::Pending { slot, worker, .. } = mem::replace(&mut self.phase, Phase::Taken) else { return };
+        // SAFETY: the phase was `Pending`, so the buffer is there; nobody takes it again.
+        let buffer = unsafe { self.buffer.assume_init_read() };
+        // SAFETY: the request is live until it completes, which frees it from now on.
+        let slot = unsafe { slot.as_ref() };
+        slot.waker.set(None);
+        slot.parked.set(Some(Box::new(buffer)));
+        worker.inner().park();
+    }
+}
+
+impl<B: 'static, T: Outcome> fmt::Debug for Request<B, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("done", &self.is_done()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,234 @@
+//! What UCX says about an operation: [`Status`], and [`Error`], a status with what was being done.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::fmt;
+
+use ucx_sys as sys;
+
+/// The result of a UCX operation: `ucs_status_t`.
+///
+/// Any byte is a valid value, so a status from another version of UCX, or from the wire, is never undefined behaviour.
+/// Zero is success, one is "in progress", everything negative is an error.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Status(i8);
+
+/// Makes the constants and the table of names from one list.
+macro_rules! statuses {
+    ($($(#[$doc:meta])* $name:ident = $raw:ident;)*) => {
+        impl Status {
+            $($(#[$doc])* pub const $name: Status = Status(sys::$raw.0);)*
+
+            /// The name of the constant in UCX's headers, if this is a status that UCX 1.16 knows.
+            #[must_use]
+            pub const fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Status::$name => Some(stringify!($raw)),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+statuses! {
+    /// Done.
+    OK = UCS_OK;
+    /// Started and not yet complete.
+    IN_PROGRESS = UCS_INPROGRESS;
+    /// There is no message.
+    NO_MESSAGE = UCS_ERR_NO_MESSAGE;
+    /// No resource is free to start the operation.
+    NO_RESOURCE = UCS_ERR_NO_RESOURCE;
+    /// Input or output failed, or an operating system's call did.
+    IO_ERROR = UCS_ERR_IO_ERROR;
+    /// Out of memory.
+    NO_MEMORY = UCS_ERR_NO_MEMORY;
+    /// A parameter is wrong.
+    INVALID_PARAM = UCS_ERR_INVALID_PARAM;
+    /// No transport reaches the peer.
+    UNREACHABLE = UCS_ERR_UNREACHABLE;
+    /// An address is not one.
+    INVALID_ADDR = UCS_ERR_INVALID_ADDR;
+    /// Not implemented.
+    NOT_IMPLEMENTED = UCS_ERR_NOT_IMPLEMENTED;
+    /// The message is longer than the buffer; the buffer is full.
+    MESSAGE_TRUNCATED = UCS_ERR_MESSAGE_TRUNCATED;
+    /// Nothing moved.
+    NO_PROGRESS = UCS_ERR_NO_PROGRESS;
+    /// The buffer is too small; nothing was written.
+    BUFFER_TOO_SMALL = UCS_ERR_BUFFER_TOO_SMALL;
+    /// There is no such element; also an unknown configuration name.
+    NO_ELEM = UCS_ERR_NO_ELEM;
+    /// Some of several connections failed.
+    SOME_CONNECTS_FAILED = UCS_ERR_SOME_CONNECTS_FAILED;
+    /// There is no such device; also a transport list that names none.
+    NO_DEVICE = UCS_ERR_NO_DEVICE;
+    /// Try again later.
+    BUSY = UCS_ERR_BUSY;
+    /// Cancelled: a request that was cancelled, or whose endpoint was closed by force.
+    CANCELED = UCS_ERR_CANCELED;
+    /// A shared memory segment could not be made or attached.
+    SHMEM_SEGMENT = UCS_ERR_SHMEM_SEGMENT;
+    /// It exists already.
+    ALREADY_EXISTS = UCS_ERR_ALREADY_EXISTS;
+    /// A value is out of range.
+    OUT_OF_RANGE = UCS_ERR_OUT_OF_RANGE;
+    /// It took too long.
+    TIMED_OUT = UCS_ERR_TIMED_OUT;
+    /// A limit is exceeded.
+    EXCEEDS_LIMIT = UCS_ERR_EXCEEDS_LIMIT;
+    /// Not supported here.
+    UNSUPPORTED = UCS_ERR_UNSUPPORTED;
+    /// The peer refused the connection.
+    REJECTED = UCS_ERR_REJECTED;
+    /// Not connected.
+    NOT_CONNECTED = UCS_ERR_NOT_CONNECTED;
+    /// The peer closed the connection or died.
+    CONNECTION_RESET = UCS_ERR_CONNECTION_RESET;
+    /// The peer does not answer.
+    ENDPOINT_TIMEOUT = UCS_ERR_ENDPOINT_TIMEOUT;
+}
+
+impl Status {
+    /// The status with this code; every value is allowed.
+    #[must_use]
+    pub const fn from_code(code: i8) -> Self {
+        Status(code)
+    }
+
+    /// The number, as in UCX's headers and on the wire of the plugins that send a status.
+    #[must_use]
+    pub const fn code(self) -> i8 {
+        self.0
+    }
+
+    /// Whether this is [`Status::OK`].
+    #[must_use]
+    pub const fn is_ok(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether this is an error, so neither done nor in progress.
+    #[must_use]
+    pub const fn is_error(self) -> bool {
+        self.0 < 0
+    }
+
+    /// The status as a result; only negative values are errors.
+    ///
+    /// # Errors
+    ///
+    /// The status itself, when it is an error.
+    pub const fn ok(self) -> std::result::Result<(), Status> {
+        if self.is_error() { Err(self) } else { Ok(()) }
+    }
+
+    pub(crate) fn from_raw(raw: sys::ucs_status_t) -> Self {
+        Status(raw.0)
+    }
+
+    /// The error that says what was being done.
+    pub(crate) fn during(self, what: impl Into<Cow<'static, str>>) -> Error {
+        Error { status: self, what: what.into() }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(name) = self.name() else {
+            return write!(f, "a status unknown to this version ({})", self.0);
+        };
+        // SAFETY: takes any value; for a known one the string is a constant.
+        let text = unsafe { sys::ucs_status_string(sys::ucs_status_t(self.0)) };
+        // SAFETY: UCX returns a string that is never freed.
+        let text = unsafe { CStr::from_ptr(text) };
+        write!(f, "{} ({name}, {})", text.to_string_lossy(), self.0)
+    }
+}
+
+impl fmt::Debug for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "Status({})", self.0),
+        }
+    }
+}
+
+impl std::error::Error for Status {}
+
+/// A UCX call that failed: what was being done, and the [`Status`] it ended with.
+#[derive(Debug, Clone)]
+pub struct Error {
+    status: Status,
+    what: Cow<'static, str>,
+}
+
+/// The result of a call that sets something up; requests end with a plain [`Status`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// What UCX said.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "UCX: {}: {}", self.what, self.status)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for Status {
+    fn from(error: Error) -> Status {
+        error.status
+    }
+}
+
+/// Turns a status from C into a result that says what was being done.
+pub(crate) fn check(status: sys::ucs_status_t, what: impl Into<Cow<'static, str>>) -> Result<()> {
+    let status = Status::from_raw(status);
+    if status.is_error() { Err(status.during(what)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_a_status_that_prints() {
+        for code in i8::MIN..=i8::MAX {
+            let status = Status::from_code(code);
+            assert_eq!(status.code(), code);
+            assert_eq!(status.is_error(), code < 0);
+            assert!(status.to_string().contains(&format!("{code})")), "{status}");
+        }
+    }
+
+    #[test]
+    fn a_known_status_prints_its_text_name_and_number() {
+        assert_eq!(Status::UNREACHABLE.to_string(), "Destination is unreachable (UCS_ERR_UNREACHABLE, -6)");
+        assert_eq!(format!("{:?}", Status::BUSY), "UCS_ERR_BUSY");
+        assert_eq!(format!("{:?}", Status::from_code(-77)), "Status(-77)");
+    }
+
+    #[test]
+    fn only_negative_values_are_errors() {
+        assert_eq!(Status::OK.ok(), Ok(()));
+        assert_eq!(Status::IN_PROGRESS.ok(), Ok(()));
+        assert_eq!(Status::CANCELED.ok(), Err(Status::CANCELED));
+    }
+
+    #[test]
+    fn an_error_says_what_was_being_done() {
+        let error = Status::NO_ELEM.during("setting TLX");
+        assert_eq!(error.status(), Status::NO_ELEM);
+        assert!(error.to_string().starts_with("UCX: setting TLX: "), "{error}");
+    }
+}

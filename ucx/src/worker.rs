@@ -1,0 +1,247 @@
+//! The worker: the object that moves everything, and its address, event descriptor and flush.
+
+use std::fmt;
+use std::mem::{self, ManuallyDrop};
+use std::os::fd::{BorrowedFd, RawFd};
+use std::ptr;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+use ucx_sys as sys;
+
+use crate::address::WorkerAddress;
+use crate::context::{Context, Features};
+use crate::inner::Inner;
+use crate::request::{self, Completion, Request};
+use crate::signal::{Signal, Target};
+use crate::status::{Result, Status, check};
+use crate::zeroed::Zeroed;
+
+/// A UCX worker: `ucp_worker_h`, for one thread.
+///
+/// A handle that can be cloned; endpoints, listeners and requests hold one too, and the worker ends with the last of
+/// them. Ending waits up to a second for UCX to give back the buffers of dropped requests; when a peer holds on to one
+/// for longer, the worker is leaked rather than the memory freed.
+///
+/// A closure given to the worker must not hold a strong handle of it, or both live for ever: give it a
+/// [`WeakWorker`].
+#[derive(Clone)]
+pub struct Worker {
+    inner: Rc<Inner>,
+}
+
+impl Worker {
+    /// Makes a worker of the context: `ucp_worker_create`, thread mode single.
+    ///
+    /// # Errors
+    ///
+    /// What UCX says; usually that a resource of the system is used up.
+    pub fn new(context: &Context) -> Result<Worker> {
+        let mut params = sys::ucp_worker_params_t::zeroed();
+        params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
+        params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
+        check(unsafe { sys::ucp_worker_create(context.raw(), &params, &mut raw) }, "making a worker")?;
+        let max_am_header = max_am_header(raw);
+        let signal = Arc::new(Target::new(raw));
+        let limit = *max_am_header.as_ref().unwrap_or(&0);
+        let worker = Worker { inner: Rc::new(Inner::new(raw, context.clone(), limit, signal)) };
+        // From here on dropping the handle destroys the worker, also when the question failed.
+        max_am_header.map(|_| worker)
+    }
+
+    /// The context it was made from.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.inner.context
+    }
+
+    /// Moves everything that can move and calls handlers: `ucp_worker_progress`. True when anything happened.
+    ///
+    /// Called again from inside a handler it does nothing and returns false. Error hooks and the close of endpoints
+    /// that were dropped in a handler run here too, after UCX has returned.
+    ///
+    /// # Panics
+    ///
+    /// With the panic of a handler, once no C is on the stack; the worker is as usable as before.
+    #[inline]
+    pub fn progress(&self) -> bool {
+        self.inner.progress()
+    }
+
+    /// Whether this is inside a callback of the worker.
+    #[must_use]
+    pub fn is_progressing(&self) -> bool {
+        self.inner.is_progressing()
+    }
+
+    /// Progresses until `done` says so, yielding the processor after a while without work.
+    ///
+    /// # Panics
+    ///
+    /// Inside a callback of this worker, and as [`progress`](Worker::progress).
+    pub fn progress_until(&self, mut done: impl FnMut() -> bool) {
+        assert!(!self.is_progressing(), "Worker::progress_until inside a callback of the same worker");
+        let mut idle = 0_u32;
+        while !done() {
+            idle = if self.progress() { 0 } else { idle.saturating_add(1) };
+            if idle > 1000 {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// The address by which other workers connect to this one: `ucp_worker_get_address`.
+    ///
+    /// # Errors
+    ///
+    /// What UCX says.
+    pub fn address(&self) -> Result<WorkerAddress> {
+        WorkerAddress::of(self.raw())
+    }
+
+    /// A descriptor that becomes readable when an armed worker has something to do: `ucp_worker_get_efd`. UCX reads and
+    /// closes it; only poll it.
+    ///
+    /// # Errors
+    ///
+    /// `UNSUPPORTED` without [`Features::WAKEUP`], else what UCX says.
+    pub fn event_fd(&self) -> Result<BorrowedFd<'_>> {
+        self.inner.context.require(Features::WAKEUP, "asking for a worker's event descriptor")?;
+        let mut fd: RawFd = -1;
+        // SAFETY: the worker is live, `fd` can be written to.
+        let status = unsafe { sys::ucp_worker_get_efd(self.raw(), &mut fd) };
+        check(status, "asking for a worker's event descriptor")?;
+        // SAFETY: UCX's own descriptor, open as long as the worker, which the borrow keeps alive.
+        Ok(unsafe { BorrowedFd::borrow_raw(fd) })
+    }
+
+    /// Asks for the event descriptor to be made readable by the next event: `ucp_worker_arm`. False when there is
+    /// something to do already: progress and ask again. The way to sleep is: progress until it returns false, arm, and
+    /// poll only if that returned true.
+    ///
+    /// # Errors
+    ///
+    /// `UNSUPPORTED` without [`Features::WAKEUP`], else what UCX says.
+    pub fn arm(&self) -> Result<bool> {
+        self.inner.context.require(Features::WAKEUP, "arming a worker")?;
+        if self.inner.needs_attention() {
+            return Ok(false);
+        }
+        // SAFETY: the worker is live.
+        let status = Status::from_raw(unsafe { sys::ucp_worker_arm(self.raw()) });
+        match status {
+            Status::BUSY => Ok(false),
+            other if other.is_error() => Err(other.during("arming a worker")),
+            _ => Ok(true),
+        }
+    }
+
+    /// A handle that wakes this worker from any thread.
+    ///
+    /// # Errors
+    ///
+    /// `UNSUPPORTED` without [`Features::WAKEUP`].
+    pub fn signal(&self) -> Result<Signal> {
+        self.inner.context.require(Features::WAKEUP, "making a signal for a worker")?;
+        Ok(Signal::new(Arc::clone(&self.inner.signal)))
+    }
+
+    /// Ends when everything that was sent, put or done on remote memory before, on any endpoint, has arrived:
+    /// `ucp_worker_flush_nbx`.
+    pub fn flush(&self) -> Request<()> {
+        let params = request::params(self);
+        // SAFETY: the worker is live, the mask names what is set.
+        let returned = unsafe { sys::ucp_worker_flush_nbx(self.raw(), &params) };
+        Request::started(self, returned, Completion::new(Status::OK), (), false)
+    }
+
+    /// Orders remote memory operations: those after it happen after those before it: `ucp_worker_fence`.
+    ///
+    /// # Errors
+    ///
+    /// What UCX says.
+    pub fn fence(&self) -> Result<()> {
+        // SAFETY: the worker is live.
+        check(unsafe { sys::ucp_worker_fence(self.raw()) }, "fencing a worker")
+    }
+
+    /// The longest header that an active message may have here, in bytes.
+    #[must_use]
+    pub fn max_am_header(&self) -> usize {
+        self.inner.max_am_header
+    }
+
+    /// A handle that does not keep the worker alive, for closures that the worker owns.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakWorker {
+        WeakWorker { inner: Rc::downgrade(&self.inner) }
+    }
+
+    pub(crate) fn raw(&self) -> sys::ucp_worker_h {
+        self.inner.raw
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    /// A handle for the time of a callback, without counting.
+    ///
+    /// # Safety
+    ///
+    /// `inner` is the state of a worker that has a handle for as long as the result lives.
+    pub(crate) unsafe fn borrowed(inner: *const Inner) -> ManuallyDrop<Worker> {
+        // SAFETY: the pointer is from an `Rc` that the caller keeps alive; the count is not touched.
+        ManuallyDrop::new(Worker { inner: unsafe { Rc::from_raw(inner) } })
+    }
+
+    pub(crate) fn as_ptr(&self) -> *const Inner {
+        Rc::as_ptr(&self.inner)
+    }
+}
+
+fn max_am_header(worker: sys::ucp_worker_h) -> Result<usize> {
+    let mut attributes = sys::ucp_worker_attr_t::zeroed();
+    attributes.field_mask = sys::UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER.into();
+    // SAFETY: the worker is live, the mask names what UCX may write.
+    check(unsafe { sys::ucp_worker_query(worker, &mut attributes) }, "asking for a worker's longest header")?;
+    Ok(attributes.max_am_header)
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if Rc::strong_count(&self.inner) == 1 && !self.inner.close() {
+            // UCX may still write to a parked buffer: everything it can reach stays.
+            mem::forget(Rc::clone(&self.inner));
+        }
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("context", &self.inner.context).finish_non_exhaustive()
+    }
+}
+
+/// A handle of a worker that does not keep it alive.
+#[derive(Clone)]
+pub struct WeakWorker {
+    inner: Weak<Inner>,
+}
+
+impl WeakWorker {
+    /// The worker, if it is still there.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Worker> {
+        let inner = self.inner.upgrade()?;
+        (!inner.is_closing()).then_some(Worker { inner })
+    }
+}
+
+impl fmt::Debug for WeakWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakWorker")
+    }
+}

@@ -1,0 +1,86 @@
+//! Two workers in one thread, and waiting with a deadline.
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use ucx::{Context, Endpoint, ErrorMode, Features, Request, Status, Worker};
+
+/// Over which transports a test runs.
+pub(crate) const TRANSPORTS: [&str; 2] = ["tcp", "shm,self"];
+
+/// How long anything may take; generous, because the tests also run under valgrind and emulated.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+pub(crate) fn all_features() -> Features {
+    Features::AM | Features::TAG | Features::RMA | Features::AMO64 | Features::WAKEUP
+}
+
+pub(crate) fn context(transports: &str) -> Context {
+    Context::builder(all_features()).config("TLS", transports).build().unwrap()
+}
+
+/// Two workers of two contexts, `a` with an endpoint to `b`.
+pub(crate) struct Pair {
+    pub(crate) to_b: Endpoint,
+    pub(crate) a: Worker,
+    pub(crate) b: Worker,
+}
+
+impl Pair {
+    pub(crate) fn new(transports: &str) -> Pair {
+        let a = context(transports).worker().unwrap();
+        let b = context(transports).worker().unwrap();
+        let to_b = connect(&a, &b, transports);
+        Pair { to_b, a, b }
+    }
+
+    /// Progresses both until `done` says so.
+    pub(crate) fn until(&self, what: &str, done: impl FnMut() -> bool) {
+        until(&[&self.a, &self.b], what, done);
+    }
+
+    /// Progresses both until the request ends.
+    pub(crate) fn finish<B, T: ucx::Outcome>(&self, request: Request<B, T>) -> (Result<T, Status>, B) {
+        finish(&[&self.a, &self.b], request)
+    }
+}
+
+/// An endpoint of `a` to `b`. Shared memory cannot tell when a peer is gone.
+pub(crate) fn connect(a: &Worker, b: &Worker, transports: &str) -> Endpoint {
+    let mode = if transports.contains("tcp") { ErrorMode::Peer } else { ErrorMode::None };
+    a.endpoint().error_mode(mode).connect(&b.address().unwrap()).unwrap()
+}
+
+pub(crate) fn until(workers: &[&Worker], what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !done() {
+        for worker in workers {
+            worker.progress();
+        }
+        assert!(Instant::now() < deadline, "gave up waiting for {what}");
+    }
+}
+
+pub(crate) fn finish<B, T: ucx::Outcome>(
+    workers: &[&Worker],
+    request: Request<B, T>,
+) -> (Result<T, Status>, B) {
+    until(workers, "a request", || request.is_done());
+    request.into_done().unwrap()
+}
+
+/// Bytes that differ from place to place.
+pub(crate) fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|index| (index * 7 + index / 251) as u8).collect()
+}
+
+/// A list that handlers add to.
+pub(crate) type Log<T> = Rc<RefCell<Vec<T>>>;
+
+/// A place for what handlers saw: one handle to look at it, one for the handler.
+pub(crate) fn log<T>() -> (Log<T>, Log<T>) {
+    let log = Log::default();
+    (Rc::clone(&log), log)
+}
