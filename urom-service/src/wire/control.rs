@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use urom_abi::DocaError;
 
 /// How long a side may be silent.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -30,6 +31,18 @@ pub struct Failure {
     pub code: u32,
     /// What failed, on what, and what to do.
     pub text: String,
+}
+
+impl Failure {
+    /// A failure with a code and a sentence.
+    pub fn new(code: DocaError, text: impl Into<String>) -> Failure {
+        Failure { code: code.0, text: text.into() }
+    }
+
+    /// The code.
+    pub fn code(&self) -> DocaError {
+        DocaError(self.code)
+    }
 }
 
 /// One plugin the daemon found.
@@ -142,6 +155,10 @@ pub struct Attach {
     pub max_inflight: u32,
     /// The host's message limit in bytes.
     pub max_message: u64,
+    /// Whether both ends are on one machine, as far as the addresses of this stream tell. Then both make their UCX
+    /// endpoint without error handling: by worker address that is the only way to shared memory, and the control
+    /// stream notices a peer that is gone. Otherwise both make it with peer error handling.
+    pub same_machine: bool,
 }
 
 /// Worker to host.

@@ -4,6 +4,8 @@
 //! the plugin's bytes, so that a small command fits the transport's first cache line together with UCX's own header.
 //! The 24 and 32 byte headers of DOCA's interface exist only at the two ends: a header holds just what the other end
 //! cannot know.
+//!
+//! Messages are sent with `AmFlags::EAGER`: however long a payload is, it arrives whole and in order.
 
 use urom_abi::DocaError;
 use zerocopy::little_endian::{U16, U32};
