@@ -34,6 +34,7 @@ pub mod wire;
 
 pub use bytemuck;
 pub use error::DocaError;
+pub use urom_pdk_derive::{urom_command, urom_notification};
 
 /// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the UROM header (24
 /// bytes before a command, 32 before a notification) and everything behind it.

@@ -28,8 +28,9 @@ pub trait Protocol: Sized + 'static {
 
     /// The notification for a command that ends without one of its own: malformed, failed, panicked, or given up.
     ///
-    /// It is the reply that `command` asks for with every field zero but the tag and the echoed ones. When `command`
-    /// cannot be read so far, it is a zeroed fixed part with the command's own tag, as far as there is one.
+    /// It is the reply that `command` asks for with every field zero but the tag and the echoed ones, as far as
+    /// `command` holds those. When the tag is none that the protocol knows, it is a zeroed fixed part with that tag, or
+    /// with tag 0 when `command` is too short to have one.
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room.

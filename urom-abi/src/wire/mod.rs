@@ -6,9 +6,13 @@
 //! given, and nothing trusts a length that stands in them.
 
 mod error;
+mod fingerprint;
+mod fixed;
 pub mod layout;
 
 pub use error::{DecodeError, DecodeProblem, EncodeError};
+pub use fingerprint::Fingerprint;
+pub use fixed::{Field, Plain, Tag, exact, not_echoed, notification, other_tag, room, tag, unknown_tag};
 
 use bytemuck::{AnyBitPattern, NoUninit};
 

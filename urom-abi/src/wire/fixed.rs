@@ -1,0 +1,258 @@
+//! The fixed part of a message: its fields at offsets that are proved to be within, and the checks around it.
+//!
+//! Generated code is made of calls into this module and carries no check of its own: a [`Field`] proves at compile time
+//! what every read and write relies on, so both compile to plain loads and stores.
+
+use std::marker::PhantomData;
+
+use super::{DecodeError, DecodeProblem, EncodeError};
+use crate::descriptor::NotificationDesc;
+
+/// What can be a plain field of a message: any type of plain old data.
+///
+/// Implemented for every [`bytemuck::Pod`] type and for nothing else.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a UROM message: its bytes are not plain data",
+    label = "not `bytemuck::Pod`",
+    note = "make it `#[repr(C)]` without padding and derive `Clone`, `Copy`, `bytemuck::Pod` and `bytemuck::Zeroable`"
+)]
+pub trait Plain: bytemuck::Pod {}
+
+#[diagnostic::do_not_recommend]
+impl<T: bytemuck::Pod> Plain for T {}
+
+/// A plain field of type `T` at offset `AT` of a fixed part of `LEN` bytes.
+///
+/// A value of this type is the proof that `T` is plain data and that the field lies within the fixed part.
+#[derive(Debug)]
+pub struct Field<T, const AT: usize, const LEN: usize>(PhantomData<fn() -> T>);
+
+impl<T, const AT: usize, const LEN: usize> Clone for Field<T, AT, LEN> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, const AT: usize, const LEN: usize> Copy for Field<T, AT, LEN> {}
+
+impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
+    /// The proof. A field that sticks out of its fixed part does not compile.
+    #[expect(clippy::new_without_default, reason = "a proof is stated where a constant is, never defaulted")]
+    pub const fn new() -> Self
+    where
+        T: Plain,
+    {
+        const { assert!(AT <= LEN && size_of::<T>() <= LEN - AT, "the field sticks out of its fixed part") };
+        Field(PhantomData)
+    }
+
+    /// Reads the field.
+    #[inline(always)]
+    pub fn read(self, fixed: &[u8; LEN]) -> T {
+        // SAFETY: `new`, the only way to a `Field`, checked that AT is within the LEN bytes.
+        let at = unsafe { fixed.as_ptr().add(AT) };
+        // SAFETY: `new` checked that a whole T lies there and that any bytes are a T; the read needs no alignment.
+        unsafe { at.cast::<T>().read_unaligned() }
+    }
+
+    /// Writes the field.
+    #[inline(always)]
+    pub fn write(self, fixed: &mut [u8; LEN], value: &T) {
+        // SAFETY: as in `read`.
+        let at = unsafe { fixed.as_mut_ptr().add(AT) };
+        let from = std::ptr::from_ref(value).cast::<u8>();
+        // SAFETY: `new` checked that a whole T lies there and that every byte of a T is initialised; `fixed` is borrowed
+        // exclusively, so it cannot overlap `value`.
+        unsafe { at.copy_from_nonoverlapping(from, size_of::<T>()) };
+    }
+
+    /// Reads the field from bytes that may end before it does; it is zero then.
+    #[inline]
+    pub fn read_or_zero(self, bytes: &[u8]) -> T {
+        let mut fixed = [0; LEN];
+        if let Some(there) = bytes.get(AT..AT + size_of::<T>()) {
+            fixed[AT..AT + size_of::<T>()].copy_from_slice(there);
+        }
+        self.read(&fixed)
+    }
+
+    /// Whether the field's bytes are those of `value`.
+    #[inline]
+    pub fn holds(self, fixed: &[u8; LEN], value: &T) -> bool {
+        let mut expected = [0; LEN];
+        self.write(&mut expected, value);
+        fixed[AT..AT + size_of::<T>()] == expected[AT..AT + size_of::<T>()]
+    }
+
+    /// A copy of a value of the field's type.
+    #[inline(always)]
+    pub fn copy(self, value: &T) -> T {
+        // SAFETY: `new` checked that T is plain data, which is `Copy`.
+        unsafe { std::ptr::read(value) }
+    }
+
+    /// The field's value in a message where nobody set it.
+    #[inline(always)]
+    pub fn zero(self) -> T {
+        self.read(&[0; LEN])
+    }
+}
+
+/// What a tag can be: an unsigned integer.
+pub trait Tag: Plain + Into<u64> {}
+
+impl Tag for u8 {}
+impl Tag for u16 {}
+impl Tag for u32 {}
+impl Tag for u64 {}
+
+/// The tag at the start of `bytes`.
+///
+/// # Errors
+/// [`DecodeProblem::TooShort`] when there are not even the tag's bytes.
+#[inline]
+pub fn tag<T: Tag, const LEN: usize>(message: &'static str, bytes: &[u8]) -> Result<u64, DecodeError> {
+    match super::get::<T>(bytes, 0) {
+        Some(tag) => Ok(tag.into()),
+        None => Err(too_short(message, bytes.len(), LEN)),
+    }
+}
+
+/// `bytes` as a fixed part with nothing behind it.
+///
+/// # Errors
+/// [`DecodeProblem::TooShort`] or [`DecodeProblem::Length`] when there are fewer or more than `LEN` bytes.
+#[inline]
+pub fn exact<'a, const LEN: usize>(
+    message: &'static str,
+    bytes: &'a [u8],
+) -> Result<&'a [u8; LEN], DecodeError> {
+    match bytes.split_first_chunk::<LEN>() {
+        Some((fixed, [])) => Ok(fixed),
+        Some(_) => Err(DecodeError {
+            message,
+            field: "length",
+            problem: DecodeProblem::Length { found: bytes.len(), expected: LEN },
+        }),
+        None => Err(too_short(message, bytes.len(), LEN)),
+    }
+}
+
+/// The start of `out` as a fixed part of zeros, to be filled in.
+///
+/// # Errors
+/// [`EncodeError::TooBig`] when `out` is shorter; nothing is written then.
+#[inline]
+pub fn room<'a, const LEN: usize>(
+    message: &'static str,
+    out: &'a mut [u8],
+) -> Result<&'a mut [u8; LEN], EncodeError> {
+    let room = out.len();
+    match out.first_chunk_mut::<LEN>() {
+        Some(fixed) => {
+            fixed.fill(0);
+            Ok(fixed)
+        }
+        None => Err(EncodeError::TooBig { message, need: LEN, room }),
+    }
+}
+
+/// A notification of `LEN` bytes, zeros but for what `fill` writes.
+///
+/// # Errors
+/// [`EncodeError::NoMemory`] when the C heap has no room.
+#[inline]
+pub fn notification<const LEN: usize>(
+    message: &'static str,
+    fill: impl FnOnce(&mut [u8; LEN]),
+) -> Result<NotificationDesc, EncodeError> {
+    let mut desc = NotificationDesc::zeroed(LEN).map_err(|_| EncodeError::NoMemory { message })?;
+    if let Some(fixed) = desc.payload_mut().first_chunk_mut::<LEN>() {
+        fill(fixed);
+    }
+    Ok(desc)
+}
+
+/// The error for a message that ends before its fixed part does.
+#[cold]
+fn too_short(message: &'static str, found: usize, least: usize) -> DecodeError {
+    DecodeError { message, field: "length", problem: DecodeProblem::TooShort { found, least } }
+}
+
+/// The error for a tag that belongs to no variant.
+#[cold]
+pub fn unknown_tag(message: &'static str, found: u64, known: &'static [(&'static str, u64)]) -> DecodeError {
+    DecodeError { message, field: "tag", problem: DecodeProblem::UnknownTag { found, known } }
+}
+
+/// The error for a tag that belongs to another variant than `message`.
+#[cold]
+pub fn other_tag(message: &'static str, found: u64, expected: u64) -> DecodeError {
+    DecodeError { message, field: "tag", problem: DecodeProblem::OtherTag { found, expected } }
+}
+
+/// The error for an echoed field that does not repeat what the command carried.
+#[cold]
+pub fn not_echoed(message: &'static str, field: &'static str) -> DecodeError {
+    DecodeError { message, field, problem: DecodeProblem::NotEchoed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORD: Field<u32, 4, 12> = Field::new();
+
+    #[test]
+    fn a_field_is_read_where_it_was_written_and_nowhere_else() {
+        let mut fixed = [0xee; 12];
+        WORD.write(&mut fixed, &0x0403_0201);
+        assert_eq!(fixed, [0xee, 0xee, 0xee, 0xee, 1, 2, 3, 4, 0xee, 0xee, 0xee, 0xee]);
+        assert_eq!(WORD.read(&fixed), 0x0403_0201);
+        assert!(WORD.holds(&fixed, &0x0403_0201));
+        assert!(!WORD.holds(&fixed, &0x0403_0200));
+        assert_eq!((WORD.copy(&7), WORD.zero()), (7, 0));
+    }
+
+    #[test]
+    fn a_field_that_is_not_wholly_there_is_zero() {
+        assert_eq!(WORD.read_or_zero(&[9, 9, 9, 9, 1, 0, 0, 0]), 1);
+        for len in 0..8 {
+            assert_eq!(WORD.read_or_zero(&[9; 8][..len]), 0, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn a_fixed_part_has_exactly_its_length() {
+        assert_eq!(exact::<2>("M", &[1, 2]), Ok(&[1, 2]));
+        let short = exact::<2>("M", &[1]).unwrap_err();
+        assert_eq!(short.problem, DecodeProblem::TooShort { found: 1, least: 2 });
+        let long = exact::<2>("M", &[1, 2, 3]).unwrap_err();
+        assert_eq!(long.problem, DecodeProblem::Length { found: 3, expected: 2 });
+    }
+
+    #[test]
+    fn a_tag_of_any_width_is_read_and_one_that_is_cut_is_too_short() {
+        let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+        assert_eq!(tag::<u8, 9>("M", &bytes), Ok(1));
+        assert_eq!(tag::<u32, 9>("M", &bytes), Ok(0x0403_0201));
+        let cut = tag::<u64, 9>("M", &bytes[..7]).unwrap_err();
+        assert_eq!(cut.problem, DecodeProblem::TooShort { found: 7, least: 9 });
+    }
+
+    #[test]
+    fn room_is_zeroed_or_left_alone() {
+        let mut out = [7; 4];
+        assert_eq!(room::<3>("M", &mut out), Ok(&mut [0; 3]));
+        assert_eq!(out, [0, 0, 0, 7]);
+        assert_eq!(room::<5>("M", &mut out), Err(EncodeError::TooBig { message: "M", need: 5, room: 4 }));
+        assert_eq!(out, [0, 0, 0, 7]);
+    }
+
+    #[test]
+    fn a_notification_holds_what_was_filled_in() {
+        let desc = notification::<12>("M", |fixed| WORD.write(fixed, &1)).unwrap();
+        assert_eq!(desc.payload(), [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(desc.header().len, 12);
+    }
+}

@@ -1,0 +1,219 @@
+//! Reading the keys of an attribute: `name`, `name = value`.
+//!
+//! Whoever reads an attribute takes the keys it knows, one call each, and then calls [`Keys::finish`], which reports
+//! what is left. So nothing is silently ignored, and the list of what was expected cannot go out of date.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use syn::parse::Parse;
+use syn::{Attribute, Meta};
+
+use crate::diagnostics::{Errors, messages};
+use crate::model::Spanned;
+
+/// The keys of one item, from all its attributes together.
+#[derive(Default)]
+pub(crate) struct Keys {
+    given: Vec<Key>,
+    known: Vec<&'static str>,
+}
+
+struct Key {
+    name: String,
+    span: Span,
+    value: Option<TokenStream>,
+}
+
+impl Keys {
+    /// The keys between an attribute's parentheses.
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Keys {
+        let mut keys = Keys::default();
+        keys.extend(tokens, errors);
+        keys
+    }
+
+    /// The keys of all `#[urom(...)]` in `attributes`, which are removed.
+    pub(crate) fn take_helpers(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Keys {
+        let mut keys = Keys::default();
+        for helper in attributes.extract_if(.., |attribute| attribute.path().is_ident("urom")) {
+            match helper.meta {
+                Meta::List(list) => keys.extend(list.tokens, errors),
+                other => errors.on(other, messages::attribute_without_keys()),
+            }
+        }
+        keys
+    }
+
+    fn extend(&mut self, tokens: TokenStream, errors: &mut Errors) {
+        for part in split_at_commas(tokens) {
+            let mut part = part.into_iter().peekable();
+            let key = match (part.next(), part.peek()) {
+                (None, _) => continue,
+                (Some(TokenTree::Ident(name)), None) => Key::new(name, None),
+                (Some(TokenTree::Ident(name)), Some(TokenTree::Punct(sign))) if sign.as_char() == '=' => {
+                    Key::new(name, Some(part.skip(1).collect()))
+                }
+                (Some(first), _) => {
+                    let whole = std::iter::once(first).chain(part).collect::<TokenStream>();
+                    errors.on(whole, messages::not_a_key());
+                    continue;
+                }
+            };
+            if self.given.iter().any(|other| other.name == key.name) {
+                errors.at(key.span, messages::duplicate_key(&key.name));
+            } else {
+                self.given.push(key);
+            }
+        }
+    }
+
+    fn take(&mut self, name: &'static str) -> Option<Key> {
+        self.known.push(name);
+        let at = self.given.iter().position(|key| key.name == name)?;
+        Some(self.given.swap_remove(at))
+    }
+
+    /// A key without a value: where it stands, when it is there.
+    pub(crate) fn flag(&mut self, name: &'static str, errors: &mut Errors) -> Option<Span> {
+        let key = self.take(name)?;
+        if let Some(value) = key.value {
+            errors.on(value, messages::flag_with_value(name));
+        }
+        Some(key.span)
+    }
+
+    /// A key whose value `read` understands. `example` shows how to write it.
+    pub(crate) fn value_with<T>(
+        &mut self,
+        name: &'static str,
+        example: &str,
+        errors: &mut Errors,
+        read: impl FnOnce(TokenStream) -> Option<T>,
+    ) -> Option<Spanned<T>> {
+        let key = self.take(name)?;
+        let tokens = match key.value {
+            Some(tokens) if !tokens.is_empty() => tokens,
+            _ => {
+                errors.at(key.span, messages::key_without_value(name, example));
+                return None;
+            }
+        };
+        match read(tokens.clone()) {
+            Some(value) => Some(Spanned { value, span: key.span }),
+            None => {
+                errors.on(tokens, messages::bad_value(name, example));
+                None
+            }
+        }
+    }
+
+    /// A key whose value is a `T`.
+    pub(crate) fn value<T: Parse>(
+        &mut self,
+        name: &'static str,
+        example: &str,
+        errors: &mut Errors,
+    ) -> Option<Spanned<T>> {
+        self.value_with(name, example, errors, |tokens| syn::parse2(tokens).ok())
+    }
+
+    /// Whether a key is there that nobody has taken yet.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|key| key.name == name)
+    }
+
+    /// Reports every key that nobody took.
+    pub(crate) fn finish(self, errors: &mut Errors) {
+        let mut expected = self.known;
+        expected.sort_unstable();
+        let expected = expected.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        for key in self.given {
+            errors.at(key.span, messages::unknown_key(&key.name, &expected));
+        }
+    }
+}
+
+impl Key {
+    fn new(name: Ident, value: Option<TokenStream>) -> Key {
+        Key { name: name.to_string(), span: name.span(), value }
+    }
+}
+
+fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
+    let mut parts = vec![TokenStream::new()];
+    for token in tokens {
+        match (&token, parts.last_mut()) {
+            (TokenTree::Punct(sign), _) if sign.as_char() == ',' => parts.push(TokenStream::new()),
+            (_, Some(last)) => last.extend([token]),
+            (_, None) => parts.push(token.into()),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+
+    fn errors_of(read: impl FnOnce(&mut Errors)) -> String {
+        let mut errors = Errors::new();
+        read(&mut errors);
+        errors.into_compile_errors().map(|tokens| tokens.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn keys_are_taken_once_and_by_name() {
+        let found = errors_of(|errors| {
+            let mut keys = Keys::parse(quote!(echo, tag = 7, crate = a::b,), errors);
+            assert!(keys.flag("echo", errors).is_some());
+            assert!(keys.flag("echo", errors).is_none());
+            let tag = keys.value::<syn::LitInt>("tag", "tag = 1", errors);
+            assert_eq!(tag.map(|tag| tag.value.to_string()).as_deref(), Some("7"));
+            assert!(keys.value::<syn::Path>("crate", "crate = c", errors).is_some());
+            keys.finish(errors);
+        });
+        assert_eq!(found, "");
+    }
+
+    #[test]
+    fn what_is_left_is_reported_with_what_was_expected() {
+        let found = errors_of(|errors| {
+            let mut keys = Keys::parse(quote!(ecko, tga = 1), errors);
+            keys.value::<syn::LitInt>("tag", "tag = 1", errors);
+            keys.flag("echo", errors);
+            keys.finish(errors);
+        });
+        assert!(found.contains("unknown key `ecko`: expected one of `echo`, `tag`"), "{found}");
+        assert!(found.contains("unknown key `tga`: expected one of `echo`, `tag`"), "{found}");
+    }
+
+    #[test]
+    fn a_wrong_value_is_one_error() {
+        for wrong in [quote!(tag), quote!(tag =), quote!(tag = "one"), quote!(tag(1)), quote!(tag = 1 = 2)] {
+            let found = errors_of(|errors| {
+                let mut keys = Keys::parse(wrong.clone(), errors);
+                assert!(keys.value::<syn::LitInt>("tag", "tag = 1", errors).is_none());
+                keys.finish(errors);
+            });
+            assert_eq!(found.matches("compile_error").count(), 1, "{wrong}: {found}");
+        }
+    }
+
+    #[test]
+    fn helpers_are_removed_and_other_attributes_stay() {
+        let found = errors_of(|errors| {
+            let mut field: syn::Variant = syn::parse_quote!(
+                #[doc = "x"]
+                #[urom(a)]
+                #[urom(b)]
+                V
+            );
+            let mut keys = Keys::take_helpers(&mut field.attrs, errors);
+            assert_eq!(field.attrs.len(), 1);
+            assert!(keys.has("a"));
+            assert!(keys.flag("a", errors).is_some() && keys.flag("b", errors).is_some());
+            keys.finish(errors);
+        });
+        assert_eq!(found, "");
+    }
+}

@@ -1,0 +1,44 @@
+//! The stages one after another: parse, validate, render, or fall back.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::diagnostics::Errors;
+use crate::parse::{self, Macro};
+use crate::render::{self, Render};
+use crate::{fallback, validate};
+
+/// `#[urom_command]` and `#[urom_notification]`.
+pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::new();
+    let parsed = parse::messages(which, args, item, &mut errors);
+    if let Some(model) = &parsed.model {
+        validate::messages(model, &mut errors);
+    }
+    let item = parsed.item;
+    match (errors.into_compile_errors(), parsed.model) {
+        (None, Some(model)) => {
+            let rendered = Render { model: &model, inert: false }.all();
+            quote!(#item #rendered)
+        }
+        (errors, Some(model)) => {
+            let inert = fallback::messages(model);
+            quote!(#errors #item #inert)
+        }
+        (errors, None) => quote!(#errors #item),
+    }
+}
+
+/// `#[urom_plugin]`.
+pub(crate) fn plugin(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::new();
+    let parsed = parse::plugin::plugin(args, item, &mut errors);
+    let item = parsed.item;
+    match (errors.into_compile_errors(), parsed.handler) {
+        (None, Some((handler, ty))) => {
+            let exports = render::export(&parsed.export, &handler, &ty);
+            quote!(#item #exports)
+        }
+        (errors, _) => quote!(#errors #item),
+    }
+}

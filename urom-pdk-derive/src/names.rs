@@ -1,0 +1,123 @@
+//! The names of what is generated: `TagSend` makes `TagSendTask`, `task_tag_send` and the handler method `tag_send`.
+
+use proc_macro2::{Ident, Span};
+use quote::format_ident;
+use syn::Path;
+use syn::ext::IdentExt;
+
+use crate::model::{Field, Variant};
+
+/// `TagSend` as `tag_send`. A digit belongs to the word before it; `RQCreate` is `rq_create`.
+pub(crate) fn snake_case(camel: &str) -> String {
+    let chars: Vec<char> = camel.chars().collect();
+    let mut snake = String::new();
+    for (i, &c) in chars.iter().enumerate() {
+        let after_word = i > 0 && (chars[i - 1].is_lowercase() || chars[i - 1].is_numeric());
+        let before_word =
+            i > 0 && chars[i - 1].is_uppercase() && chars.get(i + 1).is_some_and(|next| next.is_lowercase());
+        if c.is_uppercase() && (after_word || before_word) {
+            snake.push('_');
+        }
+        snake.extend(c.to_lowercase());
+    }
+    snake
+}
+
+/// An identifier's text without `r#`.
+pub(crate) fn text(ident: &Ident) -> String {
+    ident.unraw().to_string()
+}
+
+/// `TagSend` as the handler's method `tag_send`, raw where that is a keyword. `None` where not even that is a name.
+pub(crate) fn method(variant: &Ident) -> Option<Ident> {
+    let name = snake_case(&text(variant));
+    let as_is = syn::parse_str::<Ident>(&name).ok();
+    let name = as_is.or_else(|| syn::parse_str::<Ident>(&format!("r#{name}")).ok());
+    name.map(|mut name| {
+        name.set_span(variant.span());
+        name
+    })
+}
+
+/// `TagSend` as the client's method `task_tag_send`.
+pub(crate) fn task_method(variant: &Ident) -> Ident {
+    Ident::new(&format!("task_{}", snake_case(&text(variant))), variant.span())
+}
+
+/// `TagSend` as the task `TagSendTask`.
+pub(crate) fn task(variant: &Ident) -> Ident {
+    Ident::new(&format!("{}Task", text(variant)), variant.span())
+}
+
+/// `TagSent` as the structure of its echoed fields, `TagSentEcho`.
+pub(crate) fn echo(variant: &Ident) -> Ident {
+    Ident::new(&format!("{}Echo", text(variant)), variant.span())
+}
+
+/// The same for the path of a notification.
+pub(crate) fn echo_path(reply: &Path) -> Path {
+    let mut path = reply.clone();
+    if let Some(last) = path.segments.last_mut() {
+        last.ident = echo(&last.ident);
+    }
+    path
+}
+
+/// The constant that places one field.
+pub(crate) fn field_const(variant: &Variant, field: &Field) -> Ident {
+    constant(&variant.ident, &format!("__{}", text(&field.ident)))
+}
+
+/// The constant of a variant that ends in `suffix`. Two underscores keep it apart from the user's own names.
+pub(crate) fn constant(variant: &Ident, suffix: &str) -> Ident {
+    let name = format!("__{}{suffix}", snake_case(&text(variant))).to_uppercase();
+    Ident::new(&name, Span::call_site())
+}
+
+/// A local variable that no name of the user's can clash with.
+pub(crate) fn local(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
+}
+
+/// A local variable for the field numbered `index`.
+pub(crate) fn numbered(index: usize) -> Ident {
+    format_ident!("field_{}", index, span = Span::mixed_site())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+
+    #[test]
+    fn words_are_found_as_a_reader_finds_them() {
+        let cases = [
+            ("Loopback", "loopback"),
+            ("TagSend", "tag_send"),
+            ("RQCreate", "rq_create"),
+            ("MapV2", "map_v2"),
+            ("Map2D", "map2_d"),
+            ("A", "a"),
+            ("already_snake", "already_snake"),
+        ];
+        for (camel, snake) in cases {
+            assert_eq!(snake_case(camel), snake);
+        }
+    }
+
+    #[test]
+    fn keywords_become_raw_and_what_cannot_be_raw_is_no_name() {
+        let method_of =
+            |name: &str| method(&Ident::new(name, Span::call_site())).map(|name| name.to_string());
+        assert_eq!(method_of("Move").as_deref(), Some("r#move"));
+        assert_eq!(method_of("Loop").as_deref(), Some("r#loop"));
+        assert_eq!(method_of("Crate"), None);
+        assert_eq!(method_of("Super"), None);
+    }
+
+    #[test]
+    fn the_echo_of_a_path_is_beside_it() {
+        let path = echo_path(&syn::parse_quote!(a::b::Sent));
+        assert_eq!(quote!(#path).to_string(), "a :: b :: SentEcho");
+    }
+}

@@ -1,0 +1,240 @@
+//! From tokens to the model: what stands where. Whether it makes sense together is `validate`'s business.
+
+mod keys;
+pub(crate) mod plugin;
+
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+use syn::{
+    Attribute, Expr, ExprLit, Fields, GenericParam, Item, ItemEnum, Lifetime, Lit, LitStr, Path, parse_quote,
+};
+
+use crate::diagnostics::{Errors, messages};
+use crate::model::{Field, Kind, Messages, Plugin, TagType, Variant};
+use keys::{MessagesKeys, VariantKeys, field_keys};
+
+/// Which of the two macros is at work.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Macro {
+    Command,
+    Notification,
+}
+
+impl Macro {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Macro::Command => "urom_command",
+            Macro::Notification => "urom_notification",
+        }
+    }
+}
+
+/// The user's item, to be given back, and what it means. There is no model when the item is no enum.
+pub(crate) struct Parsed {
+    pub(crate) item: TokenStream,
+    pub(crate) model: Option<Messages>,
+}
+
+/// Reads an enum of messages. What is wrong goes to `errors` and is left out of the model.
+pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, errors: &mut Errors) -> Parsed {
+    let mut item_enum = match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Enum(item_enum)) => item_enum,
+        Ok(other) => {
+            errors.on(head(&other), messages::not_an_enum(which.name(), describe(&other)));
+            return Parsed { item, model: None };
+        }
+        Err(error) => {
+            errors.syntax(error);
+            return Parsed { item, model: None };
+        }
+    };
+    let keys = MessagesKeys::read(which, args, errors);
+    let misplaced = |attribute: &mut Attribute| attribute.path().is_ident("urom");
+    for attribute in item_enum.attrs.extract_if(.., misplaced) {
+        errors.on(attribute, messages::attribute_on_enum(which.name()));
+    }
+    let lifetime = lifetime(&item_enum, errors);
+    let variants = variants(which, &mut item_enum, &keys.tag, errors);
+    restate_repr(&mut item_enum, &keys.tag);
+    let kind = match which {
+        Macro::Notification => Kind::Notification,
+        Macro::Command => Kind::Command(Plugin {
+            name: keys.plugin.unwrap_or_else(|| LitStr::new("", Span::call_site())),
+            version: keys.version.unwrap_or_default(),
+            notification: keys.notification,
+        }),
+    };
+    let model = Messages {
+        kind,
+        ident: item_enum.ident.clone(),
+        vis: item_enum.vis.clone(),
+        krate: keys.krate,
+        tag: keys.tag,
+        lifetime,
+        derives: shared_derives(&item_enum.attrs),
+        variants,
+    };
+    Parsed { item: item_enum.into_token_stream(), model: Some(model) }
+}
+
+/// The enum's only lifetime. Every other generic parameter is an error.
+fn lifetime(item: &ItemEnum, errors: &mut Errors) -> Option<Lifetime> {
+    let mut lifetime = None;
+    for parameter in &item.generics.params {
+        match parameter {
+            GenericParam::Lifetime(parameter) if lifetime.is_none() => {
+                lifetime = Some(parameter.lifetime.clone());
+            }
+            other => errors.on(other, messages::generic_message(other.to_token_stream())),
+        }
+    }
+    lifetime
+}
+
+fn variants(which: Macro, item: &mut ItemEnum, tag: &TagType, errors: &mut Errors) -> Vec<Variant> {
+    if item.variants.is_empty() {
+        errors.on(&item.ident, messages::no_variants(&item.ident));
+    }
+    let mut variants = Vec::new();
+    let mut next_tag = Some(0);
+    for variant in &mut item.variants {
+        let keys = VariantKeys::read(which, &mut variant.attrs, errors);
+        refuse_cfg(&variant.attrs, errors);
+        let stated = stated_tag(keys.tag, variant.discriminant.as_ref().map(|(_, value)| value), tag, errors);
+        let (tag_value, tag_span) = match (stated, next_tag) {
+            (Some((value, span)), _) => (value, span),
+            (None, Some(value)) => (value, variant.ident.span()),
+            (None, None) => {
+                errors.on(&variant.ident, messages::no_tag_left(tag.width.most()));
+                (0, variant.ident.span())
+            }
+        };
+        next_tag = tag_value.checked_add(1).filter(|next| *next <= tag.width.most());
+        let fields = fields(variant, errors);
+        if which == Macro::Command && keys.reply.is_none() && !keys.reply_is_wrong {
+            errors.on(&variant.ident, messages::no_reply(&variant.ident));
+        }
+        let (Some(fields), false) = (fields, which == Macro::Command && keys.reply.is_none()) else {
+            continue;
+        };
+        variants.push(Variant {
+            ident: variant.ident.clone(),
+            docs: docs(&variant.attrs),
+            tag: tag_value,
+            tag_span,
+            reply: keys.reply,
+            fields,
+        });
+    }
+    variants
+}
+
+/// The tag that the variant states, in its key or as its discriminant.
+fn stated_tag(
+    key: Option<Expr>,
+    discriminant: Option<&Expr>,
+    tag: &TagType,
+    errors: &mut Errors,
+) -> Option<(u64, Span)> {
+    if let (Some(key), Some(_)) = (&key, discriminant) {
+        errors.on(key, messages::tag_stated_twice());
+    }
+    let stated = key.as_ref().or(discriminant)?;
+    let span = syn::spanned::Spanned::span(stated);
+    let value = match stated {
+        Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse::<u64>().ok(),
+        _ => None,
+    };
+    match value.filter(|value| *value <= tag.width.most()) {
+        Some(value) => Some((value, span)),
+        None => {
+            errors.at(span, messages::tag_not_a_literal(tag.width.most()));
+            None
+        }
+    }
+}
+
+/// The variant's fields, or `None` when they have no names.
+fn fields(variant: &mut syn::Variant, errors: &mut Errors) -> Option<Vec<Field>> {
+    let named = match &mut variant.fields {
+        Fields::Unit => return Some(Vec::new()),
+        Fields::Named(named) => named,
+        Fields::Unnamed(unnamed) => {
+            for field in &mut unnamed.unnamed {
+                field.attrs.retain(|attribute| !attribute.path().is_ident("urom"));
+            }
+            errors.on(&variant.fields, messages::unnamed_fields(&variant.ident));
+            return None;
+        }
+    };
+    let fields = named.named.iter_mut().filter_map(|field| {
+        let (echo, place) = field_keys(&mut field.attrs, errors);
+        refuse_cfg(&field.attrs, errors);
+        let ident = field.ident.clone()?;
+        Some(Field { ident, ty: field.ty.clone(), docs: docs(&field.attrs), echo, place })
+    });
+    Some(fields.collect())
+}
+
+fn refuse_cfg(attributes: &[Attribute], errors: &mut Errors) {
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")) {
+        errors.on(attribute, messages::conditional());
+    }
+}
+
+fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
+    attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).cloned().collect()
+}
+
+/// Rust wants an integer `repr` on an enum that has both fields and discriminants; ours is the tag's type.
+fn restate_repr(item: &mut ItemEnum, tag: &TagType) {
+    let has_repr = item.attrs.iter().any(|attribute| attribute.path().is_ident("repr"));
+    if !has_repr && item.variants.iter().any(|variant| variant.discriminant.is_some()) {
+        let width = syn::Ident::new(tag.width.name(), Span::call_site());
+        item.attrs.push(parse_quote!(#[repr(#width)]));
+    }
+}
+
+/// Those of the enum's derives that make sense for its variants' structures too.
+fn shared_derives(attributes: &[Attribute]) -> Vec<Path> {
+    const SHARED: [&str; 8] = ["Clone", "Copy", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash"];
+    let mut derives = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
+        // What is no list of paths is rustc's to report.
+        let _ = attribute.parse_nested_meta(|meta| {
+            let last = meta.path.segments.last();
+            if last.is_some_and(|last| SHARED.iter().any(|name| last.ident == name)) {
+                derives.push(meta.path);
+            }
+            Ok(())
+        });
+    }
+    derives
+}
+
+/// The part of an item that names it, so that an error does not underline all of it.
+fn head(item: &Item) -> TokenStream {
+    match item {
+        Item::Struct(item) => item.ident.to_token_stream(),
+        Item::Union(item) => item.ident.to_token_stream(),
+        Item::Fn(item) => item.sig.ident.to_token_stream(),
+        Item::Trait(item) => item.ident.to_token_stream(),
+        Item::Impl(item) => item.self_ty.to_token_stream(),
+        Item::Mod(item) => item.ident.to_token_stream(),
+        other => other.to_token_stream(),
+    }
+}
+
+fn describe(item: &Item) -> &'static str {
+    match item {
+        Item::Enum(_) => "an enum",
+        Item::Struct(_) => "a struct",
+        Item::Union(_) => "a union",
+        Item::Fn(_) => "a function",
+        Item::Trait(_) => "a trait",
+        Item::Impl(item) if item.trait_.is_none() => "an inherent impl",
+        Item::Impl(_) => "an impl",
+        Item::Mod(_) => "a module",
+        _ => "this item",
+    }
+}

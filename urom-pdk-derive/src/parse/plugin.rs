@@ -1,0 +1,74 @@
+//! `#[urom_plugin]`: its keys and the `impl` it stands on.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{Item, ItemImpl, LitBool, LitStr, Path, PathArguments, Type, parse_quote};
+
+use super::{describe, head};
+use crate::attrs::Keys;
+use crate::diagnostics::{Errors, messages};
+use crate::model::Export;
+
+/// What the macro stands on and was told.
+pub(crate) struct Parsed {
+    /// The user's item; an `impl Handler` has its side filled in.
+    pub(crate) item: TokenStream,
+    pub(crate) export: Export,
+    /// The trait, its side filled in, and the type that implements it.
+    pub(crate) handler: Option<(Path, Type)>,
+}
+
+/// Reads an `impl Handler for T`.
+pub(crate) fn plugin(args: TokenStream, item: TokenStream, errors: &mut Errors) -> Parsed {
+    let export = keys(args, errors);
+    let (item, handler) = match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Impl(mut item)) if item.trait_.is_some() => {
+            let handler = handler(&mut item, &export, errors);
+            (item.into_token_stream(), handler)
+        }
+        Ok(other) => {
+            errors.on(head(&other), messages::not_a_handler_impl(describe(&other)));
+            (item, None)
+        }
+        Err(error) => {
+            errors.syntax(error);
+            (item, None)
+        }
+    };
+    Parsed { item, export, handler }
+}
+
+fn keys(args: TokenStream, errors: &mut Errors) -> Export {
+    let mut keys = Keys::parse(args, errors);
+    let krate = keys.value::<Path>("crate", "crate = urom_pdk", errors);
+    let export = keys.value::<LitBool>("export", "export = false", errors);
+    let abort = keys.value_with("abort", "abort = \"allowed\"", errors, |tokens| {
+        syn::parse2::<LitStr>(tokens).ok().filter(|text| text.value() == "allowed")
+    });
+    keys.finish(errors);
+    Export {
+        krate: krate.map_or_else(|| parse_quote!(::urom_pdk), |key| key.value),
+        export: export.is_none_or(|key| key.value.value),
+        abort: abort.is_some(),
+    }
+}
+
+/// Fills in the side: `impl Handler for T` becomes `impl Handler<Side> for T`.
+fn handler(item: &mut ItemImpl, export: &Export, errors: &mut Errors) -> Option<(Path, Type)> {
+    for parameter in &item.generics.params {
+        errors.on(parameter, messages::generic_plugin(parameter.to_token_stream()));
+    }
+    let krate = &export.krate;
+    let (path, _) = item.trait_.as_mut()?;
+    let last = path.segments.last_mut()?;
+    match &last.arguments {
+        PathArguments::None => {
+            last.arguments = PathArguments::AngleBracketed(parse_quote!(<#krate::Side>));
+            Some((path.clone(), (*item.self_ty).clone()))
+        }
+        given => {
+            errors.on(given, messages::handler_with_arguments(&last.ident));
+            None
+        }
+    }
+}

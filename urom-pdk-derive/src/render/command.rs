@@ -1,0 +1,174 @@
+//! Commands as requests, and the protocol they make.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Commands;
+use crate::model::Variant;
+use crate::names;
+
+impl Commands<'_> {
+    /// The type `Protocol`, and what stands apart from the module's names: its impls and those of the commands.
+    pub(super) fn protocol(&self) -> (TokenStream, TokenStream) {
+        let (name, vis) = (self.plugin.name.value(), &self.render.model.vis);
+        let doc = format!("The protocol of the plugin `{name}`: its commands and notifications as one type.");
+        let item = quote! {
+            #[doc = #doc]
+            #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #vis struct Protocol;
+        };
+        let decode = self.decode_enum();
+        let requests = self.pairs().map(|(variant, reply)| self.request(variant, reply));
+        let protocol = self.protocol_impl();
+        (item, quote!(#decode #(#requests)* #protocol))
+    }
+
+    /// The enum's own `decode` and `encode`.
+    fn decode_enum(&self) -> TokenStream {
+        let (ident, bytes) = (&self.render.model.ident, names::local("bytes"));
+        let by_tag = self.render.by_tag(&bytes, |variant| {
+            let name = &variant.ident;
+            quote!(<#ident as ::core::convert::From<#name>>::from(#name::decode(#bytes)?))
+        });
+        self.render.enum_impl(quote!(::core::result::Result::Ok(#by_tag)))
+    }
+
+    fn request(&self, variant: &Variant, reply: &syn::Path) -> TokenStream {
+        let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
+        let (ident, name) = (&self.render.model.ident, &variant.ident);
+        let (bytes, out, fixed) = (names::local("bytes"), names::local("out"), names::local("fixed"));
+        let text = names::text(name);
+        let checked = self.render.checked(&fixed, &bytes, variant);
+        let reads = self.render.reads(&fixed, variant, variant.fields.iter());
+        let decode = self.render.body(quote!(#checked ::core::result::Result::Ok(#name { #reads })));
+        let writes = self.render.writes(&fixed, variant, variant.fields.iter(), |field| {
+            let field = &field.ident;
+            quote!(&self.#field)
+        });
+        let encode = self.render.body(quote! {
+            let #fixed = #wire::room::<__LEN>(#text, #out)?;
+            #writes
+            ::core::result::Result::Ok(__LEN)
+        });
+        let echo_path = names::echo_path(reply);
+        let echoed = variant.echoed().map(|field| {
+            let (ident, constant) = (&field.ident, names::field_const(variant, field));
+            quote!(#ident: #constant.copy(&self.#ident))
+        });
+        let echo = self.render.body(quote!(#echo_path { #(#echoed),* }));
+        let command = names::local("command");
+        let moved = variant.fields.iter().map(|field| {
+            let field = &field.ident;
+            quote!(#field: #command.#field)
+        });
+        let clone = self.render.clone_impl(variant, &variant.fields.iter().collect::<Vec<_>>());
+        quote! {
+            #clone
+
+            #[automatically_derived]
+            impl ::core::convert::From<#name> for #ident {
+                #[inline]
+                fn from(#command: #name) -> #ident {
+                    #ident::#name { #(#moved),* }
+                }
+            }
+
+            #[automatically_derived]
+            impl #name {
+                /// Reads the command.
+                ///
+                /// # Errors
+                /// Which field is wrong, and how.
+                #[inline]
+                #vis fn decode(#bytes: &[u8]) -> ::core::result::Result<#name, #wire::DecodeError> {
+                    #decode
+                }
+            }
+
+            #[automatically_derived]
+            impl #krate::protocol::Request for #name {
+                type Protocol = Protocol;
+                type Reply = #reply;
+
+                #[inline]
+                fn encoded_len(&self) -> ::core::option::Option<usize> {
+                    ::core::option::Option::Some(__LEN)
+                }
+
+                #[inline]
+                fn encode(&self, #out: &mut [u8]) -> ::core::result::Result<usize, #wire::EncodeError> {
+                    #encode
+                }
+
+                #[inline]
+                fn echo(&self) -> <#reply as #krate::protocol::Reply>::Echo {
+                    #echo
+                }
+            }
+        }
+    }
+
+    fn protocol_impl(&self) -> TokenStream {
+        let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
+        let (name, version) = (self.plugin.name.value(), self.plugin.version);
+        let notification = &self.plugin.notification;
+        let command = names::local("command");
+        let refusal = self.render.body(self.refusal());
+        quote! {
+            #[automatically_derived]
+            impl Protocol {
+                /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
+                /// one agree on the bytes.
+                #vis const FINGERPRINT: u64 = #wire::Fingerprint::new()
+                    .text(#name)
+                    .number(#version)
+                    .number(__FINGERPRINT)
+                    .number(#notification::FINGERPRINT)
+                    .value();
+            }
+
+            #[automatically_derived]
+            impl #krate::protocol::Protocol for Protocol {
+                const NAME: &'static str = #name;
+                const VERSION: u64 = #version;
+                const COMMAND_LEN: usize = __LEN;
+                const NOTIFICATION_LEN: usize = #notification::FIXED_LEN;
+
+                type Client<AnyHost: #krate::protocol::HostSide> = Client<AnyHost>;
+
+                fn client<AnyHost: #krate::protocol::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
+                    Client { plugin }
+                }
+
+                fn refusal(
+                    #command: &[u8],
+                ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, #wire::EncodeError> {
+                    #refusal
+                }
+            }
+        }
+    }
+
+    fn refusal(&self) -> TokenStream {
+        let (wire, notification) = (self.render.wire(), &self.plugin.notification);
+        let (command, found) = (names::local("command"), names::local("found"));
+        let name = names::text(&self.render.model.ident);
+        let tag = proc_macro2::Ident::new(self.render.model.tag.width.name(), proc_macro2::Span::call_site());
+        let arms = self.pairs().map(|(variant, reply)| {
+            let (tag, echo) = (variant.tag, names::echo_path(reply));
+            let echoed = variant.echoed().map(|field| {
+                let (ident, constant) = (&field.ident, names::field_const(variant, field));
+                quote!(#ident: #constant.read_or_zero(#command))
+            });
+            quote!(::core::result::Result::Ok(#tag) => #echo { #(#echoed),* }.refusal())
+        });
+        quote! {
+            match #wire::tag::<#tag, __LEN>(#name, #command) {
+                #(#arms,)*
+                ::core::result::Result::Ok(#found) => #notification::refusal(#found),
+                ::core::result::Result::Err(_) => #notification::refusal(0),
+            }
+        }
+    }
+}

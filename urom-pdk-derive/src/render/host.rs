@@ -1,0 +1,159 @@
+//! The typed client, with a method and a task for each command.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::Path;
+
+use super::Commands;
+use super::structs::documented;
+use crate::model::Variant;
+use crate::names;
+
+impl Commands<'_> {
+    /// The types `Client` and `*Task`, and their impls.
+    pub(super) fn client(&self) -> (TokenStream, TokenStream) {
+        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
+        let name = self.plugin.name.value();
+        let doc = format!("Sends commands to the plugin `{name}`: one `task_*` method for each command.");
+        let tasks = self.pairs().map(|(variant, _)| self.task_type(variant));
+        let items = quote! {
+            #[doc = #doc]
+            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #vis struct Client<AnyHost: #krate::protocol::HostSide> {
+                plugin: AnyHost::Plugin,
+            }
+            #(#tasks)*
+        };
+        let methods = self.pairs().map(|(variant, _)| self.task_method(variant));
+        let task_impls = self.pairs().map(|(variant, reply)| self.task_impl(variant, reply));
+        let formatter = names::local("f");
+        let impls = quote! {
+            #[automatically_derived]
+            impl<AnyHost: #krate::protocol::HostSide> ::core::clone::Clone for Client<AnyHost> {
+                fn clone(&self) -> Self {
+                    Client { plugin: ::core::clone::Clone::clone(&self.plugin) }
+                }
+            }
+
+            #[automatically_derived]
+            impl<AnyHost: #krate::protocol::HostSide> ::core::fmt::Debug for Client<AnyHost> {
+                fn fmt(&self, #formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    ::core::fmt::Formatter::write_str(#formatter, ::core::concat!("Client(", #name, ")"))
+                }
+            }
+
+            #[automatically_derived]
+            impl<AnyHost: #krate::protocol::HostSide> Client<AnyHost> {
+                /// The plugin as the service knows it.
+                #vis fn plugin(&self) -> &AnyHost::Plugin {
+                    &self.plugin
+                }
+
+                #(#methods)*
+            }
+
+            #(#task_impls)*
+        };
+        (items, impls)
+    }
+
+    fn task_type(&self, variant: &Variant) -> TokenStream {
+        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
+        let (name, task) = (&variant.ident, names::task(&variant.ident));
+        let doc = format!("A command [`{}`] that is ready to be submitted.", names::text(name));
+        quote! {
+            #[doc = #doc]
+            #[must_use = "a task does nothing until it is submitted"]
+            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #vis struct #task<'task, AnyHost: #krate::protocol::HostSide> {
+                plugin: &'task AnyHost::Plugin,
+                worker: &'task AnyHost::Worker,
+                command: #name,
+            }
+        }
+    }
+
+    /// Required values are arguments; echoed fields have setters and are zero without.
+    fn task_method(&self, variant: &Variant) -> TokenStream {
+        let vis = &self.render.model.vis;
+        let (name, task) = (&variant.ident, names::task(&variant.ident));
+        let method = names::task_method(&variant.ident);
+        let worker = names::local("worker");
+        let docs = documented(&variant.docs, &format!("Makes the command [`{}`].", names::text(name)));
+        let arguments = variant.own().map(|field| {
+            let (ident, ty) = (&field.ident, &field.ty);
+            quote!(#ident: #ty)
+        });
+        let members = variant.fields.iter().map(|field| {
+            let (ident, constant) = (&field.ident, names::field_const(variant, field));
+            if field.echo.is_some() { quote!(#ident: #constant.zero()) } else { quote!(#ident) }
+        });
+        let body = self.render.body(quote! {
+            #task { plugin: &self.plugin, worker: #worker, command: #name { #(#members),* } }
+        });
+        quote! {
+            #docs
+            #vis fn #method<'task>(
+                &'task self,
+                #worker: &'task AnyHost::Worker,
+                #(#arguments),*
+            ) -> #task<'task, AnyHost> {
+                #body
+            }
+        }
+    }
+
+    fn task_impl(&self, variant: &Variant, reply: &Path) -> TokenStream {
+        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
+        let (name, task) = (&variant.ident, names::task(&variant.ident));
+        let callback = names::local("callback");
+        let setters = variant.echoed().map(|field| {
+            let (ident, ty) = (&field.ident, &field.ty);
+            let doc = format!("Sets `{}`, which the answer repeats; 0 unless set.", names::text(ident));
+            let docs = documented(&field.docs, &doc);
+            quote! {
+                #docs
+                #vis fn #ident(mut self, #ident: #ty) -> Self {
+                    self.command.#ident = #ident;
+                    self
+                }
+            }
+        });
+        quote! {
+            #[automatically_derived]
+            impl<'task, AnyHost: #krate::protocol::HostSide> #task<'task, AnyHost> {
+                #(#setters)*
+
+                /// Submits the command. What it returns resolves to the notification.
+                ///
+                /// # Errors
+                /// What stopped it; nothing was sent then.
+                #vis fn submit(
+                    self,
+                ) -> ::core::result::Result<AnyHost::Completion<#name>, AnyHost::Error> {
+                    <AnyHost as #krate::protocol::HostSide>::submit(self.plugin, self.worker, &self.command)
+                }
+
+                /// Submits the command and calls `callback` inside the progress call that completes it.
+                ///
+                /// # Errors
+                /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+                #vis fn submit_with<AnyCallback>(
+                    self,
+                    #callback: AnyCallback,
+                ) -> ::core::result::Result<(), AnyHost::Error>
+                where
+                    AnyCallback:
+                        ::core::ops::FnOnce(::core::result::Result<#reply, AnyHost::Error>) + 'static,
+                {
+                    <AnyHost as #krate::protocol::HostSide>::submit_with(
+                        self.plugin,
+                        self.worker,
+                        &self.command,
+                        #callback,
+                    )
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! From the model to code. Nothing here finds mistakes: what is rendered was validated.
+
+mod command;
+mod export;
+mod host;
+mod notification;
+mod plugin;
+mod structs;
+mod wire;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::model::{Kind, Messages, Plugin, Variant};
+pub(crate) use export::export;
+
+/// What every renderer needs.
+pub(crate) struct Render<'a> {
+    pub(crate) model: &'a Messages,
+    /// Whether to give signatures only, because the definition has an error: see `fallback`.
+    pub(crate) inert: bool,
+}
+
+/// A command enum and what it says of the protocol.
+pub(crate) struct Commands<'a> {
+    pub(crate) render: &'a Render<'a>,
+    pub(crate) plugin: &'a Plugin,
+}
+
+impl Render<'_> {
+    /// Everything beside the enum itself.
+    pub(crate) fn all(&self) -> TokenStream {
+        let structs = self.structs();
+        let (items, impls) = match &self.model.kind {
+            Kind::Notification => (TokenStream::new(), self.notifications()),
+            Kind::Command(plugin) => {
+                let commands = Commands { render: self, plugin };
+                let (protocol, requests) = commands.protocol();
+                let (handler, serve) = commands.handler();
+                let (client, tasks) = commands.client();
+                (quote!(#protocol #handler #client), quote!(#requests #serve #tasks))
+            }
+        };
+        let layout = self.layout();
+        let allowed = if self.inert {
+            quote!(#[allow(unused, reason = "the definition has an error, so these stand without bodies")])
+        } else {
+            quote!(#[allow(
+                dead_code,
+                deprecated,
+                non_upper_case_globals,
+                reason = "not every program uses every part of a protocol"
+            )])
+        };
+        quote! {
+            #structs
+            #items
+            #allowed
+            const _: () = { #layout #impls };
+        }
+    }
+
+    /// A function's body; none when only the signatures are wanted.
+    fn body(&self, body: TokenStream) -> TokenStream {
+        if self.inert { quote!(::core::unreachable!()) } else { body }
+    }
+}
+
+impl Commands<'_> {
+    /// Each command with its notification.
+    fn pairs(&self) -> impl Iterator<Item = (&Variant, &syn::Path)> {
+        self.render.model.variants.iter().filter_map(|variant| Some((variant, variant.reply.as_ref()?)))
+    }
+}

@@ -1,0 +1,123 @@
+//! The trait `Handler`, with one `async fn` for each command, and how the plugin runtime serves it.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::Commands;
+use super::structs::documented;
+use crate::names;
+
+impl Commands<'_> {
+    /// The trait, and the impl that serves whatever implements it.
+    pub(super) fn handler(&self) -> (TokenStream, TokenStream) {
+        (self.handler_trait(), self.serve_impl())
+    }
+
+    fn handler_trait(&self) -> TokenStream {
+        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
+        let doc = format!(
+            "What a plugin `{}` does: one method for each command, which ends with the notification that answers it.",
+            self.plugin.name.value()
+        );
+        let methods = self.pairs().filter_map(|(variant, reply)| {
+            let (name, method) = (&variant.ident, names::method(&variant.ident)?);
+            let docs = documented(&variant.docs, &format!("Answers the command [`{}`].", names::text(name)));
+            Some(quote! {
+                #docs
+                async fn #method(
+                    &self,
+                    cx: &AnySide::Context,
+                    cmd: #name,
+                ) -> ::core::result::Result<#reply, AnySide::Error>;
+            })
+        });
+        quote! {
+            #[doc = #doc]
+            ///
+            /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
+            /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+            #[allow(
+                async_fn_in_trait,
+                dead_code,
+                reason = "a plugin's futures stay on the thread that polls them"
+            )]
+            #vis trait Handler<AnySide: #krate::protocol::PluginSide>: ::core::marker::Sized + 'static {
+                /// Makes the handler, when a worker opens the plugin.
+                ///
+                /// # Errors
+                /// The worker does not start then.
+                fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
+
+                /// The plugin's own network address; it has none unless it says so.
+                ///
+                /// # Errors
+                /// The worker reports the failure and has no address of this plugin then.
+                fn address(&self) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+                    ::core::result::Result::Ok(::std::vec::Vec::new())
+                }
+
+                /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+                fn progress(&self) -> bool {
+                    false
+                }
+
+                #(#methods)*
+
+                #[doc(hidden)]
+                fn __protocol() -> Protocol {
+                    Protocol
+                }
+            }
+        }
+    }
+
+    fn serve_impl(&self) -> TokenStream {
+        let krate = &self.render.model.krate;
+        let [handler, cx, bytes, command, echo, reply] =
+            ["handler", "cx", "bytes", "command", "echo", "reply"].map(names::local);
+        let arms = |variant: &crate::model::Variant| {
+            let (name, method) = (&variant.ident, names::method(&variant.ident));
+            let method = method.unwrap_or_else(|| format_ident!("unnamed"));
+            quote!({
+                let #command = #name::decode(#bytes)?;
+                let #echo = #krate::protocol::Request::echo(&#command);
+                let #reply = <AnyHandler as Handler<AnySide>>::#method(#handler, #cx, #command).await?;
+                #krate::protocol::Reply::into_descriptor(#reply, &#echo)?
+            })
+        };
+        let by_tag = self.render.by_tag(&bytes, arms);
+        let serve = self.render.body(quote!(::core::result::Result::Ok(#by_tag)));
+        quote! {
+            #[automatically_derived]
+            impl<AnySide, AnyHandler> #krate::protocol::Serve<AnySide, AnyHandler> for Protocol
+            where
+                AnySide: #krate::protocol::PluginSide,
+                AnyHandler: Handler<AnySide>,
+            {
+                fn open(
+                    #cx: &AnySide::OpenContext,
+                ) -> ::core::result::Result<AnyHandler, AnySide::Error> {
+                    <AnyHandler as Handler<AnySide>>::open(#cx)
+                }
+
+                fn address(
+                    #handler: &AnyHandler,
+                ) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+                    <AnyHandler as Handler<AnySide>>::address(#handler)
+                }
+
+                fn progress(#handler: &AnyHandler) -> bool {
+                    <AnyHandler as Handler<AnySide>>::progress(#handler)
+                }
+
+                async fn serve<'command>(
+                    #handler: &'command AnyHandler,
+                    #cx: &'command AnySide::Context,
+                    #bytes: &'command [u8],
+                ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, AnySide::Error> {
+                    #serve
+                }
+            }
+        }
+    }
+}
