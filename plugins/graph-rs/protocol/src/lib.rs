@@ -1,1 +1,28 @@
-//! The graph plugin's commands and notifications.
+//! The graph plugin's commands and notifications: one loopback, as in DOCA's `worker_graph` sample.
+//!
+//! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through [`Client`].
+
+use urom_abi::{urom_command, urom_notification};
+
+/// What a host can ask of the graph plugin.
+#[urom_command(plugin = "worker_graph", version = 1)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Asks for `data` back.
+    #[urom(reply = LoopbackDone)]
+    Loopback {
+        /// Any value.
+        data: u64,
+    },
+}
+
+/// What the graph plugin answers.
+#[urom_notification]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notification {
+    /// Answers a loopback.
+    LoopbackDone {
+        /// The value that was sent.
+        data: u64,
+    },
+}
