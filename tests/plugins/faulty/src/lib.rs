@@ -1,0 +1,95 @@
+//! A plugin that misbehaves when it is told to, and tells a test what its worker looks like from inside.
+
+use std::future::{pending, poll_fn};
+use std::os::unix::ffi::OsStrExt;
+use std::task::Poll;
+use std::time::Duration;
+
+use faulty_protocol::{
+    Affinity, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, Panic, Pid, Process,
+    Stall, Yield,
+};
+use rustix::thread::{CpuSet, sched_getaffinity};
+use urom_pdk::prelude::*;
+
+struct Faulty;
+
+#[urom_plugin]
+impl Handler for Faulty {
+    fn open(_cx: &OpenContext) -> Result<Self> {
+        Ok(Faulty)
+    }
+
+    async fn echo(&self, _cx: &Context, cmd: Echo) -> Result<Echoed> {
+        Ok(Echoed { data: cmd.data })
+    }
+
+    async fn panic(&self, _cx: &Context, _cmd: Panic) -> Result<Done> {
+        panic!("the command asked for it");
+    }
+
+    async fn fail(&self, _cx: &Context, cmd: Fail) -> Result<Done> {
+        Err(Error::new(DocaError(cmd.code), "the command asked for it"))
+    }
+
+    async fn hang(&self, _cx: &Context, _cmd: Hang) -> Result<Done> {
+        pending().await
+    }
+
+    async fn r#yield(&self, _cx: &Context, cmd: Yield) -> Result<Echoed> {
+        let mut left = cmd.times;
+        poll_fn(|cx| match left.checked_sub(1) {
+            None => Poll::Ready(()),
+            Some(less) => {
+                left = less;
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+        })
+        .await;
+        Ok(Echoed { data: cmd.value })
+    }
+
+    async fn crash(&self, _cx: &Context, _cmd: Crash) -> Result<Done> {
+        std::process::abort()
+    }
+
+    async fn env(&self, _cx: &Context, cmd: Env) -> Result<EnvValue> {
+        let end = cmd.name.iter().position(|byte| *byte == 0).unwrap_or(cmd.name.len());
+        let name = std::str::from_utf8(&cmd.name[..end])
+            .map_err(|e| Error::new(DocaError::INVALID_VALUE, "the variable's name").with_source(e))?;
+        let mut value = [0; 64];
+        // An empty name or one with a `=` is no variable's.
+        let Some(found) = std::env::var_os(name) else {
+            return Ok(EnvValue { len: u64::MAX, value });
+        };
+        for (slot, byte) in value.iter_mut().zip(found.as_bytes()) {
+            *slot = *byte;
+        }
+        Ok(EnvValue { len: found.len() as u64, value })
+    }
+
+    async fn affinity(&self, _cx: &Context, _cmd: Affinity) -> Result<Cpus> {
+        let set = sched_getaffinity(None)
+            .map_err(|e| Error::new(DocaError::OPERATING_SYSTEM, "sched_getaffinity").with_source(e))?;
+        let mut mask = [0; 16];
+        for (word, bits) in mask.iter_mut().enumerate() {
+            let bit = |bit: usize| u64::from(has_cpu(&set, word * 64 + bit)) << bit;
+            *bits = (0..64).map(bit).sum();
+        }
+        Ok(Cpus { mask })
+    }
+
+    async fn pid(&self, _cx: &Context, _cmd: Pid) -> Result<Process> {
+        Ok(Process { pid: u64::from(std::process::id()) })
+    }
+
+    async fn stall(&self, _cx: &Context, cmd: Stall) -> Result<Done> {
+        std::thread::sleep(Duration::from_millis(cmd.millis.into()));
+        Ok(Done)
+    }
+}
+
+fn has_cpu(set: &CpuSet, cpu: usize) -> bool {
+    cpu < CpuSet::MAX_CPU && set.is_set(cpu)
+}
