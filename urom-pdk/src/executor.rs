@@ -279,9 +279,6 @@ fn broken() -> Error {
 }
 
 fn report(command: &CommandDesc, error: Error) {
-    log::warn(format_args!(
-        "a command of {} bytes of connection {} failed: {error}",
-        command.payload().len(),
-        command.dest_id()
-    ));
+    let (len, dest_id) = (command.payload().len(), command.dest_id());
+    log::warn(format_args!("command of {len} bytes from connection {dest_id}: {error}"));
 }

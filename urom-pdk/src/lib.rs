@@ -1,4 +1,93 @@
 //! Write DOCA UROM worker plugins in Rust.
+//!
+//! A plugin is a type that implements the `Handler` of its protocol: one `async fn` for each command, which ends with
+//! the notification that answers it. [`macro@urom_plugin`] turns it into what a worker loads.
+//!
+//! ```
+//! // The protocol, in a crate of its own that the host uses too.
+//! mod protocol {
+//!     use urom_abi::{urom_command, urom_notification};
+//!
+//!     #[urom_command(plugin = "worker_sum", version = 1)]
+//!     pub enum Command {
+//!         #[urom(reply = Sum)]
+//!         Add { value: u64 },
+//!     }
+//!
+//!     #[urom_notification]
+//!     pub enum Notification {
+//!         Sum { total: u64 },
+//!     }
+//! }
+//!
+//! // The plugin: a crate of type cdylib, named `worker_sum`.
+//! use std::cell::Cell;
+//!
+//! use protocol::{Add, Handler, Sum};
+//! use urom_pdk::prelude::*;
+//!
+//! struct Summing {
+//!     total: Cell<u64>,
+//! }
+//!
+//! #[urom_plugin]
+//! impl Handler for Summing {
+//!     fn open(_cx: &OpenContext) -> Result<Self> {
+//!         Ok(Summing { total: Cell::new(0) })
+//!     }
+//!
+//!     async fn add(&self, _cx: &Context, cmd: Add) -> Result<Sum> {
+//!         let total = self.total.get().checked_add(cmd.value);
+//!         let total = total.ok_or(Error::new(DocaError::TOO_BIG, "the sum exceeds 64 bits"))?;
+//!         self.total.set(total);
+//!         Ok(Sum { total })
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! # One command, one notification
+//!
+//! Every command gets exactly one notification, with the command's token, connection and echoed fields:
+//!
+//! | how the command ends | status | the rest of the notification |
+//! | --- | --- | --- |
+//! | the handler gives a value | `SUCCESS` | that value |
+//! | the handler gives an [`Error`] | its code; `UNEXPECTED` in place of `SUCCESS` | zeros |
+//! | the handler panics | `UNEXPECTED` | zeros |
+//! | its bytes are no command: unknown tag, too short, too long, a length that is wrong | `INVALID_VALUE` | zeros |
+//! | the C heap has no room for its notification | `NO_MEMORY`, once there is room again | zeros |
+//!
+//! A command that is pending when the worker closes the plugin gets none from here, because `close` has no list to put
+//! one into: its future is dropped, then its memory is freed, then the handler is dropped. The worker answers for it.
+//! Notifications leave in the order in which their commands ended, which need not be the order in which they came.
+//!
+//! What an error says goes to the plugin's [`log`]; only its code goes to the host.
+//!
+//! # Threads
+//!
+//! A worker calls a plugin from one thread, and calls never overlap. So a handler need be neither `Send` nor `Sync`,
+//! cells do for its state, and a handler that blocks holds up its whole worker. A [`Waker`](std::task::Waker) may be
+//! cloned, sent to any thread, woken there and kept for as long as anyone likes, even beyond the plugin's close.
+//!
+//! # When futures run
+//!
+//! A future is polled as soon as its command arrives. One that is pending then is polled again from the worker's next
+//! `progress` after it was woken; one that is never woken costs nothing. The handler's own `progress` runs before, and
+//! again while it reports that it moved something, a few times at most.
+//! A handler whose `progress` panics is not called again: everything pending, and everything that comes later, fails
+//! with `UNEXPECTED`.
+//!
+//! Futures live in slots that are used again and again: once as many slots exist as commands were ever pending
+//! together, a command allocates nothing but the two C descriptors that the interface demands. A future that needs more
+//! room than its fellows makes every slot larger; box what is large and rare.
+//!
+//! # Panics
+//!
+//! No panic crosses into C: it is logged and becomes a code. That takes unwinding, so `panic = "abort"` does not compile
+//! unless `#[urom_plugin(abort = "allowed")]` says that taking the whole worker down is meant. Panics in the destructors
+//! of futures, handlers and errors are caught as well; one that happens while another panic unwinds aborts the process,
+//! as everywhere in Rust.
 pub mod log;
 
 mod error;
