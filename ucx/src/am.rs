@@ -14,7 +14,7 @@ use crate::buffer::{Buffer, BufferMut};
 use crate::context::{Features, void};
 use crate::endpoint::{Endpoint, EndpointId};
 use crate::inner::Inner;
-use crate::request::{self, Completion, Request, complete};
+use crate::request::{self, Completion, Held, Request, complete};
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
@@ -74,10 +74,14 @@ unsafe fn send<B: Buffer>(
     data: B,
     flags: AmFlags,
 ) -> Request<B> {
+    if !worker.features().contains(Features::AM) {
+        return Request::failed(Status::UNSUPPORTED, data);
+    }
     if header.len() > worker.max_am_header() {
         return Request::failed(Status::INVALID_PARAM, data);
     }
-    let mut params = request::params(worker);
+    let data = Held::new(data);
+    let mut params = request::params_for(worker, data.get());
     params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;
     params.flags = flags.0 | if header.is_empty() { 0 } else { sys::UCP_AM_SEND_FLAG_COPY_HEADER };
     // SAFETY: the endpoint is live, UCX copies the header, the mask names what is set, and the request below owns the
@@ -88,12 +92,12 @@ unsafe fn send<B: Buffer>(
             id.into(),
             header.as_ptr().cast(),
             header.len(),
-            data.start().cast(),
-            data.len(),
+            data.get().start().cast(),
+            data.get().len(),
             &params,
         )
     };
-    Request::started(worker, returned, Completion::new(Status::OK), data, false)
+    Request::started(worker, returned, Completion::new(Status::OK), data)
 }
 
 type Call = Box<dyn FnMut(Message<'_>)>;
@@ -326,15 +330,16 @@ impl Rendezvous {
 
     /// Fetches the data into the first [`len`](Rendezvous::len) bytes of `buffer`: `ucp_am_recv_data_nbx`. Yields the
     /// number of bytes. A buffer that is too small comes back with `BUFFER_TOO_SMALL`, and the message is dropped.
-    pub fn recv<B: BufferMut>(self, mut buffer: B) -> Request<B, usize> {
+    pub fn recv<B: BufferMut>(self, buffer: B) -> Request<B, usize> {
         if buffer.len() < self.length {
             return Request::failed(Status::BUFFER_TOO_SMALL, buffer);
         }
         let this = std::mem::ManuallyDrop::new(self);
         // SAFETY: `this` is never used or dropped again, so there is one owner as before.
         let worker = unsafe { ptr::read(&this.worker) };
+        let mut buffer = Held::new(buffer);
         let mut length = 0_usize;
-        let mut params = request::params(&worker);
+        let mut params = request::params_for(&worker, buffer.get());
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_RECV_INFO;
         params.cb.recv_am = Some(on_data);
         params.recv_info.length = &raw mut length;
@@ -344,13 +349,13 @@ impl Rendezvous {
             sys::ucp_am_recv_data_nbx(
                 worker.raw(),
                 this.descriptor,
-                buffer.start_mut().cast(),
+                buffer.get_mut().start_mut().cast(),
                 this.length,
                 &params,
             )
         };
         let immediate = Completion { length, ..Completion::new(Status::OK) };
-        Request::started(&worker, returned, immediate, buffer, false)
+        Request::started(&worker, returned, immediate, buffer)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::memory::MemoryHandle;
+
 /// Host memory that a request can own while UCX reads it.
 ///
 /// A request moves its buffer along: into a future, into the worker when the request is dropped early. So the bytes must
@@ -24,6 +26,11 @@ pub unsafe trait Buffer: 'static {
     /// Whether there are no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The registration that these bytes belong to, if they belong to one; it spares UCX the search for it.
+    fn memory(&self) -> Option<MemoryHandle<'_>> {
+        None
     }
 }
 

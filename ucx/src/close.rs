@@ -9,7 +9,7 @@ use std::task::{Context as TaskContext, Poll};
 use ucx_sys as sys;
 
 use crate::endpoint::Shared;
-use crate::request::{self, Completion, Request};
+use crate::request::{self, Completion, Held, Request};
 use crate::status::Status;
 use crate::worker::Worker;
 
@@ -104,7 +104,7 @@ fn begin(raw: sys::ucp_ep_h, shared: &Rc<Shared>, worker: &Worker, mode: CloseMo
         // Whether the endpoint still exists is not known, so its error handler may yet be called.
         mem::forget(Rc::clone(shared));
     }
-    Request::started(worker, returned, Completion::new(Status::OK), Rc::clone(shared), false)
+    Request::started(worker, returned, Completion::new(Status::OK), Held::new(Rc::clone(shared)))
 }
 
 impl Future for Close {

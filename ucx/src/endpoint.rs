@@ -14,7 +14,7 @@ use crate::close::{Close, CloseMode};
 use crate::context::void;
 use crate::inner::Inner;
 use crate::listener::ConnectionRequest;
-use crate::request::{self, Completion, Request};
+use crate::request::{self, Completion, Held, Request};
 use crate::socket::CSocketAddr;
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
@@ -239,7 +239,7 @@ impl Endpoint {
         let params = request::params(&self.worker);
         // SAFETY: the endpoint is live, the mask names what is set.
         let returned = unsafe { sys::ucp_ep_flush_nbx(self.raw, &params) };
-        Request::started(&self.worker, returned, Completion::new(Status::OK), (), false)
+        Request::started(&self.worker, returned, Completion::new(Status::OK), Held::new(()))
     }
 
     /// Closes the endpoint: `ucp_ep_close_nbx`. Goes on when the result is dropped. A failed endpoint is closed by
@@ -260,6 +260,11 @@ impl Endpoint {
 
     pub(crate) fn raw(&self) -> sys::ucp_ep_h {
         self.raw
+    }
+
+    /// What tells this endpoint from every other that ever was, unlike its id.
+    pub(crate) fn shared(&self) -> &Rc<Shared> {
+        &self.shared
     }
 }
 

@@ -77,14 +77,21 @@ impl Inner {
         self.parked.set(self.parked.get() - 1);
     }
 
+    /// Runs a call of UCX that progresses the worker itself; nothing inside a callback.
+    pub(crate) fn progressing<T>(&self, call: impl FnOnce() -> T) -> Option<T> {
+        if self.progressing.replace(true) {
+            return None;
+        }
+        let result = call();
+        self.progressing.set(false);
+        Some(result)
+    }
+
     /// One round of UCX, then what callbacks left to do; false when nothing happened or a round is under way.
     pub(crate) fn progress(&self) -> bool {
-        if self.progressing.replace(true) {
-            return false;
-        }
-        // SAFETY: the worker is live, this is its thread, and the flag keeps this call from nesting.
-        let count = unsafe { sys::ucp_worker_progress(self.raw) };
-        self.progressing.set(false);
+        // SAFETY: the worker is live, this is its thread, and calls do not nest.
+        let call = || unsafe { sys::ucp_worker_progress(self.raw) };
+        let Some(count) = self.progressing(call) else { return false };
         if self.attention.get() {
             self.attend();
             return true;

@@ -12,10 +12,12 @@ use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::pin::Pin;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use ucx_sys as sys;
 
+use crate::buffer::Buffer;
 use crate::context::void;
 use crate::inner::Inner;
 use crate::status::Status;
@@ -27,11 +29,12 @@ use crate::zeroed::Zeroed;
 pub struct Completion {
     pub(crate) status: Status,
     pub(crate) length: usize,
+    pub(crate) tag: u64,
 }
 
 impl Completion {
     pub(crate) const fn new(status: Status) -> Self {
-        Completion { status, length: 0 }
+        Completion { status, length: 0, tag: 0 }
     }
 }
 
@@ -136,6 +139,56 @@ pub(crate) fn params(worker: &Worker) -> sys::ucp_request_param_t {
     params
 }
 
+/// As [`params`], for this buffer.
+pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_request_param_t {
+    let mut params = params(worker);
+    if let Some(handle) = buffer.memory() {
+        params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_MEMH;
+        params.memh = handle.raw();
+    }
+    params
+}
+
+/// A buffer that UCX may use while this value moves: a plain `B` would claim its memory for itself with every move.
+pub(crate) struct Held<B>(MaybeUninit<B>);
+
+impl<B> Held<B> {
+    pub(crate) fn new(buffer: B) -> Self {
+        Held(MaybeUninit::new(buffer))
+    }
+
+    pub(crate) fn get(&self) -> &B {
+        // SAFETY: initialised by `new`; `take` and `Parked` leave no value that could be asked.
+        unsafe { self.0.assume_init_ref() }
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut B {
+        // SAFETY: as in `get`.
+        unsafe { self.0.assume_init_mut() }
+    }
+
+    /// # Safety
+    ///
+    /// Called once, and nothing else after it.
+    unsafe fn take(&mut self) -> B {
+        // SAFETY: initialised by `new`, and the caller uses this value no more.
+        unsafe { self.0.assume_init_read() }
+    }
+}
+
+/// What a request without a handle leaves in its slot.
+struct Parked<B> {
+    buffer: Held<B>,
+    _keep: Option<Rc<dyn Any>>,
+}
+
+impl<B> Drop for Parked<B> {
+    fn drop(&mut self) {
+        // SAFETY: the value goes away with this.
+        drop(unsafe { self.buffer.take() });
+    }
+}
+
 enum Phase {
     Pending { slot: NonNull<Slot>, worker: Worker, cancel: bool },
     Done(Completion),
@@ -153,8 +206,10 @@ enum Phase {
 #[must_use = "dropping a request cancels a receive; call `detach` to let an operation end by itself"]
 pub struct Request<B: 'static, T: Outcome = ()> {
     phase: Phase,
-    /// Initialised unless the phase is `Taken`. Not a plain field, because UCX uses the memory while this value moves.
-    buffer: MaybeUninit<B>,
+    /// There unless the phase is `Taken`.
+    buffer: Held<B>,
+    /// What else must live until UCX is done.
+    keep: Option<Rc<dyn Any>>,
     outcome: PhantomData<fn() -> T>,
 }
 
@@ -168,23 +223,36 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         worker: &Worker,
         returned: sys::ucs_status_ptr_t,
         immediate: Completion,
-        buffer: B,
-        cancel: bool,
+        buffer: Held<B>,
     ) -> Self {
         let phase = if sys::UCS_PTR_IS_ERR(returned) {
             Phase::Done(Completion::new(Status::from_raw(sys::UCS_PTR_STATUS(returned))))
         } else if let Some(slot) = NonNull::new(returned.cast::<Slot>()) {
-            Phase::Pending { slot, worker: worker.clone(), cancel }
+            Phase::Pending { slot, worker: worker.clone(), cancel: false }
         } else {
             Phase::Done(immediate)
         };
-        Request { phase, buffer: MaybeUninit::new(buffer), outcome: PhantomData }
+        Request { phase, buffer, keep: None, outcome: PhantomData }
+    }
+
+    /// Makes a drop cancel the operation, which UCX can do with tag receives.
+    pub(crate) fn cancelled_by_drop(mut self) -> Self {
+        if let Phase::Pending { cancel, .. } = &mut self.phase {
+            *cancel = true;
+        }
+        self
+    }
+
+    /// Keeps something alive until UCX is done.
+    pub(crate) fn keeping(mut self, keep: Rc<dyn Any>) -> Self {
+        self.keep = Some(keep);
+        self
     }
 
     /// A request that is over before UCX saw it.
     pub(crate) fn failed(status: Status, buffer: B) -> Self {
         let phase = Phase::Done(Completion::new(status));
-        Request { phase, buffer: MaybeUninit::new(buffer), outcome: PhantomData }
+        Request { phase, buffer: Held::new(buffer), keep: None, outcome: PhantomData }
     }
 
     /// Whether the operation has ended.
@@ -250,7 +318,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         };
         self.phase = Phase::Taken;
         // SAFETY: the buffer was there in both phases, and from now on the phase says that it is not.
-        let buffer = unsafe { self.buffer.assume_init_read() };
+        let buffer = unsafe { self.buffer.take() };
         let result = completion.status.ok().map(|()| T::from_completion(&completion));
         Some((result, buffer))
     }
@@ -286,12 +354,13 @@ impl<B: 'static, T: Outcome> Drop for Request<B, T> {
             return drop(done);
         }
         let Phase::Pending { slot, worker, .. } = mem::replace(&mut self.phase, Phase::Taken) else { return };
-        // SAFETY: the phase was `Pending`, so the buffer is there; nobody takes it again.
-        let buffer = unsafe { self.buffer.assume_init_read() };
+        // The phase was `Pending`, so the buffer is there; from now on it is there no more.
+        let buffer = Held(mem::replace(&mut self.buffer.0, MaybeUninit::uninit()));
+        let parked = Parked { buffer, _keep: self.keep.take() };
         // SAFETY: the request is live until it completes, which frees it from now on.
         let slot = unsafe { slot.as_ref() };
         slot.waker.set(None);
-        slot.parked.set(Some(Box::new(buffer)));
+        slot.parked.set(Some(Box::new(parked)));
         worker.inner().park();
     }
 }

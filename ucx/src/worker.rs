@@ -12,7 +12,7 @@ use ucx_sys as sys;
 use crate::address::WorkerAddress;
 use crate::context::{Context, Features};
 use crate::inner::Inner;
-use crate::request::{self, Completion, Request};
+use crate::request::{self, Completion, Held, Request};
 use crate::signal::{Signal, Target};
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
@@ -154,17 +154,21 @@ impl Worker {
         let params = request::params(self);
         // SAFETY: the worker is live, the mask names what is set.
         let returned = unsafe { sys::ucp_worker_flush_nbx(self.raw(), &params) };
-        Request::started(self, returned, Completion::new(Status::OK), (), false)
+        Request::started(self, returned, Completion::new(Status::OK), Held::new(()))
     }
 
     /// Orders remote memory operations: those after it happen after those before it: `ucp_worker_fence`.
     ///
+    /// UCX may wait here until the peers have done what came before, and calls handlers meanwhile. So the peers must be
+    /// progressed by other threads or processes.
+    ///
     /// # Errors
     ///
-    /// What UCX says.
+    /// `BUSY` inside a handler, else what UCX says.
     pub fn fence(&self) -> Result<()> {
-        // SAFETY: the worker is live.
-        check(unsafe { sys::ucp_worker_fence(self.raw()) }, "fencing a worker")
+        // SAFETY: the worker is live, and this is not inside one of its callbacks.
+        let status = self.inner.progressing(|| unsafe { sys::ucp_worker_fence(self.raw()) });
+        check(status.unwrap_or(sys::UCS_ERR_BUSY), "fencing a worker")
     }
 
     /// The longest header that an active message may have here, in bytes.
@@ -177,6 +181,10 @@ impl Worker {
     #[must_use]
     pub fn downgrade(&self) -> WeakWorker {
         WeakWorker { inner: Rc::downgrade(&self.inner) }
+    }
+
+    pub(crate) fn features(&self) -> Features {
+        self.inner.context.features()
     }
 
     pub(crate) fn raw(&self) -> sys::ucp_worker_h {

@@ -36,6 +36,14 @@ impl Pair {
         Pair { to_b, a, b }
     }
 
+    /// As `new`, with an endpoint that does not care for errors.
+    pub(crate) fn without_errors(transports: &str) -> Pair {
+        let a = context(transports).worker().unwrap();
+        let b = context(transports).worker().unwrap();
+        let to_b = a.endpoint().error_mode(ErrorMode::None).connect(&b.address().unwrap()).unwrap();
+        Pair { to_b, a, b }
+    }
+
     /// Progresses both until `done` says so.
     pub(crate) fn until(&self, what: &str, done: impl FnMut() -> bool) {
         until(&[&self.a, &self.b], what, done);

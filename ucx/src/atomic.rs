@@ -1,0 +1,111 @@
+//! Atomic operations on 64-bit words of remote memory.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+
+use ucx_sys as sys;
+
+use crate::context::Features;
+use crate::endpoint::Endpoint;
+use crate::request::{self, Completion, Held, Request};
+use crate::rma::RemoteMemory;
+use crate::status::Status;
+
+/// The operand and the answer. A vector, because its words stay where they are when it moves.
+type Words = Vec<u64>;
+
+impl RemoteMemory {
+    /// Adds to the word at `offset` and yields what was there before: `UCP_ATOMIC_OP_ADD`. Overflow wraps.
+    ///
+    /// Atomic operations that no device does are only there on endpoints with [`ErrorMode::None`](crate::ErrorMode::None); on others they end with
+    /// an error. As all of them: words are in the order of the peer's processor, `INVALID_PARAM` for a word that is not
+    /// at a multiple of eight or another endpoint, `OUT_OF_RANGE` for one that is not inside, `UNSUPPORTED` without
+    /// [`Features::AMO64`].
+    pub fn fetch_add(&self, endpoint: &Endpoint, offset: u64, value: u64) -> Atomic {
+        self.atomic(endpoint, sys::UCP_ATOMIC_OP_ADD, offset, value, 0)
+    }
+
+    /// Puts a word at `offset` and yields what was there before: `UCP_ATOMIC_OP_SWAP`.
+    pub fn swap(&self, endpoint: &Endpoint, offset: u64, value: u64) -> Atomic {
+        self.atomic(endpoint, sys::UCP_ATOMIC_OP_SWAP, offset, value, 0)
+    }
+
+    /// Puts `new` at `offset` if `expected` is there, and yields what was there before: `UCP_ATOMIC_OP_CSWAP`.
+    pub fn compare_swap(&self, endpoint: &Endpoint, offset: u64, expected: u64, new: u64) -> Atomic {
+        self.atomic(endpoint, sys::UCP_ATOMIC_OP_CSWAP, offset, expected, new)
+    }
+
+    fn atomic(
+        &self,
+        endpoint: &Endpoint,
+        operation: sys::ucp_atomic_op_t,
+        offset: u64,
+        operand: u64,
+        answer: u64,
+    ) -> Atomic {
+        let words = vec![operand, answer];
+        let address = match self.reach(endpoint, Features::AMO64, offset, 8) {
+            Ok(address) if address % 8 == 0 => address,
+            Ok(_) => return Atomic(Request::failed(Status::INVALID_PARAM, words)),
+            Err(status) => return Atomic(Request::failed(status, words)),
+        };
+        let mut words = Held::new(words);
+        let [operand, answer] = words.get_mut().as_mut_slice() else { unreachable!("two words") };
+        let (operand, answer) = (&raw const *operand, &raw mut *answer);
+        let mut params = request::params(self.worker());
+        params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_DATATYPE | sys::UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+        params.datatype = sys::ucp_dt_make_contig(8);
+        params.reply_buffer = answer.cast();
+        // SAFETY: the endpoint is live and the key was unpacked on it, the remote word is inside and aligned, the mask
+        // names what is set, and the request owns both words and the key until UCX is done with them.
+        let returned = unsafe {
+            sys::ucp_atomic_op_nbx(endpoint.raw(), operation, operand.cast(), 1, address, self.key(), &params)
+        };
+        let request = Request::started(self.worker(), returned, Completion::new(Status::OK), words);
+        Atomic(request.keeping(self.hold()))
+    }
+}
+
+/// An atomic operation under way; it yields the word that was there before. Dropping it does not stop it.
+#[must_use = "the operation goes on by itself, but its answer is lost"]
+pub struct Atomic(Request<Words>);
+
+fn answer((result, words): (Result<(), Status>, Words)) -> Result<u64, Status> {
+    result.map(|()| words[1])
+}
+
+impl Atomic {
+    /// Progresses the worker until the operation has ended.
+    ///
+    /// # Errors
+    ///
+    /// What UCX says, or why the operation was not started.
+    ///
+    /// # Panics
+    ///
+    /// As [`Request::wait`].
+    pub fn wait(self) -> Result<u64, Status> {
+        answer(self.0.wait())
+    }
+
+    /// Whether the operation has ended.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.0.is_done()
+    }
+}
+
+impl Future for Atomic {
+    type Output = Result<u64, Status>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx).map(answer)
+    }
+}
+
+impl fmt::Debug for Atomic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Atomic").field("done", &self.is_done()).finish()
+    }
+}

@@ -1,0 +1,321 @@
+//! Memory that is registered with UCX: to be reached by peers, or to be sent from without registering again.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::ptr::{self, NonNull};
+use std::rc::Rc;
+
+use ucx_sys as sys;
+
+use crate::buffer::{Buffer, BufferMut};
+use crate::context::{Context, Features};
+use crate::status::{Result, Status, check};
+use crate::zeroed::Zeroed;
+
+/// A registration, for the [`Buffer`]s that lie in it: `ucp_mem_h`.
+#[derive(Clone, Copy)]
+pub struct MemoryHandle<'a> {
+    raw: sys::ucp_mem_h,
+    owner: PhantomData<&'a ()>,
+}
+
+impl MemoryHandle<'_> {
+    pub(crate) fn raw(self) -> sys::ucp_mem_h {
+        self.raw
+    }
+}
+
+impl fmt::Debug for MemoryHandle<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MemoryHandle")
+    }
+}
+
+/// What `ucp_mem_map` made, undone by `ucp_mem_unmap`.
+struct Mapping {
+    raw: sys::ucp_mem_h,
+    context: Context,
+}
+
+impl Mapping {
+    fn new(context: &Context, params: &sys::ucp_mem_map_params_t, what: String) -> Result<Mapping> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the context is live, the mask names what is set.
+        check(unsafe { sys::ucp_mem_map(context.raw(), params, &mut raw) }, what)?;
+        Ok(Mapping { raw, context: context.clone() })
+    }
+
+    fn handle(&self) -> MemoryHandle<'_> {
+        MemoryHandle { raw: self.raw, owner: PhantomData }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped in this context, which lives, and unmapped once. Requests on it hold it alive.
+        unsafe { sys::ucp_mem_unmap(self.context.raw(), self.raw) };
+    }
+}
+
+/// Registered memory: `ucp_mem_h`. A handle that can be cloned; the memory stays registered until the last handle and
+/// the last [`Lease`] are gone.
+///
+/// A peer with its [remote key](Memory::remote_key) can read and write it at any time, so its bytes are only copied in
+/// and out, never borrowed.
+#[derive(Clone)]
+pub struct Memory {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    start: NonNull<u8>,
+    length: usize,
+    /// Unmapped before the bytes go.
+    mapping: Mapping,
+    leases: RefCell<Vec<Range<usize>>>,
+    _bytes: Option<Box<dyn Any>>,
+}
+
+impl Memory {
+    /// New memory of UCX's choice, all zeros: `ucp_mem_map` with `UCP_MEM_MAP_ALLOCATE`.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_PARAM` for no bytes, `NO_MEMORY`, and whatever else UCX says.
+    pub fn allocate(context: &Context, length: usize) -> Result<Memory> {
+        let what = || format!("allocating {length} bytes of registered memory");
+        if length == 0 {
+            return Err(Status::INVALID_PARAM.during(what()));
+        }
+        let mut params = params(ptr::null_mut(), length);
+        params.field_mask |= u64::from(sys::UCP_MEM_MAP_PARAM_FIELD_FLAGS);
+        params.flags = sys::UCP_MEM_MAP_ALLOCATE;
+        let mapping = Mapping::new(context, &params, what())?;
+        let mut attributes = sys::ucp_mem_attr_t::zeroed();
+        attributes.field_mask = sys::UCP_MEM_ATTR_FIELD_ADDRESS.into();
+        // SAFETY: the memory is mapped, the mask names what UCX may write.
+        check(unsafe { sys::ucp_mem_query(mapping.raw, &mut attributes) }, what())?;
+        let start = NonNull::new(attributes.address.cast::<u8>());
+        let start = start.ok_or_else(|| Status::NO_MEMORY.during(what()))?;
+        // SAFETY: UCX allocated at least `length` writable bytes, and nobody knows of them yet.
+        unsafe { start.as_ptr().write_bytes(0, length) };
+        Ok(Memory::new(mapping, start, length, None))
+    }
+
+    /// Registers the memory of a buffer, which lives as long as the registration: `ucp_mem_map`.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_PARAM` for no bytes, and whatever UCX says. The buffer is dropped.
+    pub fn map(context: &Context, buffer: impl BufferMut) -> Result<Memory> {
+        // On the heap first, so that the pointer is taken from where the buffer stays.
+        let mut buffer = Box::new(buffer);
+        let length = buffer.len();
+        let what = || format!("registering {length} bytes of memory");
+        let start = NonNull::new(buffer.start_mut()).filter(|_| length > 0);
+        let start = start.ok_or_else(|| Status::INVALID_PARAM.during(what()))?;
+        let mapping = Mapping::new(context, &params(start.as_ptr(), length), what())?;
+        Ok(Memory::new(mapping, start, length, Some(buffer)))
+    }
+
+    fn new(mapping: Mapping, start: NonNull<u8>, length: usize, bytes: Option<Box<dyn Any>>) -> Memory {
+        Memory { inner: Rc::new(Inner { start, length, mapping, leases: RefCell::default(), _bytes: bytes }) }
+    }
+
+    /// Where it begins, as peers name it.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.inner.start.addr().get() as u64
+    }
+
+    /// How many bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inner.length
+    }
+
+    /// Never true: memory of no bytes cannot be registered.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inner.length == 0
+    }
+
+    /// Copies bytes out, as they are at this moment.
+    ///
+    /// # Panics
+    ///
+    /// When the bytes are not all inside.
+    pub fn read(&self, offset: usize, to: &mut [u8]) {
+        let from = self.at(offset, to.len());
+        // SAFETY: the bytes are inside; `to` is Rust's own memory, so elsewhere.
+        unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+    }
+
+    /// Copies bytes in.
+    ///
+    /// # Panics
+    ///
+    /// When the bytes are not all inside, or some are leased.
+    pub fn write(&self, offset: usize, from: &[u8]) {
+        let to = self.at(offset, from.len());
+        assert!(!self.is_leased(&(offset..offset + from.len())), "writing to leased memory");
+        // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
+        unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+    }
+
+    fn at(&self, offset: usize, length: usize) -> *mut u8 {
+        let end = offset.checked_add(length);
+        assert!(end.is_some_and(|end| end <= self.inner.length), "{length} bytes at {offset} are not inside");
+        // SAFETY: inside, or one past the end with no bytes.
+        unsafe { self.inner.start.as_ptr().add(offset) }
+    }
+
+    fn is_leased(&self, range: &Range<usize>) -> bool {
+        self.inner.leases.borrow().iter().any(|lease| lease.start < range.end && range.start < lease.end)
+    }
+
+    /// A part of the memory as a buffer for requests, for nobody else until it is dropped. `None` when it is not all
+    /// inside or some of it is leased.
+    #[must_use]
+    pub fn lease(&self, range: Range<usize>) -> Option<Lease> {
+        if range.start > range.end || range.end > self.inner.length || self.is_leased(&range) {
+            return None;
+        }
+        self.inner.leases.borrow_mut().push(range.clone());
+        Some(Lease { memory: self.clone(), range })
+    }
+
+    /// The key that lets a peer reach this memory, to be unpacked by [`Endpoint::remote_memory`]:
+    /// `ucp_rkey_pack`.
+    ///
+    /// [`Endpoint::remote_memory`]: crate::Endpoint::remote_memory
+    ///
+    /// # Errors
+    ///
+    /// `UNSUPPORTED` without [`Features::RMA`] or [`Features::AMO64`], else what UCX says.
+    pub fn remote_key(&self) -> Result<Vec<u8>> {
+        let context = &self.inner.mapping.context;
+        if !context.features().contains(Features::AMO64) {
+            context.require(Features::RMA, "packing a remote key")?;
+        }
+        let (mut buffer, mut length) = (ptr::null_mut(), 0);
+        // SAFETY: the memory is mapped in this context, both places can be written to.
+        let status =
+            unsafe { sys::ucp_rkey_pack(context.raw(), self.inner.mapping.raw, &mut buffer, &mut length) };
+        check(status, "packing a remote key")?;
+        // SAFETY: UCX returned `length` bytes that stay until the release below.
+        let key = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) }.to_vec();
+        // SAFETY: from `ucp_rkey_pack`, released once.
+        unsafe { sys::ucp_rkey_buffer_release(buffer) };
+        Ok(key)
+    }
+
+    /// The bytes by which another context, also of another process, can import this memory: `ucp_memh_pack` with `UCP_MEMH_PACK_FLAG_EXPORT`.
+    ///
+    /// # Errors
+    ///
+    /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`] or without a device that can do it.
+    pub fn export(&self) -> Result<Vec<u8>> {
+        self.inner.mapping.context.require(Features::EXPORTED_MEMH, "exporting memory")?;
+        let mut params = sys::ucp_memh_pack_params_t::zeroed();
+        params.field_mask = sys::UCP_MEMH_PACK_PARAM_FIELD_FLAGS.into();
+        // Without this flag some versions of UCX abort the process.
+        params.flags = sys::UCP_MEMH_PACK_FLAG_EXPORT.into();
+        let (mut buffer, mut length) = (ptr::null_mut(), 0);
+        // SAFETY: the memory is mapped, the mask names what is set, both places can be written to.
+        let status = unsafe { sys::ucp_memh_pack(self.inner.mapping.raw, &params, &mut buffer, &mut length) };
+        check(status, "exporting memory")?;
+        // SAFETY: UCX returned `length` bytes that stay until the release below.
+        let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) }.to_vec();
+        let release = sys::ucp_memh_buffer_release_params_t::zeroed();
+        // SAFETY: from `ucp_memh_pack`, released once.
+        unsafe { sys::ucp_memh_buffer_release(buffer, &release) };
+        Ok(bytes)
+    }
+}
+
+fn params(start: *mut u8, length: usize) -> sys::ucp_mem_map_params_t {
+    let mut params = sys::ucp_mem_map_params_t::zeroed();
+    params.field_mask = u64::from(
+        sys::UCP_MEM_MAP_PARAM_FIELD_ADDRESS
+            | sys::UCP_MEM_MAP_PARAM_FIELD_LENGTH
+            | sys::UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
+    );
+    params.address = start.cast();
+    params.length = length;
+    params.memory_type = sys::UCS_MEMORY_TYPE_HOST;
+    params
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").field("address", &self.address()).field("len", &self.len()).finish()
+    }
+}
+
+/// A part of registered [`Memory`], as a buffer for requests. While it exists, nobody else in this process writes to
+/// these bytes; a peer with the remote key still can, and what a request then sees is a mixture.
+#[derive(Debug)]
+pub struct Lease {
+    memory: Memory,
+    range: Range<usize>,
+}
+
+impl Lease {
+    /// The memory of which this is a part.
+    #[must_use]
+    pub fn memory_of(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Where it lies in the memory.
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    /// Copies bytes in.
+    ///
+    /// # Panics
+    ///
+    /// When the bytes are not all inside the lease.
+    pub fn write(&mut self, offset: usize, from: &[u8]) {
+        let end = offset.checked_add(from.len());
+        assert!(end.is_some_and(|end| end <= self.range.len()), "writing past the end of a lease");
+        let to = self.memory.at(self.range.start + offset, from.len());
+        // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
+        unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+    }
+}
+
+// SAFETY: the bytes are in memory that the lease keeps alive and in place, and the lease is the only one on them.
+unsafe impl Buffer for Lease {
+    fn start(&self) -> *const u8 {
+        self.memory.at(self.range.start, self.range.len())
+    }
+    fn len(&self) -> usize {
+        self.range.len()
+    }
+    fn memory(&self) -> Option<MemoryHandle<'_>> {
+        Some(self.memory.inner.mapping.handle())
+    }
+}
+
+// SAFETY: as above; registered memory is written through raw pointers only.
+unsafe impl BufferMut for Lease {
+    fn start_mut(&mut self) -> *mut u8 {
+        self.memory.at(self.range.start, self.range.len())
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut leases = self.memory.inner.leases.borrow_mut();
+        if let Some(index) = leases.iter().position(|lease| *lease == self.range) {
+            leases.swap_remove(index);
+        }
+    }
+}

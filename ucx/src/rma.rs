@@ -1,0 +1,177 @@
+//! Remote memory: put and get on the registered memory of a peer.
+
+use std::fmt;
+use std::ptr;
+use std::rc::Rc;
+
+use ucx_sys as sys;
+
+use crate::buffer::{Buffer, BufferMut};
+use crate::context::Features;
+use crate::endpoint::{Endpoint, Shared};
+use crate::request::{self, Completion, Held, Request};
+use crate::status::{Result, Status, check};
+use crate::worker::Worker;
+
+/// The longest key that is taken for one. Real ones have about ten bytes for each kind of device.
+const LONGEST: usize = 4096;
+
+/// The shortest: a map of devices and a kind of memory.
+const SHORTEST: usize = 9;
+
+/// UCX reads a key without knowing its length: a map of 64 devices says how many parts of up to 255 bytes follow. That
+/// many readable bytes behind the end keep a key that was cut from being read past its memory.
+const SLACK: usize = 64 * 256 + 4096;
+
+/// An unpacked remote key: `ucp_rkey_h`. Held by requests too, so without a handle of the worker.
+struct Key {
+    raw: sys::ucp_rkey_h,
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        // SAFETY: from `ucp_ep_rkey_unpack`, destroyed once; the worker is live, as whoever holds a key either holds the
+        // worker too or is a request that UCX has not given back.
+        unsafe { sys::ucp_rkey_destroy(self.raw) };
+    }
+}
+
+/// A part of a peer's registered memory, to be reached over one endpoint.
+pub struct RemoteMemory {
+    // Goes before the worker does.
+    key: Rc<Key>,
+    address: u64,
+    length: u64,
+    endpoint: Rc<Shared>,
+    worker: Worker,
+}
+
+impl Endpoint {
+    /// The memory that the peer describes with the key of [`Memory::remote_key`](crate::Memory::remote_key) and the
+    /// address and length that go with it: `ucp_ep_rkey_unpack`.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_PARAM` for bytes that cannot be a key or an address range that wraps around, `UNSUPPORTED` without
+    /// [`Features::RMA`] or [`Features::AMO64`], `UNREACHABLE` when no transport reaches the memory.
+    ///
+    /// # Safety
+    ///
+    /// The key is from the peer of this endpoint, unchanged: UCX cannot check it. The peer has that many bytes registered
+    /// at that address, keeps them so until this value and its requests are gone, and does not treat them as its own
+    /// meanwhile; when the peer is this very process, a wrong address is a wild pointer.
+    pub unsafe fn remote_memory(&self, key: &[u8], address: u64, length: u64) -> Result<RemoteMemory> {
+        let what = || format!("unpacking a remote key of {} bytes", key.len());
+        let context = self.worker().context();
+        if !context.features().contains(Features::AMO64) {
+            context.require(Features::RMA, "unpacking a remote key")?;
+        }
+        if !(SHORTEST..=LONGEST).contains(&key.len()) || address.checked_add(length).is_none() {
+            return Err(Status::INVALID_PARAM.during(what()));
+        }
+        let mut padded = Vec::with_capacity(key.len() + SLACK);
+        padded.extend_from_slice(key);
+        padded.resize(key.len() + SLACK, 0);
+        let mut raw = ptr::null_mut();
+        // SAFETY: the endpoint is live, the key is the peer's as the caller promises, `raw` can be written to.
+        let status = unsafe { sys::ucp_ep_rkey_unpack(self.raw(), padded.as_ptr().cast(), &mut raw) };
+        check(status, what())?;
+        Ok(RemoteMemory {
+            key: Rc::new(Key { raw }),
+            address,
+            length,
+            endpoint: Rc::clone(self.shared()),
+            worker: self.worker().clone(),
+        })
+    }
+}
+
+impl RemoteMemory {
+    /// How many bytes.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether there are no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Writes `data` at `offset`: `ucp_put_nbx`. It ends when the data may be used again; that the bytes have arrived is
+    /// what the end of a later [`Endpoint::flush`] says. `endpoint` is the one that this memory was made from.
+    ///
+    /// `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` with another endpoint, `UNSUPPORTED` without
+    /// [`Features::RMA`].
+    pub fn put<B: Buffer>(&self, endpoint: &Endpoint, offset: u64, data: B) -> Request<B> {
+        let address = match self.reach(endpoint, Features::RMA, offset, data.len() as u64) {
+            Ok(address) => address,
+            Err(status) => return Request::failed(status, data),
+        };
+        let data = Held::new(data);
+        let params = request::params_for(&self.worker, data.get());
+        let (start, length) = (data.get().start(), data.get().len());
+        // SAFETY: the endpoint is live and the key was unpacked on it, the remote bytes are inside, the mask names what is
+        // set, and the request owns the data and the key until UCX is done with them.
+        let returned =
+            unsafe { sys::ucp_put_nbx(endpoint.raw(), start.cast(), length, address, self.key.raw, &params) };
+        Request::started(&self.worker, returned, Completion::new(Status::OK), data).keeping(self.hold())
+    }
+
+    /// Reads the bytes at `offset` into `buffer`, as many as it has: `ucp_get_nbx`. Errors as for
+    /// [`put`](RemoteMemory::put).
+    pub fn get<B: BufferMut>(&self, endpoint: &Endpoint, offset: u64, buffer: B) -> Request<B> {
+        let address = match self.reach(endpoint, Features::RMA, offset, buffer.len() as u64) {
+            Ok(address) => address,
+            Err(status) => return Request::failed(status, buffer),
+        };
+        let mut buffer = Held::new(buffer);
+        let params = request::params_for(&self.worker, buffer.get());
+        let length = buffer.get().len();
+        let start = buffer.get_mut().start_mut();
+        // SAFETY: as in `put`, with a buffer that UCX may write.
+        let returned =
+            unsafe { sys::ucp_get_nbx(endpoint.raw(), start.cast(), length, address, self.key.raw, &params) };
+        Request::started(&self.worker, returned, Completion::new(Status::OK), buffer).keeping(self.hold())
+    }
+
+    /// The address of `length` bytes at `offset`, if they may be reached over this endpoint.
+    pub(crate) fn reach(
+        &self,
+        endpoint: &Endpoint,
+        features: Features,
+        offset: u64,
+        length: u64,
+    ) -> std::result::Result<u64, Status> {
+        if !self.worker.features().contains(features) {
+            return Err(Status::UNSUPPORTED);
+        }
+        if !Rc::ptr_eq(&self.endpoint, endpoint.shared()) {
+            return Err(Status::INVALID_PARAM);
+        }
+        if offset.checked_add(length).is_none_or(|end| end > self.length) {
+            return Err(Status::OUT_OF_RANGE);
+        }
+        Ok(self.address + offset)
+    }
+
+    pub(crate) fn worker(&self) -> &Worker {
+        &self.worker
+    }
+
+    pub(crate) fn key(&self) -> sys::ucp_rkey_h {
+        self.key.raw
+    }
+
+    /// What keeps the key alive for a request.
+    pub(crate) fn hold(&self) -> Rc<dyn std::any::Any> {
+        self.key.clone()
+    }
+}
+
+impl fmt::Debug for RemoteMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteMemory").field("address", &self.address).field("len", &self.length).finish()
+    }
+}

@@ -1,0 +1,191 @@
+//! Tag matching: messages that wait for a receive with a matching tag.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ptr;
+
+use ucx_sys as sys;
+
+use crate::buffer::{Buffer, BufferMut};
+use crate::context::Features;
+use crate::endpoint::Endpoint;
+use crate::request::sealed::Sealed;
+use crate::request::{self, Completion, Held, Outcome, Request, complete};
+use crate::status::Status;
+use crate::worker::Worker;
+use crate::zeroed::Zeroed;
+
+/// What came: the tag that the sender gave, and the number of bytes. `ucp_tag_recv_info_t`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TagInfo {
+    /// The sender's tag.
+    pub tag: u64,
+    /// The length of the message in bytes.
+    pub length: usize,
+}
+
+impl TagInfo {
+    fn of(raw: &sys::ucp_tag_recv_info_t) -> Self {
+        TagInfo { tag: raw.sender_tag, length: raw.length }
+    }
+}
+
+impl Sealed for TagInfo {}
+
+impl Outcome for TagInfo {
+    fn from_completion(completion: &Completion) -> Self {
+        TagInfo { tag: completion.tag, length: completion.length }
+    }
+}
+
+impl Endpoint {
+    /// Sends a message with a tag: `ucp_tag_send_nbx`. It ends when `data` may be used again, which can be before it
+    /// was received. Without [`Features::TAG`] it ends with `UNSUPPORTED`.
+    pub fn tag_send<B: Buffer>(&self, tag: u64, data: B) -> Request<B> {
+        self.tag_send_by(sys::ucp_tag_send_nbx, tag, data)
+    }
+
+    /// As [`tag_send`](Endpoint::tag_send), but it ends only when a receive was matched: `ucp_tag_send_sync_nbx`.
+    pub fn tag_send_sync<B: Buffer>(&self, tag: u64, data: B) -> Request<B> {
+        self.tag_send_by(sys::ucp_tag_send_sync_nbx, tag, data)
+    }
+
+    fn tag_send_by<B: Buffer>(&self, send: Send, tag: u64, data: B) -> Request<B> {
+        let worker = self.worker();
+        if !worker.features().contains(Features::TAG) {
+            return Request::failed(Status::UNSUPPORTED, data);
+        }
+        let data = Held::new(data);
+        let params = request::params_for(worker, data.get());
+        let (start, length) = (data.get().start(), data.get().len());
+        // SAFETY: the endpoint is live, the mask names what is set, the request owns the data until UCX is done.
+        let returned = unsafe { send(self.raw(), start.cast(), length, tag, &params) };
+        Request::started(worker, returned, Completion::new(Status::OK), data)
+    }
+}
+
+/// The two functions that send have one signature.
+type Send = unsafe extern "C" fn(
+    sys::ucp_ep_h,
+    *const c_void,
+    usize,
+    sys::ucp_tag_t,
+    *const sys::ucp_request_param_t,
+) -> sys::ucs_status_ptr_t;
+
+impl Worker {
+    /// Receives the first message whose tag is `tag` in the bits of `mask`, one that waits already or the next to come:
+    /// `ucp_tag_recv_nbx`. A message longer than the buffer fills it and ends with `MESSAGE_TRUNCATED`. Dropping the
+    /// request cancels the receive. Without [`Features::TAG`] it ends with `UNSUPPORTED`.
+    pub fn tag_recv<B: BufferMut>(&self, tag: u64, mask: u64, buffer: B) -> Request<B, TagInfo> {
+        if !self.features().contains(Features::TAG) {
+            return Request::failed(Status::UNSUPPORTED, buffer);
+        }
+        receive(self, buffer, |start, length, params| {
+            // SAFETY: the worker is live, the mask names what is set, the request owns the buffer until UCX is done.
+            unsafe { sys::ucp_tag_recv_nbx(self.raw(), start, length, tag, mask, params) }
+        })
+        .cancelled_by_drop()
+    }
+
+    /// Looks for a message that waits, and leaves it there: `ucp_tag_probe_nb`. Only [`progress`](Worker::progress)
+    /// brings messages.
+    #[must_use]
+    pub fn tag_probe(&self, tag: u64, mask: u64) -> Option<TagInfo> {
+        self.probe(tag, mask, false).map(|(_, info)| info)
+    }
+
+    /// Takes a message that waits out of the queue, to be received by [`TagMessage::recv`]: `ucp_tag_probe_nb` with
+    /// removal. No other receive gets it.
+    #[must_use]
+    pub fn tag_take(&self, tag: u64, mask: u64) -> Option<TagMessage> {
+        let (raw, info) = self.probe(tag, mask, true)?;
+        Some(TagMessage { raw, info, worker: self.clone() })
+    }
+
+    fn probe(&self, tag: u64, mask: u64, remove: bool) -> Option<(sys::ucp_tag_message_h, TagInfo)> {
+        if !self.features().contains(Features::TAG) {
+            return None;
+        }
+        let mut info = sys::ucp_tag_recv_info::zeroed();
+        // SAFETY: the worker is live, `info` can be written to.
+        let raw = unsafe { sys::ucp_tag_probe_nb(self.raw(), tag, mask, remove.into(), &mut info) };
+        (!raw.is_null()).then(|| (raw, TagInfo::of(&info)))
+    }
+}
+
+/// Starts one of the two kinds of receive.
+fn receive<B: BufferMut>(
+    worker: &Worker,
+    buffer: B,
+    start: impl FnOnce(*mut c_void, usize, &sys::ucp_request_param_t) -> sys::ucs_status_ptr_t,
+) -> Request<B, TagInfo> {
+    let mut buffer = Held::new(buffer);
+    let mut info = sys::ucp_tag_recv_info::zeroed();
+    let mut params = request::params_for(worker, buffer.get());
+    params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_RECV_INFO;
+    params.cb.recv = Some(on_receive);
+    // Written only when the message is complete on return.
+    params.recv_info.tag_info = &raw mut info;
+    let length = buffer.get().len();
+    let returned = start(buffer.get_mut().start_mut().cast(), length, &params);
+    let immediate = Completion { status: Status::OK, length: info.length, tag: info.sender_tag };
+    Request::started(worker, returned, immediate, buffer)
+}
+
+unsafe extern "C" fn on_receive(
+    request: *mut c_void,
+    status: sys::ucs_status_t,
+    info: *const sys::ucp_tag_recv_info_t,
+    user_data: *mut c_void,
+) {
+    // SAFETY: null, or UCX's for the time of the callback.
+    let info = unsafe { info.as_ref() };
+    let (length, tag) = info.map_or((0, 0), |info| (info.length, info.sender_tag));
+    let completion = Completion { status: Status::from_raw(status), length, tag };
+    // SAFETY: this is the completion callback of a request made with `params`.
+    unsafe { complete(request, user_data, completion) };
+}
+
+/// A message that was taken out of the queue: `ucp_tag_message_h`. Dropping it drops the message.
+pub struct TagMessage {
+    raw: sys::ucp_tag_message_h,
+    info: TagInfo,
+    worker: Worker,
+}
+
+impl TagMessage {
+    /// Its tag and length.
+    #[must_use]
+    pub fn info(&self) -> TagInfo {
+        self.info
+    }
+
+    /// Receives it: `ucp_tag_msg_recv_nbx`. A message longer than the buffer ends with `MESSAGE_TRUNCATED`.
+    pub fn recv<B: BufferMut>(self, buffer: B) -> Request<B, TagInfo> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is never used or dropped again, so there is one owner as before.
+        let worker = unsafe { ptr::read(&this.worker) };
+        let raw = this.raw;
+        receive(&worker, buffer, |start, length, params| {
+            // SAFETY: the worker and the message are live, the message is given up here, the mask names what is set,
+            // and the request owns the buffer until UCX is done with it.
+            unsafe { sys::ucp_tag_msg_recv_nbx(worker.raw(), start, length, raw, params) }
+        })
+    }
+}
+
+impl Drop for TagMessage {
+    fn drop(&mut self) {
+        // UCX has no way to release a message but to receive it.
+        let message = TagMessage { raw: self.raw, info: self.info, worker: self.worker.clone() };
+        message.recv(vec![0; self.info.length]).detach();
+    }
+}
+
+impl fmt::Debug for TagMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TagMessage").field("info", &self.info).finish_non_exhaustive()
+    }
+}

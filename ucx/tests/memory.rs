@@ -1,0 +1,267 @@
+//! Registered memory, remote keys, put, get and atomic operations.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use common::{Pair, TRANSPORTS, context, pattern};
+use ucx::{CloseMode, Context, ErrorMode, Features, Memory, RemoteMemory, Status};
+
+fn remote(pair: &Pair, memory: &Memory) -> RemoteMemory {
+    let key = memory.remote_key().unwrap();
+    // SAFETY: the key, address and length are those of the peer's memory, which outlives every use in these tests.
+    unsafe { pair.to_b.remote_memory(&key, memory.address(), memory.len() as u64) }.unwrap()
+}
+
+fn bytes(memory: &Memory) -> Vec<u8> {
+    let mut bytes = vec![0; memory.len()];
+    memory.read(0, &mut bytes);
+    bytes
+}
+
+#[test]
+fn bytes_are_put_and_got() {
+    for transports in TRANSPORTS {
+        let pair = Pair::new(transports);
+        for memory in [
+            Memory::allocate(pair.b.context(), 1 << 20).unwrap(),
+            Memory::map(pair.b.context(), vec![0; 1 << 20]).unwrap(),
+        ] {
+            assert!(bytes(&memory).iter().all(|&byte| byte == 0));
+            let remote = remote(&pair, &memory);
+            for (offset, length) in [(0, 1 << 20), (5, 3), (100, 70_000), (1 << 20, 0)] {
+                assert_eq!(pair.finish(remote.put(&pair.to_b, offset, pattern(length))).0, Ok(()));
+                assert_eq!(pair.finish(pair.to_b.flush()).0, Ok(()));
+                let mut there = vec![0; length];
+                memory.read(offset as usize, &mut there);
+                assert!(there == pattern(length), "{length} at {offset}");
+                let (got, back) = pair.finish(remote.get(&pair.to_b, offset, vec![0; length]));
+                assert_eq!(got, Ok(()));
+                assert!(back == pattern(length), "{length} at {offset}");
+            }
+        }
+    }
+}
+
+#[test]
+fn atomic_operations_yield_what_was_there() {
+    for transports in TRANSPORTS {
+        let pair = Pair::without_errors(transports);
+        let memory = Memory::allocate(pair.b.context(), 64).unwrap();
+        memory.write(8, &u64::to_ne_bytes(u64::MAX - 1));
+        let remote = remote(&pair, &memory);
+        let finish = |atomic: ucx::Atomic| {
+            pair.until("an atomic operation", || atomic.is_done());
+            atomic.wait()
+        };
+        assert_eq!(finish(remote.fetch_add(&pair.to_b, 8, 5)), Ok(u64::MAX - 1));
+        assert_eq!(finish(remote.swap(&pair.to_b, 8, 40)), Ok(3));
+        assert_eq!(finish(remote.compare_swap(&pair.to_b, 8, 41, 7)), Ok(40));
+        assert_eq!(finish(remote.compare_swap(&pair.to_b, 8, 40, 9)), Ok(40));
+        assert_eq!(finish(remote.fetch_add(&pair.to_b, 8, 0)), Ok(9));
+        let mut expected = vec![0; 64];
+        expected[8..16].copy_from_slice(&u64::to_ne_bytes(9));
+        assert_eq!(bytes(&memory), expected);
+    }
+}
+
+#[test]
+fn atomic_operations_with_error_handling_end_and_do_not_hang() {
+    let pair = Pair::new("tcp");
+    let memory = Memory::allocate(pair.b.context(), 64).unwrap();
+    let add = remote(&pair, &memory).fetch_add(&pair.to_b, 0, 1);
+    pair.until("the end", || add.is_done());
+    // Whether this UCX can or cannot.
+    let added = add.wait().is_ok();
+    let mut expected = vec![0; 64];
+    expected[..8].copy_from_slice(&u64::to_ne_bytes(added.into()));
+    assert_eq!(bytes(&memory), expected);
+}
+
+#[test]
+fn a_fence_and_a_worker_flush_order_what_is_around_them() {
+    for transports in TRANSPORTS {
+        // The peer has a thread of its own, because a fence may wait for it.
+        let (describe, described) = mpsc::channel();
+        let done = Arc::new(AtomicBool::new(false));
+        let peer_done = Arc::clone(&done);
+        let peer = thread::spawn(move || {
+            let b = context(transports).worker().unwrap();
+            let memory = Memory::allocate(b.context(), 8).unwrap();
+            describe.send((b.address().unwrap(), memory.remote_key().unwrap(), memory.address())).unwrap();
+            b.progress_until(|| peer_done.load(Ordering::Acquire));
+            bytes(&memory)
+        });
+        let (peer_address, key, address) = described.recv().unwrap();
+        let a = context(transports).worker().unwrap();
+        let to_b = a.endpoint().error_mode(ErrorMode::None).connect(&peer_address).unwrap();
+        // SAFETY: the peer's memory, which stays until `done`.
+        let remote = unsafe { to_b.remote_memory(&key, address, 8) }.unwrap();
+        for value in 1..=50_u64 {
+            remote.put(&to_b, 0, u64::to_ne_bytes(value).to_vec()).detach();
+            a.fence().unwrap();
+        }
+        assert_eq!(a.flush().wait().0, Ok(()));
+        assert_eq!(to_b.close(CloseMode::Flush).wait(), Ok(()));
+        done.store(true, Ordering::Release);
+        assert_eq!(peer.join().unwrap(), u64::to_ne_bytes(50));
+    }
+}
+
+#[test]
+fn what_is_not_inside_is_refused() {
+    let pair = Pair::new("shm,self");
+    let memory = Memory::allocate(pair.b.context(), 64).unwrap();
+    let remote = remote(&pair, &memory);
+    for (offset, length) in [(0, 65), (64, 1), (60, 5), (u64::MAX, 1), (u64::MAX - 3, 8)] {
+        let (result, _) = remote.put(&pair.to_b, offset, vec![1; length]).into_done().unwrap();
+        assert_eq!(result, Err(Status::OUT_OF_RANGE), "{length} at {offset}");
+        let (result, _) = remote.get(&pair.to_b, offset, vec![1; length]).into_done().unwrap();
+        assert_eq!(result, Err(Status::OUT_OF_RANGE), "{length} at {offset}");
+    }
+    assert_eq!(remote.fetch_add(&pair.to_b, 57, 1).wait(), Err(Status::OUT_OF_RANGE));
+    assert_eq!(remote.fetch_add(&pair.to_b, 4, 1).wait(), Err(Status::INVALID_PARAM));
+    assert_eq!(bytes(&memory), [0; 64]);
+}
+
+#[test]
+fn memory_belongs_to_one_endpoint() {
+    let pair = Pair::new("shm,self");
+    let memory = Memory::allocate(pair.b.context(), 64).unwrap();
+    let remote = remote(&pair, &memory);
+    let other = common::connect(&pair.a, &pair.b, "shm,self");
+    let (result, _) = remote.put(&other, 0, vec![1]).into_done().unwrap();
+    assert_eq!(result, Err(Status::INVALID_PARAM));
+    assert_eq!(remote.swap(&other, 0, 1).wait(), Err(Status::INVALID_PARAM));
+}
+
+#[test]
+fn bytes_that_cannot_be_a_key_are_refused() {
+    let pair = Pair::new("shm,self");
+    for key in [&[][..], &[0; 8], &[1; 5000]] {
+        // SAFETY: such a key never reaches UCX.
+        let error = unsafe { pair.to_b.remote_memory(key, 0, 0) }.unwrap_err();
+        assert_eq!(error.status(), Status::INVALID_PARAM);
+    }
+    let memory = Memory::allocate(pair.b.context(), 64).unwrap();
+    let key = memory.remote_key().unwrap();
+    // SAFETY: a range that wraps around never reaches UCX.
+    let error = unsafe { pair.to_b.remote_memory(&key, u64::MAX, 2) }.unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_PARAM);
+}
+
+#[test]
+fn no_bytes_cannot_be_registered() {
+    let context = context("self");
+    assert_eq!(Memory::allocate(&context, 0).unwrap_err().status(), Status::INVALID_PARAM);
+    assert_eq!(Memory::map(&context, vec![]).unwrap_err().status(), Status::INVALID_PARAM);
+}
+
+#[test]
+fn a_lease_is_a_buffer_and_keeps_others_off() {
+    for transports in TRANSPORTS {
+        let pair = Pair::new(transports);
+        let memory = Memory::allocate(pair.a.context(), 1 << 20).unwrap();
+        memory.write(0, &pattern(1 << 20));
+        let lease = memory.lease(0..1 << 19).unwrap();
+        assert!(memory.lease((1 << 19) - 1..1 << 20).is_none());
+        assert!(memory.lease(0..0).is_some());
+        let mut back = memory.lease(1 << 19..1 << 20).unwrap();
+        back.write(0, b"first");
+        let there = pair.to_b.tag_send(1, lease);
+        let (info, received) = pair.finish(pair.b.tag_recv(1, u64::MAX, vec![0; 1 << 19]));
+        assert!(info.is_ok());
+        assert!(received == pattern(1 << 19));
+        let (result, lease) = pair.finish(there);
+        assert_eq!(result, Ok(()));
+        assert_eq!(lease.range(), 0..1 << 19);
+        drop(lease);
+        assert!(memory.lease(0..10).is_some());
+        let mut first = [0; 5];
+        memory.read(1 << 19, &mut first);
+        assert_eq!(&first, b"first");
+    }
+}
+
+#[test]
+fn a_lease_receives() {
+    for transports in TRANSPORTS {
+        let pair = Pair::new(transports);
+        for length in [100, 1 << 20] {
+            let memory = Memory::allocate(pair.b.context(), length + 7).unwrap();
+            let receive = pair.b.tag_recv(1, u64::MAX, memory.lease(7..length + 7).unwrap());
+            assert_eq!(pair.finish(pair.to_b.tag_send(1, pattern(length))).0, Ok(()));
+            assert_eq!(pair.finish(receive).0.unwrap().length, length);
+            assert!(bytes(&memory)[7..] == pattern(length));
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "leased")]
+fn leased_bytes_are_not_written() {
+    let memory = Memory::allocate(&context("self"), 64).unwrap();
+    let _lease = memory.lease(10..20);
+    memory.write(0, &[1; 11]);
+}
+
+#[test]
+#[should_panic(expected = "not inside")]
+fn bytes_past_the_end_are_not_read() {
+    Memory::allocate(&context("self"), 64).unwrap().read(60, &mut [0; 5]);
+}
+
+#[test]
+fn a_request_keeps_the_key_alive() {
+    for transports in TRANSPORTS {
+        let pair = Pair::new(transports);
+        let memory = Memory::allocate(pair.b.context(), 1 << 20).unwrap();
+        let remote = remote(&pair, &memory);
+        let get = remote.get(&pair.to_b, 0, vec![1; 1 << 20]);
+        remote.get(&pair.to_b, 0, vec![1; 1 << 20]).detach();
+        drop(remote);
+        let (result, bytes) = pair.finish(get);
+        assert_eq!(result, Ok(()));
+        assert!(bytes.iter().all(|&byte| byte == 0));
+        assert_eq!(pair.finish(pair.to_b.flush()).0, Ok(()));
+    }
+}
+
+#[test]
+fn keys_need_the_feature() {
+    let context = Context::builder(Features::AM).config("TLS", "shm,self").build().unwrap();
+    let memory = Memory::allocate(&context, 64).unwrap();
+    assert_eq!(memory.remote_key().unwrap_err().status(), Status::UNSUPPORTED);
+    let worker = context.worker().unwrap();
+    let endpoint = common::connect(&worker, &worker, "shm,self");
+    // SAFETY: without the feature nothing reaches UCX.
+    let error = unsafe { endpoint.remote_memory(&[0; 20], 0, 8) }.unwrap_err();
+    assert_eq!(error.status(), Status::UNSUPPORTED);
+}
+
+#[test]
+fn atomic_operations_alone_are_enough_for_a_key() {
+    let context = |features| Context::builder(features).config("TLS", "shm,self").build().unwrap();
+    let (a, b) = (context(Features::AMO64).worker().unwrap(), context(Features::AMO64).worker().unwrap());
+    let pair = Pair { to_b: common::connect(&a, &b, "shm,self"), a, b };
+    let memory = Memory::allocate(pair.b.context(), 64).unwrap();
+    let remote = remote(&pair, &memory);
+    let (result, _) = remote.put(&pair.to_b, 0, vec![1]).into_done().unwrap();
+    assert_eq!(result, Err(Status::UNSUPPORTED));
+    let add = remote.fetch_add(&pair.to_b, 0, 3);
+    pair.until("the addition", || add.is_done());
+    assert_eq!(add.wait(), Ok(0));
+}
+
+#[test]
+fn exporting_without_a_device_or_the_feature_is_an_error() {
+    let without = context("shm,self");
+    let memory = Memory::allocate(&without, 4096).unwrap();
+    assert_eq!(memory.export().unwrap_err().status(), Status::UNSUPPORTED);
+    let features = Features::AM | Features::EXPORTED_MEMH;
+    let with = Context::builder(features).config("TLS", "tcp,shm,self").build().unwrap();
+    let memory = Memory::allocate(&with, 4096).unwrap();
+    assert_eq!(memory.export().unwrap_err().status(), Status::UNSUPPORTED);
+}
