@@ -59,6 +59,11 @@ pub trait Request {
 
 /// One notification: a variant of the `#[urom_notification]` enum as a structure of its own, without its echoed
 /// fields.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no notification, so it cannot answer a command",
+    label = "no variant of a `#[urom_notification]` enum",
+    note = "name a variant of the protocol's `#[urom_notification]` enum"
+)]
 pub trait Reply: Sized {
     /// The echoed fields.
     type Echo: Copy + 'static;

@@ -15,6 +15,7 @@ use crate::model::Spanned;
 pub(crate) struct Keys {
     given: Vec<Key>,
     known: Vec<&'static str>,
+    planned: bool,
 }
 
 struct Key {
@@ -67,7 +68,9 @@ impl Keys {
     }
 
     fn take(&mut self, name: &'static str) -> Option<Key> {
-        self.known.push(name);
+        if !self.planned {
+            self.known.push(name);
+        }
         let at = self.given.iter().position(|key| key.name == name)?;
         Some(self.given.swap_remove(at))
     }
@@ -114,6 +117,11 @@ impl Keys {
         errors: &mut Errors,
     ) -> Option<Spanned<T>> {
         self.value_with(name, example, errors, |tokens| syn::parse2(tokens).ok())
+    }
+
+    /// From here on, keys are understood but not offered: they belong to the grammar, and are refused so far.
+    pub(crate) fn planned(&mut self) {
+        self.planned = true;
     }
 
     /// Whether a key is there that nobody has taken yet.

@@ -7,29 +7,37 @@ use std::collections::HashSet;
 use proc_macro2::TokenStream;
 use syn::parse_quote;
 
-use crate::model::Messages;
+use crate::model::{Field, Messages};
 use crate::names;
 use crate::render::Render;
 use crate::validate;
 
 /// The items, for those variants that can have them.
 pub(crate) fn messages(mut model: Messages) -> TokenStream {
-    let mut taken = validate::fixed_items(&model).into_keys().collect::<HashSet<_>>();
-    let variants = std::mem::take(&mut model.variants);
-    for mut variant in variants {
-        let items = validate::items_of(&model, &variant);
-        if items.iter().any(|item| taken.contains(&names::text(item)))
-            || names::method(&variant.ident).is_none()
-        {
+    if model.generic || model.lifetime.is_some() {
+        return TokenStream::new();
+    }
+    let mut items = validate::fixed_items(&model).into_keys().collect::<HashSet<_>>();
+    let mut methods = HashSet::from(validate::METHODS.map(str::to_owned));
+    for mut variant in std::mem::take(&mut model.variants) {
+        let makes = validate::items_of(&model, &variant).iter().map(names::text).collect::<Vec<_>>();
+        let Some(method) = names::method(&variant.ident) else { continue };
+        if makes.iter().any(|item| items.contains(item)) || !methods.insert(method.to_string()) {
             continue;
         }
-        taken.extend(items.iter().map(names::text));
-        for field in &mut variant.fields {
-            if validate::unsafe_type(&field.ty).is_some() {
-                field.ty = parse_quote!(());
-            }
-        }
+        items.extend(makes);
+        variant.fields.iter_mut().for_each(harmless);
         model.variants.push(variant);
     }
     Render { model: &model, inert: true }.all()
+}
+
+/// Takes from a field what would be an error once more.
+fn harmless(field: &mut Field) {
+    if validate::unsafe_type(&field.ty).is_some() {
+        field.ty = parse_quote!(());
+    }
+    if validate::SETTERS.iter().any(|name| field.ident == name) {
+        field.echo = None;
+    }
 }

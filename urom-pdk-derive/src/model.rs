@@ -16,6 +16,8 @@ pub(crate) struct Messages {
     pub(crate) tag: TagType,
     /// The enum's lifetime, which its inline payloads borrow for.
     pub(crate) lifetime: Option<Lifetime>,
+    /// Whether the enum has other parameters, none of which can be right.
+    pub(crate) generic: bool,
     /// What the user derives for the enum and the structures derive too.
     pub(crate) derives: Vec<Path>,
     pub(crate) variants: Vec<Variant>,
@@ -28,11 +30,18 @@ pub(crate) enum Kind {
 
 /// What a command enum says of the protocol.
 pub(crate) struct Plugin {
-    /// The plugin's name.
-    pub(crate) name: LitStr,
+    /// The plugin's name, unless that is missing.
+    pub(crate) name: Option<LitStr>,
     pub(crate) version: u64,
     /// The enum of notifications.
     pub(crate) notification: Path,
+}
+
+impl Plugin {
+    /// The plugin's name.
+    pub(crate) fn text(&self) -> String {
+        self.name.as_ref().map(LitStr::value).unwrap_or_default()
+    }
 }
 
 /// The type of the tag.

@@ -1,8 +1,7 @@
 //! The names of what is generated: `TagSend` makes `TagSendTask`, `task_tag_send` and the handler method `tag_send`.
 
 use proc_macro2::{Ident, Span};
-use quote::format_ident;
-use syn::Path;
+use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 
 use crate::model::{Field, Variant};
@@ -54,13 +53,20 @@ pub(crate) fn echo(variant: &Ident) -> Ident {
     Ident::new(&format!("{}Echo", text(variant)), variant.span())
 }
 
-/// The same for the path of a notification.
-pub(crate) fn echo_path(reply: &Path) -> Path {
-    let mut path = reply.clone();
-    if let Some(last) = path.segments.last_mut() {
-        last.ident = echo(&last.ident);
-    }
-    path
+/// Tokens as their author writes them, without the spaces that they are printed with.
+pub(crate) fn written(tokens: impl ToTokens) -> String {
+    const SPACED: [(&str, &str); 8] = [
+        (" :: ", "::"),
+        (" : ", ": "),
+        ("& ", "&"),
+        ("* ", "*"),
+        (" < ", "<"),
+        (" >", ">"),
+        (" ,", ","),
+        (" ;", ";"),
+    ];
+    let printed = tokens.to_token_stream().to_string();
+    SPACED.iter().fold(printed, |text, (spaced, written)| text.replace(spaced, written))
 }
 
 /// The constant that places one field.
@@ -87,7 +93,6 @@ pub(crate) fn numbered(index: usize) -> Ident {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quote::quote;
 
     #[test]
     fn words_are_found_as_a_reader_finds_them() {
@@ -116,8 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn the_echo_of_a_path_is_beside_it() {
-        let path = echo_path(&syn::parse_quote!(a::b::Sent));
-        assert_eq!(quote!(#path).to_string(), "a :: b :: SentEcho");
+    fn types_and_parameters_are_shown_as_they_are_written() {
+        for text in ["&'static str", "*const u8", "a::b::C<u8, D<4>>", "[u8; 4]", "core::primitive::bool"] {
+            let tokens = syn::parse_str::<syn::Type>(text).ok();
+            assert_eq!(tokens.map(written).as_deref(), Some(text));
+        }
+        let parameter = syn::parse_str::<syn::GenericParam>("const N: usize").ok();
+        assert_eq!(parameter.map(written).as_deref(), Some("const N: usize"));
     }
 }

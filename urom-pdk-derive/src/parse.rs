@@ -5,12 +5,11 @@ pub(crate) mod plugin;
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
-use syn::{
-    Attribute, Expr, ExprLit, Fields, GenericParam, Item, ItemEnum, Lifetime, Lit, LitStr, Path, parse_quote,
-};
+use syn::{Attribute, Expr, ExprLit, Fields, GenericParam, Item, ItemEnum, Lifetime, Lit, Path, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Kind, Messages, Plugin, TagType, Variant};
+use crate::names;
 use keys::{MessagesKeys, VariantKeys, field_keys};
 
 /// Which of the two macros is at work.
@@ -59,7 +58,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
     let kind = match which {
         Macro::Notification => Kind::Notification,
         Macro::Command => Kind::Command(Plugin {
-            name: keys.plugin.unwrap_or_else(|| LitStr::new("", Span::call_site())),
+            name: keys.plugin,
             version: keys.version.unwrap_or_default(),
             notification: keys.notification,
         }),
@@ -70,6 +69,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
         vis: item_enum.vis.clone(),
         krate: keys.krate,
         tag: keys.tag,
+        generic: item_enum.generics.params.len() > usize::from(lifetime.is_some()),
         lifetime,
         derives: shared_derives(&item_enum.attrs),
         variants,
@@ -85,7 +85,7 @@ fn lifetime(item: &ItemEnum, errors: &mut Errors) -> Option<Lifetime> {
             GenericParam::Lifetime(parameter) if lifetime.is_none() => {
                 lifetime = Some(parameter.lifetime.clone());
             }
-            other => errors.on(other, messages::generic_message(other.to_token_stream())),
+            other => errors.on(other, messages::generic_message(names::written(other))),
         }
     }
     lifetime

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use proc_macro2::Ident;
-use quote::ToTokens;
 use syn::{LitStr, Type};
 
 use crate::diagnostics::{Errors, messages};
@@ -15,9 +14,9 @@ pub(crate) const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];
 /// Items that `#[urom_command]` makes whatever the variants are.
 const ITEMS: [&str; 3] = ["Protocol", "Handler", "Client"];
 /// Methods that every handler has.
-const METHODS: [&str; 4] = ["open", "address", "progress", "__protocol"];
+pub(crate) const METHODS: [&str; 3] = ["open", "address", "progress"];
 /// Methods that every task has.
-const SETTERS: [&str; 2] = ["submit", "submit_with"];
+pub(crate) const SETTERS: [&str; 2] = ["submit", "submit_with"];
 
 /// Checks an enum of messages.
 pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
@@ -30,13 +29,17 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
     tags(model, errors);
     items(model, errors);
     if let Kind::Command(plugin) = &model.kind {
-        plugin_name(&plugin.name, errors);
+        if let Some(name) = &plugin.name {
+            plugin_name(name, errors);
+        }
         methods(model, errors);
     }
     for field in model.variants.iter().flat_map(|variant| &variant.fields) {
         place(field, errors);
-        if let Some((culprit, why, instead)) = unsafe_type(&field.ty) {
-            errors.on(culprit, messages::unsafe_type(culprit.to_token_stream(), why, instead));
+        if model.lifetime.is_none()
+            && let Some((culprit, why, instead)) = unsafe_type(&field.ty)
+        {
+            errors.on(culprit, messages::unsafe_type(names::written(culprit), why, instead));
         }
     }
 }

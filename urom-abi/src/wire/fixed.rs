@@ -36,22 +36,12 @@ impl<T, const AT: usize, const LEN: usize> Clone for Field<T, AT, LEN> {
 impl<T, const AT: usize, const LEN: usize> Copy for Field<T, AT, LEN> {}
 
 impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
-    /// The proof. A field that sticks out of its fixed part does not compile.
-    #[expect(clippy::new_without_default, reason = "a proof is stated where a constant is, never defaulted")]
-    pub const fn new() -> Self
-    where
-        T: Plain,
-    {
-        const { assert!(AT <= LEN && size_of::<T>() <= LEN - AT, "the field sticks out of its fixed part") };
-        Field(PhantomData)
-    }
-
     /// Reads the field.
     #[inline(always)]
     pub fn read(self, fixed: &[u8; LEN]) -> T {
-        // SAFETY: `new`, the only way to a `Field`, checked that AT is within the LEN bytes.
+        // SAFETY: `field`, the only way to a `Field`, checked that AT is within the LEN bytes.
         let at = unsafe { fixed.as_ptr().add(AT) };
-        // SAFETY: `new` checked that a whole T lies there and that any bytes are a T; the read needs no alignment.
+        // SAFETY: `field` checked that a whole T lies there and that any bytes are a T; the read needs no alignment.
         unsafe { at.cast::<T>().read_unaligned() }
     }
 
@@ -61,7 +51,7 @@ impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
         // SAFETY: as in `read`.
         let at = unsafe { fixed.as_mut_ptr().add(AT) };
         let from = std::ptr::from_ref(value).cast::<u8>();
-        // SAFETY: `new` checked that a whole T lies there and that every byte of a T is initialised; `fixed` is borrowed
+        // SAFETY: `field` checked that a whole T lies there and that every byte of a T is initialised; `fixed` is borrowed
         // exclusively, so it cannot overlap `value`.
         unsafe { at.copy_from_nonoverlapping(from, size_of::<T>()) };
     }
@@ -87,7 +77,7 @@ impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
     /// A copy of a value of the field's type.
     #[inline(always)]
     pub fn copy(self, value: &T) -> T {
-        // SAFETY: `new` checked that T is plain data, which is `Copy`.
+        // SAFETY: `field` checked that T is plain data, which is `Copy`.
         unsafe { std::ptr::read(value) }
     }
 
@@ -96,6 +86,12 @@ impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
     pub fn zero(self) -> T {
         self.read(&[0; LEN])
     }
+}
+
+/// The proof that a field can stand where it does. One that sticks out of its fixed part does not compile.
+pub const fn field<T: Plain, const AT: usize, const LEN: usize>() -> Field<T, AT, LEN> {
+    const { assert!(AT <= LEN && size_of::<T>() <= LEN - AT, "the field sticks out of its fixed part") };
+    Field(PhantomData)
 }
 
 /// What a tag can be: an unsigned integer.
@@ -201,7 +197,7 @@ pub fn not_echoed(message: &'static str, field: &'static str) -> DecodeError {
 mod tests {
     use super::*;
 
-    const WORD: Field<u32, 4, 12> = Field::new();
+    const WORD: Field<u32, 4, 12> = field();
 
     #[test]
     fn a_field_is_read_where_it_was_written_and_nowhere_else() {

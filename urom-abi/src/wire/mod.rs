@@ -12,7 +12,9 @@ pub mod layout;
 
 pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use fingerprint::Fingerprint;
-pub use fixed::{Field, Plain, Tag, exact, not_echoed, notification, other_tag, room, tag, unknown_tag};
+pub use fixed::{
+    Field, Plain, Tag, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
+};
 
 use bytemuck::{AnyBitPattern, NoUninit};
 

@@ -98,6 +98,7 @@ impl VariantKeys {
 pub(super) fn field_keys(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> (Option<Span>, Place) {
     let mut keys = Keys::take_helpers(attributes, errors);
     let echo = keys.flag("echo", errors);
+    keys.planned();
     let header = keys.flag("header", errors);
     let codec = keys.value::<Path>("with", "with = module", errors);
     let inline = keys.flag("inline", errors);

@@ -8,6 +8,7 @@ use super::{describe, head};
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
 use crate::model::Export;
+use crate::names;
 
 /// What the macro stands on and was told.
 pub(crate) struct Parsed {
@@ -56,7 +57,7 @@ fn keys(args: TokenStream, errors: &mut Errors) -> Export {
 /// Fills in the side: `impl Handler for T` becomes `impl Handler<Side> for T`.
 fn handler(item: &mut ItemImpl, export: &Export, errors: &mut Errors) -> Option<(Path, Type)> {
     for parameter in &item.generics.params {
-        errors.on(parameter, messages::generic_plugin(parameter.to_token_stream()));
+        errors.on(parameter, messages::generic_plugin(names::written(parameter)));
     }
     let krate = &export.krate;
     let (path, _) = item.trait_.as_mut()?;

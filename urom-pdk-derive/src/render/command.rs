@@ -1,7 +1,8 @@
 //! Commands as requests, and the protocol they make.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::Path;
 
 use super::Commands;
 use crate::model::Variant;
@@ -10,7 +11,7 @@ use crate::names;
 impl Commands<'_> {
     /// The type `Protocol`, and what stands apart from the module's names: its impls and those of the commands.
     pub(super) fn protocol(&self) -> (TokenStream, TokenStream) {
-        let (name, vis) = (self.plugin.name.value(), &self.render.model.vis);
+        let (name, vis) = (self.plugin.text(), &self.render.model.vis);
         let doc = format!("The protocol of the plugin `{name}`: its commands and notifications as one type.");
         let item = quote! {
             #[doc = #doc]
@@ -34,7 +35,7 @@ impl Commands<'_> {
         self.render.enum_impl(quote!(::core::result::Result::Ok(#by_tag)))
     }
 
-    fn request(&self, variant: &Variant, reply: &syn::Path) -> TokenStream {
+    fn request(&self, variant: &Variant, reply: &Path) -> TokenStream {
         let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
         let (ident, name) = (&self.render.model.ident, &variant.ident);
         let (bytes, out, fixed) = (names::local("bytes"), names::local("out"), names::local("fixed"));
@@ -51,17 +52,18 @@ impl Commands<'_> {
             #writes
             ::core::result::Result::Ok(__LEN)
         });
-        let echo_path = names::echo_path(reply);
-        let echoed = variant.echoed().map(|field| {
-            let (ident, constant) = (&field.ident, names::field_const(variant, field));
-            quote!(#ident: #constant.copy(&self.#ident))
-        });
-        let echo = self.render.body(quote!(#echo_path { #(#echoed),* }));
+        let echoed = self.echo_of(
+            variant,
+            reply,
+            |field, constant| quote_spanned!(field.span()=> #constant.copy(&self.#field)),
+        );
+        let echo = self.render.body(echoed);
         let command = names::local("command");
         let moved = variant.fields.iter().map(|field| {
             let field = &field.ident;
             quote!(#field: #command.#field)
         });
+        let from = self.render.body(quote!(#ident::#name { #(#moved),* }));
         let clone = self.render.clone_impl(variant, &variant.fields.iter().collect::<Vec<_>>());
         quote! {
             #clone
@@ -70,7 +72,7 @@ impl Commands<'_> {
             impl ::core::convert::From<#name> for #ident {
                 #[inline]
                 fn from(#command: #name) -> #ident {
-                    #ident::#name { #(#moved),* }
+                    #from
                 }
             }
 
@@ -109,9 +111,31 @@ impl Commands<'_> {
         }
     }
 
+    /// The echo of `variant`, each field of it what `value` makes of the field's name and constant.
+    fn echo_of(
+        &self,
+        variant: &Variant,
+        reply: &Path,
+        value: impl Fn(&Ident, &Ident) -> TokenStream,
+    ) -> TokenStream {
+        let krate = &self.render.model.krate;
+        let members = variant.echoed().map(|field| {
+            let (ident, mut constant) = (&field.ident, names::field_const(variant, field));
+            constant.set_span(ident.span());
+            let value = value(ident, &constant);
+            // On the field's span, so that a field the answer does not have, or has otherwise, is underlined itself.
+            quote_spanned!(ident.span()=> #ident: #value)
+        });
+        let name = Ident::new("__Echo", syn::spanned::Spanned::span(reply));
+        quote! {
+            type #name = <#reply as #krate::protocol::Reply>::Echo;
+            #name { #(#members),* }
+        }
+    }
+
     fn protocol_impl(&self) -> TokenStream {
         let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
-        let (name, version) = (self.plugin.name.value(), self.plugin.version);
+        let (name, version) = (self.plugin.text(), self.plugin.version);
         let notification = &self.plugin.notification;
         let command = names::local("command");
         let refusal = self.render.body(self.refusal());
@@ -152,16 +176,22 @@ impl Commands<'_> {
 
     fn refusal(&self) -> TokenStream {
         let (wire, notification) = (self.render.wire(), &self.plugin.notification);
-        let (command, found) = (names::local("command"), names::local("found"));
+        let [command, found, echoed] = ["command", "found", "echo"].map(names::local);
         let name = names::text(&self.render.model.ident);
-        let tag = proc_macro2::Ident::new(self.render.model.tag.width.name(), proc_macro2::Span::call_site());
+        let tag = Ident::new(self.render.model.tag.width.name(), Span::call_site());
         let arms = self.pairs().map(|(variant, reply)| {
-            let (tag, echo) = (variant.tag, names::echo_path(reply));
-            let echoed = variant.echoed().map(|field| {
-                let (ident, constant) = (&field.ident, names::field_const(variant, field));
-                quote!(#ident: #constant.read_or_zero(#command))
-            });
-            quote!(::core::result::Result::Ok(#tag) => #echo { #(#echoed),* }.refusal())
+            let tag = variant.tag;
+            let echo = self.echo_of(
+                variant,
+                reply,
+                |field, constant| quote_spanned!(field.span()=> #constant.read_or_zero(#command)),
+            );
+            quote! {
+                ::core::result::Result::Ok(#tag) => {
+                    let #echoed = { #echo };
+                    #echoed.refusal()
+                }
+            }
         });
         quote! {
             match #wire::tag::<#tag, __LEN>(#name, #command) {

@@ -39,7 +39,7 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
                     unsafe { __private::get_iface::<#ty, P>(iface) }
                 }
                 // SAFETY: as above.
-                unsafe { of(<#ty as #handler>::__protocol, iface) }
+                unsafe { of(<#ty as #handler>::__made_by_urom_command, iface) }
             }
 
             #[unsafe(no_mangle)]
@@ -49,7 +49,7 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
                     unsafe { __private::get_version::<P>(version) }
                 }
                 // SAFETY: as above.
-                unsafe { of(<#ty as #handler>::__protocol, version) }
+                unsafe { of(<#ty as #handler>::__made_by_urom_command, version) }
             }
         };
     }

@@ -13,7 +13,7 @@ impl Commands<'_> {
     /// The types `Client` and `*Task`, and their impls.
     pub(super) fn client(&self) -> (TokenStream, TokenStream) {
         let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
-        let name = self.plugin.name.value();
+        let name = self.plugin.text();
         let doc = format!("Sends commands to the plugin `{name}`: one `task_*` method for each command.");
         let tasks = self.pairs().map(|(variant, _)| self.task_type(variant));
         let items = quote! {

@@ -132,12 +132,13 @@ impl Render<'_> {
             let field = &field.ident;
             quote!(#field: #reply.#field)
         });
+        let body = self.body(quote!(#ident::#name { #(#moved),* }));
         quote! {
             #[automatically_derived]
             impl ::core::convert::From<#name> for #ident {
                 #[inline]
                 fn from(#reply: #name) -> #ident {
-                    #ident::#name { #(#moved),* }
+                    #body
                 }
             }
         }

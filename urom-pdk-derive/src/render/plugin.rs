@@ -17,7 +17,7 @@ impl Commands<'_> {
         let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
         let doc = format!(
             "What a plugin `{}` does: one method for each command, which ends with the notification that answers it.",
-            self.plugin.name.value()
+            self.plugin.text()
         );
         let methods = self.pairs().filter_map(|(variant, reply)| {
             let (name, method) = (&variant.ident, names::method(&variant.ident)?);
@@ -64,7 +64,7 @@ impl Commands<'_> {
                 #(#methods)*
 
                 #[doc(hidden)]
-                fn __protocol() -> Protocol {
+                fn __made_by_urom_command() -> Protocol {
                     Protocol
                 }
             }

@@ -38,7 +38,7 @@ impl Render<'_> {
         let fingerprint = self.fingerprint();
         quote! {
             use #wire::layout as __layout;
-            const __TAG: #wire::Field<#tag, 0, __LEN> = #wire::Field::<#tag, 0, __LEN>::new();
+            const __TAG: #wire::Field<#tag, 0, __LEN> = #wire::field::<#tag, 0, __LEN>();
             const __UNION: __layout::Extent = __layout::union(&[#(__layout::structure(#members)),*]);
             const __UNION_AT: usize = __layout::align_up(::core::mem::size_of::<#tag>(), __UNION.align);
             const __LEN: usize = __layout::structure(&[__layout::Extent::of::<#tag>(), __UNION]).size;
@@ -61,7 +61,7 @@ impl Render<'_> {
         let fields = variant.fields.iter().enumerate().map(|(i, field)| {
             let (name, ty) = (names::field_const(variant, field), &field.ty);
             // On the type's span, so that a type that is no plain data is underlined itself.
-            let new = quote_spanned!(ty.span()=> #wire::Field::<#ty, { #offsets[#i] }, __LEN>::new());
+            let new = quote_spanned!(ty.span()=> #wire::field::<#ty, { #offsets[#i] }, __LEN>());
             quote!(const #name: #wire::Field<#ty, { #offsets[#i] }, __LEN> = #new;)
         });
         quote! {
