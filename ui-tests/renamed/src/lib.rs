@@ -1,0 +1,80 @@
+//! The kit under other names: renamed in `Cargo.toml`, and re-exported by a module of the user's own. That it compiles
+//! is the test.
+
+#![deny(warnings, missing_docs, missing_debug_implementations, unreachable_pub, unused_qualifications)]
+#![deny(clippy::all, clippy::pedantic, clippy::allow_attributes_without_reason)]
+
+/// What a crate may do to offer the kit to others.
+pub mod reexport {
+    pub use renamed_abi as abi;
+    pub use renamed_pdk as pdk;
+}
+
+/// By the name in `Cargo.toml`.
+pub mod by_name {
+    use renamed_abi::{urom_command, urom_notification};
+
+    /// Commands.
+    #[urom_command(plugin = "renamed", version = 1, crate = renamed_abi)]
+    #[derive(Debug)]
+    pub enum Command {
+        /// One.
+        #[urom(reply = Done)]
+        Do {
+            /// Anything.
+            value: u64,
+        },
+    }
+
+    /// Notifications.
+    #[urom_notification(crate = ::renamed_abi)]
+    #[derive(Debug)]
+    pub enum Notification {
+        /// One.
+        Done,
+    }
+}
+
+/// By a path within the crate.
+pub mod by_path {
+    use crate::reexport::abi::{urom_command, urom_notification};
+    use crate::reexport::pdk::{Context, OpenContext, Result, urom_plugin};
+
+    /// Commands.
+    #[urom_command(plugin = "renamed", version = 1, crate = crate::reexport::abi)]
+    #[derive(Debug)]
+    pub enum Command {
+        /// One.
+        #[urom(reply = Done)]
+        Do {
+            /// Anything.
+            value: u64,
+        },
+    }
+
+    /// Notifications.
+    #[urom_notification(crate = super::reexport::abi)]
+    #[derive(Debug)]
+    pub enum Notification {
+        /// One.
+        Done,
+    }
+
+    /// A handler.
+    #[derive(Debug)]
+    pub struct Doer;
+
+    #[urom_plugin(crate = crate::reexport::pdk)]
+    impl Handler for Doer {
+        fn open(_: &OpenContext) -> Result<Self> {
+            Ok(Doer)
+        }
+
+        async fn r#do(&self, _: &Context, _: Do) -> Result<Done> {
+            Ok(Done)
+        }
+    }
+}
+
+// The same protocol is the same, whatever the kit is called.
+const _: () = assert!(by_name::Protocol::FINGERPRINT == by_path::Protocol::FINGERPRINT);

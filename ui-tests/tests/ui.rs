@@ -1,0 +1,13 @@
+//! What the macros accept and refuse.
+//!
+//! `TRYBUILD=overwrite cargo test -p ui-tests --test ui` writes the expected errors anew; read them before committing.
+
+#[test]
+fn what_is_right_compiles_and_runs() {
+    trybuild::TestCases::new().pass("pass/*.rs");
+}
+
+#[test]
+fn what_is_wrong_is_refused_in_these_words() {
+    trybuild::TestCases::new().compile_fail("fail/*/*.rs");
+}
