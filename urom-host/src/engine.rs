@@ -1,0 +1,234 @@
+//! Progress engines.
+
+use std::fmt;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::ptr::{self, NonNull};
+use std::rc::Rc;
+
+use urom_abi::host::{Ctx, Pe};
+
+use crate::error::{Result, check};
+use crate::library::Library;
+use crate::thread;
+
+/// A progress engine (`struct doca_pe`): workers connected to it move only while it is progressed.
+///
+/// It belongs to the thread that made it, as do its workers and their tasks; clones are the same engine. It is
+/// destroyed when its last clone and the last worker on it are gone.
+///
+/// There is seldom a need to progress it by hand: every future of this crate progresses its own engine when it is
+/// polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of their thread.
+///
+/// # Sleeping
+///
+/// The engine is also a file descriptor that becomes readable when there is something to do, once that was asked for.
+/// For a program with an event loop of its own:
+///
+/// 1. [`progress`](Self::progress) until it returns `false`;
+/// 2. [`request_notification`](Self::request_notification);
+/// 3. wait until the descriptor is readable (what happened since 1 makes it readable at once);
+/// 4. [`clear_notification`](Self::clear_notification), and back to 1.
+///
+/// With tokio (a current-thread runtime, or a `LocalSet`), this loop runs beside the futures:
+///
+/// ```no_run
+/// use tokio::io::unix::AsyncFd;
+/// use urom_host::{ProgressEngine, Result};
+///
+/// async fn drive(engine: ProgressEngine) -> std::io::Result<()> {
+///     let handle = AsyncFd::new(engine.clone())?;
+///     loop {
+///         while engine.progress() {}
+///         engine.request_notification().map_err(std::io::Error::other)?;
+///         handle.readable().await?.clear_ready();
+///         engine.clear_notification().map_err(std::io::Error::other)?;
+///     }
+/// }
+/// # fn main() {}
+/// ```
+///
+/// # Threads
+///
+/// ```compile_fail,E0277
+/// fn assert_send<T: Send>() {}
+/// assert_send::<urom_host::ProgressEngine>();
+/// ```
+#[derive(Clone)]
+pub struct ProgressEngine(Rc<EngineCore>);
+
+impl ProgressEngine {
+    /// Creates an engine of the built-in library for this thread (`doca_pe_create`).
+    ///
+    /// # Errors
+    /// `NO_MEMORY` and the like.
+    #[cfg(feature = "builtin")]
+    pub fn new() -> Result<ProgressEngine> {
+        ProgressEngine::with_library(Library::builtin())
+    }
+
+    /// Creates an engine of any library for this thread.
+    ///
+    /// # Errors
+    /// `NO_MEMORY` and the like.
+    pub fn with_library(library: Library) -> Result<ProgressEngine> {
+        let core = Rc::new(EngineCore::new(library)?);
+        thread::register(&core);
+        Ok(ProgressEngine(core))
+    }
+
+    /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether anything moved.
+    ///
+    /// Inside a completion callback it does nothing and returns `false`: DOCA forbids progress there.
+    ///
+    /// # Panics
+    /// With the panic of the callback it ran, if that panicked.
+    pub fn progress(&self) -> bool {
+        self.0.progress()
+    }
+
+    /// How many tasks of all its contexts are submitted and not complete (`doca_pe_get_num_inflight_tasks`).
+    ///
+    /// # Errors
+    /// Whatever the library says.
+    pub fn in_flight(&self) -> Result<usize> {
+        let mut count = 0;
+        // SAFETY: the engine is live, and the pointer is to a local variable.
+        let code = unsafe { (self.0.api().doca_pe_get_num_inflight_tasks)(self.0.pe.as_ptr(), &mut count) };
+        check(code, || "counting tasks in flight")?;
+        Ok(count)
+    }
+
+    /// Asks for one notification (`doca_pe_request_notification`).
+    ///
+    /// The descriptor becomes readable at the next event, or at once when something is ready already.
+    ///
+    /// # Errors
+    /// Whatever the library says.
+    pub fn request_notification(&self) -> Result<()> {
+        self.0.request_notification()
+    }
+
+    /// Clears a notification (`doca_pe_clear_notification`); afterwards, progress until nothing moves.
+    ///
+    /// # Errors
+    /// Whatever the library says.
+    pub fn clear_notification(&self) -> Result<()> {
+        self.0.clear_notification()
+    }
+
+    /// The library it belongs to.
+    pub fn library(&self) -> Library {
+        self.0.library
+    }
+
+    /// Connects an idle context; destroying the context is what ends that.
+    ///
+    /// # Safety
+    /// `ctx` is a live context of this engine's library, used by this thread only.
+    pub(crate) unsafe fn connect(&self, ctx: NonNull<Ctx>) -> Result<()> {
+        // SAFETY: the engine is live, the caller vouches for the context.
+        let code = unsafe { (self.0.api().doca_pe_connect_ctx)(self.0.pe.as_ptr(), ctx.as_ptr()) };
+        check(code, || "connecting a context to its progress engine")
+    }
+
+    /// As [`progress`](Self::progress), but keeps a callback's panic for the next call instead of passing it on.
+    pub(crate) fn pump(&self) -> bool {
+        self.0.pump()
+    }
+}
+
+impl AsFd for ProgressEngine {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsRawFd for ProgressEngine {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.handle
+    }
+}
+
+impl fmt::Debug for ProgressEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProgressEngine").field("fd", &self.0.handle).finish_non_exhaustive()
+    }
+}
+
+/// The engine itself, destroyed with its last handle.
+pub(crate) struct EngineCore {
+    library: Library,
+    pe: NonNull<Pe>,
+    handle: RawFd,
+}
+
+impl EngineCore {
+    pub(crate) fn new(library: Library) -> Result<EngineCore> {
+        let mut pe = ptr::null_mut();
+        // SAFETY: the pointer is to a local variable.
+        let code = unsafe { (library.api().doca_pe_create)(&mut pe) };
+        check(code, || "creating a progress engine")?;
+        let pe = crate::library::non_null(pe, "creating a progress engine")?;
+        let mut core = EngineCore { library, pe, handle: -1 };
+        // SAFETY: the engine is live, and the pointer is to a local variable.
+        let code =
+            unsafe { (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle) };
+        check(code, || "asking a progress engine for its notification handle")?;
+        Ok(core)
+    }
+
+    fn api(&self) -> &'static urom_abi::host::Api {
+        self.library.api()
+    }
+
+    pub(crate) fn library(&self) -> Library {
+        self.library
+    }
+
+    pub(crate) fn pe(&self) -> NonNull<Pe> {
+        self.pe
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which the borrow keeps alive.
+        unsafe { BorrowedFd::borrow_raw(self.handle) }
+    }
+
+    pub(crate) fn progress(&self) -> bool {
+        let moved = self.pump();
+        if moved {
+            thread::resume();
+        }
+        moved
+    }
+
+    pub(crate) fn pump(&self) -> bool {
+        thread::with_callbacks(|| {
+            // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
+            let moved = unsafe { (self.api().doca_pe_progress)(self.pe.as_ptr()) };
+            moved != 0
+        })
+    }
+
+    pub(crate) fn request_notification(&self) -> Result<()> {
+        // SAFETY: the engine is live and belongs to this thread.
+        let code = unsafe { (self.api().doca_pe_request_notification)(self.pe.as_ptr()) };
+        check(code, || "arming a progress engine's notification handle")
+    }
+
+    pub(crate) fn clear_notification(&self) -> Result<()> {
+        // SAFETY: the engine is live and belongs to this thread; the handle is the one it gave out.
+        let code = unsafe { (self.api().doca_pe_clear_notification)(self.pe.as_ptr(), self.handle) };
+        check(code, || "clearing a progress engine's notification handle")
+    }
+}
+
+impl Drop for EngineCore {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the engine: every context on it holds a handle of its own until it is destroyed.
+        let code = unsafe { (self.api().doca_pe_destroy)(self.pe.as_ptr()) };
+        if let Err(code) = code.check() {
+            tracing::warn!("a progress engine could not be destroyed: {code}");
+        }
+    }
+}

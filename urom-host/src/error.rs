@@ -1,0 +1,153 @@
+//! The one error type: a DOCA code with what failed, on what, why, and what to do.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+
+use urom_abi::DocaError;
+
+/// Why something failed.
+///
+/// The text is one sentence: what failed and on what, the DOCA code, the library's own words where it has some, and
+/// what to do next. [`code`](Self::code) is what a C program would have got.
+///
+/// ```
+/// # fn example(error: urom_host::Error) {
+/// use urom_host::DocaError;
+/// match error.code() {
+///     DocaError::NO_MEMORY => println!("all tasks are in flight, try again after the next completion"),
+///     DocaError::CONNECTION_RESET => println!("the worker is gone: {error}"),
+///     _ => println!("{error}"),
+/// }
+/// # }
+/// ```
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    code: DocaError,
+    what: Cow<'static, str>,
+    why: Option<String>,
+    hint: Option<Cow<'static, str>>,
+    reply: Option<Box<[u8]>>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// `what` is a phrase such as `starting worker 3`.
+    pub(crate) fn new(code: DocaError, what: impl Into<Cow<'static, str>>) -> Error {
+        Error(Box::new(Inner { code, what: what.into(), why: None, hint: None, reply: None, source: None }))
+    }
+
+    /// Adds what the library said, or what was found; an empty text adds nothing.
+    pub(crate) fn why(mut self, why: impl Into<String>) -> Error {
+        self.0.why = Some(why.into()).filter(|text| !text.is_empty());
+        self
+    }
+
+    /// Adds what to do next.
+    pub(crate) fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Error {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the notification's bytes.
+    pub(crate) fn with_reply(mut self, reply: &[u8]) -> Error {
+        self.0.reply = Some(reply.into());
+        self
+    }
+
+    /// Adds the error behind this one; its text becomes the reason.
+    pub(crate) fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Error {
+        self.0.why = Some(source.to_string());
+        self.0.source = Some(Box::new(source));
+        self
+    }
+
+    /// The DOCA code (`doca_error_t`); never `SUCCESS`.
+    pub fn code(&self) -> DocaError {
+        self.0.code
+    }
+
+    /// The bytes of the notification, when the plugin sent one together with a status other than `SUCCESS`.
+    pub fn reply(&self) -> Option<&[u8]> {
+        self.0.reply.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} failed: {}", self.0.what, self.0.code)?;
+        if let Some(why) = &self.0.why {
+            write!(f, ": {why}")?;
+        }
+        if let Some(hint) = &self.0.hint {
+            write!(f, "; {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("code", &self.0.code)
+            .field("text", &format_args!("{self}"))
+            .field("reply", &self.0.reply)
+            .finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        let source = self.0.source.as_deref()?;
+        Some(source)
+    }
+}
+
+impl From<Error> for DocaError {
+    fn from(error: Error) -> DocaError {
+        error.code()
+    }
+}
+
+/// A result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A DOCA result as a Rust one; `what` is only asked for after a failure.
+pub(crate) fn check<W: Into<Cow<'static, str>>>(code: DocaError, what: impl FnOnce() -> W) -> Result<()> {
+    code.check().map_err(|code| Error::new(code, what()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_a_sentence_with_the_next_step() {
+        let error = Error::new(DocaError::NOT_FOUND, "looking for plugin `a`")
+            .why("the service has `b`")
+            .hint("set UROM_PLUGIN_PATH");
+        assert_eq!(
+            error.to_string(),
+            "looking for plugin `a` failed: resource not found (DOCA_ERROR_NOT_FOUND): the service has `b`; set \
+             UROM_PLUGIN_PATH"
+        );
+        assert_eq!(error.code(), DocaError::NOT_FOUND);
+        assert_eq!(DocaError::from(error), DocaError::NOT_FOUND);
+    }
+
+    #[test]
+    fn an_empty_reason_leaves_no_trace() {
+        let error = Error::new(DocaError::UNKNOWN, "x").why("");
+        assert_eq!(error.to_string(), "x failed: unknown error (DOCA_ERROR_UNKNOWN)");
+    }
+
+    #[test]
+    fn the_source_can_be_had_by_type() {
+        let source = urom_abi::wire::EncodeError::TooBig { message: "M", need: 10, room: 5 };
+        let error = Error::new(DocaError::TOO_BIG, "x").caused_by(source);
+        let found = error.source().and_then(|e| e.downcast_ref::<urom_abi::wire::EncodeError>());
+        assert_eq!(found, Some(&source));
+        assert!(error.to_string().contains("takes 10 bytes, but 5 fit"));
+    }
+}

@@ -1,0 +1,35 @@
+//! The host side of a protocol, for generated clients.
+
+use urom_abi::protocol::{HostSide, Request};
+
+use crate::error::{Error, Result};
+use crate::plugin::Plugin;
+use crate::task::{self, Completion};
+use crate::worker::Worker;
+
+/// This crate, as generated clients see it: a client is a `P::Client<Host>`, which
+/// [`Service::plugin`](crate::Service::plugin) makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {}
+
+impl HostSide for Host {
+    type Plugin = Plugin;
+    type Worker = Worker;
+    type Error = Error;
+    type Completion<C: Request> = Completion<C>;
+
+    fn submit<C: Request>(plugin: &Plugin, worker: &Worker, command: &C) -> Result<Completion<C>> {
+        task::submit(plugin, worker, command)
+    }
+
+    /// The callback runs inside the progress call that completes the task. It may submit further tasks; it cannot wait.
+    /// Up to 32 bytes of it, the echoed fields included, travel in the task itself; more takes one heap allocation.
+    ///
+    /// A panic in it does not cross the library: it goes on in whoever called for progress, as if that had panicked.
+    fn submit_with<C: Request, F>(plugin: &Plugin, worker: &Worker, command: &C, callback: F) -> Result<()>
+    where
+        F: FnOnce(Result<C::Reply>) + 'static,
+    {
+        task::submit_with(plugin, worker, command, callback)
+    }
+}

@@ -1,0 +1,32 @@
+//! The documented convention for worker ids.
+
+/// A worker's id by DOCA's suggested convention: the task (job) in the upper half, the process's local rank modulo the
+/// cores of the service in the lower.
+///
+/// Processes of one task that run on the same host and share a core of the DPU then share a worker, and tasks do not
+/// meet. `cores` is usually `service.cpus().iter().count()`; 0 counts as 1.
+///
+/// ```
+/// use urom_host::worker_id;
+/// assert_eq!(worker_id(7, 3, 8), 7 << 32 | 3);
+/// assert_eq!(worker_id(7, 11, 8), 7 << 32 | 3);
+/// ```
+pub const fn worker_id(task_id: u32, local_rank: u32, cores: u32) -> u64 {
+    let cores = if cores == 0 { 1 } else { cores };
+    (task_id as u64) << 32 | (local_rank % cores) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::worker_id;
+
+    #[test]
+    fn no_cores_count_as_one() {
+        assert_eq!(worker_id(1, 5, 0), 1 << 32);
+    }
+
+    #[test]
+    fn the_halves_do_not_touch() {
+        assert_eq!(worker_id(u32::MAX, u32::MAX - 1, u32::MAX), 0xffff_ffff_ffff_fffe);
+    }
+}

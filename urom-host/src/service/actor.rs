@@ -1,0 +1,198 @@
+//! The thread that a service's context lives on.
+//!
+//! DOCA's objects belong to one thread, but workers of any thread need their service to be progressed while they start
+//! and stop. So the service's context has a thread of its own: it connects, sleeps until the library or a question wakes
+//! it, and disconnects when the last user is gone.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+
+use rustix::event::{EventfdFlags, eventfd};
+use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+use urom_abi::host::Service as RawService;
+use urom_abi::plugin::PluginInfo;
+
+use crate::error::{Error, Result};
+use crate::library::Library;
+use crate::plugin::Plugin;
+use crate::service::builder::Settings;
+use crate::service::group::Question;
+use crate::service::session::Session;
+use crate::signals;
+
+/// What the thread tells once it is connected.
+struct Connected {
+    service: Pointer,
+    plugins: Vec<PluginInfo>,
+    cpus: CpuSet,
+}
+
+/// A pointer that other threads pass to `doca_urom_worker_set_service`, and to nothing else.
+struct Pointer(NonNull<RawService>);
+
+// SAFETY: attaching a worker is the one call on a service that DOCA allows on any thread.
+unsafe impl Send for Pointer {}
+// SAFETY: as above; several may do so at the same time.
+unsafe impl Sync for Pointer {}
+
+/// A connected service, for all threads. The last one to let go disconnects it.
+pub(crate) struct ServiceCore {
+    library: Library,
+    serial: u64,
+    service: Pointer,
+    plugins: Vec<Plugin>,
+    cpus: CpuSet,
+    mailbox: Arc<Mailbox>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ServiceCore {
+    pub(super) fn connect(settings: Settings) -> Result<ServiceCore> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let library = settings.library;
+        let what = settings.what();
+        let system = |error: std::io::Error| Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error);
+        let mailbox = Arc::new(Mailbox::new().map_err(system)?);
+        let (report, connected) = mpsc::sync_channel(1);
+        let theirs = Arc::clone(&mailbox);
+        let thread = signals::blocked(|| {
+            let name = thread::Builder::new().name("urom-service".into());
+            name.spawn(move || serve(&settings, &theirs, &report))
+        })
+        .map_err(system)?;
+        let gone = || Err(Error::new(DocaError::UNEXPECTED, what.clone()).why("its thread ended early"));
+        let Connected { service, plugins, cpus } = match connected.recv().unwrap_or_else(|_| gone()) {
+            Ok(connected) => connected,
+            Err(error) => {
+                // The thread has nothing left but to end; a panic in it was reported already.
+                let _ = thread.join();
+                return Err(error);
+            }
+        };
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let plugins = plugins.into_iter().map(|info| Plugin::new(info, serial)).collect();
+        Ok(ServiceCore { library, serial, service, plugins, cpus, mailbox, thread: Some(thread) })
+    }
+
+    pub(crate) fn library(&self) -> Library {
+        self.library
+    }
+
+    /// Tells the services of this process apart.
+    pub(crate) fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    pub(super) fn plugins(&self) -> &[Plugin] {
+        &self.plugins
+    }
+
+    pub(super) fn cpus(&self) -> CpuSet {
+        self.cpus
+    }
+
+    /// For `doca_urom_worker_set_service`.
+    pub(crate) fn pointer(&self) -> *mut RawService {
+        self.service.0.as_ptr()
+    }
+
+    /// Why the link to the service failed, once it did.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.mailbox.state().failure.clone()
+    }
+
+    pub(super) fn ask(&self, question: Question) {
+        self.mailbox.state().questions.push(question);
+        self.mailbox.ring();
+    }
+}
+
+impl Drop for ServiceCore {
+    fn drop(&mut self) {
+        self.mailbox.state().quit = true;
+        self.mailbox.ring();
+        let Some(thread) = self.thread.take() else { return };
+        // A waker that runs on the service's thread may hold its last handle; it cannot wait for itself.
+        if thread.thread().id() != thread::current().id() && thread.join().is_err() {
+            tracing::warn!("the service's thread panicked");
+        }
+    }
+}
+
+struct Mailbox {
+    state: Mutex<State>,
+    bell: OwnedFd,
+}
+
+#[derive(Default)]
+struct State {
+    questions: Vec<Question>,
+    quit: bool,
+    failure: Option<String>,
+}
+
+impl Mailbox {
+    fn new() -> std::io::Result<Mailbox> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Mailbox { state: Mutex::default(), bell })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ring(&self) {
+        // It can only fail when the counter is full, and then it has rung.
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    }
+
+    fn quiet(&self) {
+        // Nothing to read is a usual case.
+        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+    }
+}
+
+fn serve(settings: &Settings, mailbox: &Mailbox, report: &mpsc::SyncSender<Result<Connected>>) {
+    let opened = Session::open(settings).and_then(|session| {
+        let plugins = session.plugins()?;
+        let cpus = session.cpus()?;
+        Ok((Connected { service: Pointer(session.pointer()), plugins, cpus }, session))
+    });
+    let (connected, session) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            let _ = report.send(Err(error));
+            return;
+        }
+    };
+    if report.send(Ok(connected)).is_err() {
+        return;
+    }
+    loop {
+        session.progress();
+        mailbox.quiet();
+        let (questions, quit) = {
+            let mut state = mailbox.state();
+            if state.failure.is_none() && !session.is_running() {
+                let why = session.failure();
+                state.failure = Some(if why.is_empty() { "the service is gone".into() } else { why });
+            }
+            (std::mem::take(&mut state.questions), state.quit)
+        };
+        let idle = questions.is_empty();
+        for question in questions {
+            question.submit(&session);
+        }
+        if quit {
+            return;
+        }
+        if idle {
+            session.sleep(mailbox.bell.as_raw_fd(), None);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Which service to connect to, and how.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use urom_abi::DocaError;
+
+use crate::engine::ProgressEngine;
+use crate::error::{Error, Result};
+use crate::library::Library;
+use crate::service::{Service, ServiceCore};
+
+/// A service that is to be connected to: made by [`Service::builder`], ended by [`connect`](Self::connect).
+///
+/// Unless [`address`](Self::address) or [`embedded`](Self::embedded) says where the service is, the environment does:
+/// `DOCA_UROM_SERVICE_FILE` names the daemon for this host, and without it the service is embedded.
+///
+/// ```no_run
+/// # use urom_host::{Service, Result};
+/// # fn main() -> Result<()> {
+/// let service = Service::builder().address("dpu0:5555").max_workers(8).connect()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "nothing is connected before `connect`"]
+pub struct ServiceBuilder {
+    settings: Settings,
+    engine: Option<ProgressEngine>,
+}
+
+/// What the service's thread needs to connect.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub(super) library: Library,
+    pub(super) place: Place,
+    pub(super) device: Option<String>,
+    pub(super) max_workers: Option<u32>,
+    pub(super) max_message_size: Option<usize>,
+}
+
+/// Where the service is.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// Wherever the library finds it.
+    Environment,
+    /// At an address, and where that came from.
+    Address { address: String, origin: String },
+    /// In this process, with plugins from a path or from `UROM_PLUGIN_PATH`.
+    Embedded { plugin_path: Option<PathBuf> },
+}
+
+impl ServiceBuilder {
+    /// A service of any library.
+    pub fn with_library(library: Library) -> ServiceBuilder {
+        let place = Place::Environment;
+        let settings =
+            Settings { library, place, device: None, max_workers: None, max_message_size: None };
+        ServiceBuilder { settings, engine: None }
+    }
+
+    /// The daemon at `host:port`.
+    pub fn address(self, address: impl Into<String>) -> Self {
+        self.address_from(address, "Service::builder().address")
+    }
+
+    /// The daemon at `host:port`; `origin` is where the address came from, for error messages: an option or a variable.
+    pub fn address_from(mut self, address: impl Into<String>, origin: impl Into<String>) -> Self {
+        self.settings.place = Place::Address { address: address.into(), origin: origin.into() };
+        self
+    }
+
+    /// The service in this process, whatever the environment says. Plugins come from `UROM_PLUGIN_PATH`.
+    ///
+    /// It runs the daemon's and the workers' own code, on threads: right for tests and first steps. What a process of
+    /// its own would have, environment and CPUs per worker, does not apply there.
+    pub fn embedded(mut self) -> Self {
+        self.settings.place = Place::Embedded { plugin_path: None };
+        self
+    }
+
+    /// The [embedded](Self::embedded) service with plugins from these directories, separated by `;`.
+    pub fn plugin_path(mut self, directories: impl Into<PathBuf>) -> Self {
+        self.settings.place = Place::Embedded { plugin_path: Some(directories.into()) };
+        self
+    }
+
+    /// The device, by its InfiniBand name such as `mlx5_0` (`doca_urom_service_set_dev`); [`devices`](crate::devices)
+    /// lists them. NVIDIA's library demands one.
+    pub fn device(mut self, name: impl Into<String>) -> Self {
+        self.settings.device = Some(name.into());
+        self
+    }
+
+    /// How many workers this connection may have (`doca_urom_service_set_max_workers`): a power of two.
+    pub fn max_workers(mut self, workers: u32) -> Self {
+        self.settings.max_workers = Some(workers);
+        self
+    }
+
+    /// The largest message in bytes (`doca_urom_service_set_max_comm_msg_size`): 24 bytes of header and the command, or
+    /// 32 bytes of header and the notification. 4096 unless said otherwise; the smaller of host's and service's counts.
+    pub fn max_message_size(mut self, bytes: usize) -> Self {
+        self.settings.max_message_size = Some(bytes);
+        self
+    }
+
+    /// The engine for the service's workers, one of this thread; otherwise it gets a new one.
+    pub fn engine(mut self, engine: &ProgressEngine) -> Self {
+        self.engine = Some(engine.clone());
+        self
+    }
+
+    /// Connects (`doca_ctx_start`): blocks until the service has answered, at most about five seconds.
+    ///
+    /// # Errors
+    /// What stopped it, with the library's own words where it has some: `INVALID_VALUE` for a setting that cannot be,
+    /// `NOT_FOUND` for a device there is not, `NOT_SUPPORTED` for an address or an embedded service when the library is
+    /// not this project's own, `NOT_CONNECTED` and the like when no daemon answers.
+    pub fn connect(self) -> Result<Service> {
+        let library = self.settings.library;
+        let engine = match self.engine {
+            Some(engine) if engine.library() == library => engine,
+            Some(_) => {
+                return Err(Error::new(DocaError::INVALID_VALUE, "connecting to a service")
+                    .why("the progress engine is of another library")
+                    .hint("make it with ProgressEngine::with_library"));
+            }
+            None => ProgressEngine::with_library(library)?,
+        };
+        let core = Arc::new(ServiceCore::connect(self.settings)?);
+        Ok(Service { core, engine })
+    }
+}
+
+impl Settings {
+    /// How error messages call the attempt.
+    pub(super) fn what(&self) -> String {
+        match &self.place {
+            Place::Environment => "connecting to the service".to_owned(),
+            Place::Address { address, origin } => {
+                format!("connecting to the service at {} (from {origin})", address.escape_debug())
+            }
+            Place::Embedded { plugin_path: None } => "starting the embedded service".to_owned(),
+            Place::Embedded { plugin_path: Some(path) } => {
+                format!("starting the embedded service with plugins from {}", path.display())
+            }
+        }
+    }
+
+    /// A text for C.
+    pub(super) fn c_string(&self, text: &str) -> Result<CString> {
+        CString::new(text).map_err(|error| self.nul(error))
+    }
+
+    /// A path for C.
+    pub(super) fn c_path(&self, path: &std::path::Path) -> Result<CString> {
+        CString::new(path.as_os_str().to_owned().into_vec()).map_err(|error| self.nul(error))
+    }
+
+    fn nul(&self, error: std::ffi::NulError) -> Error {
+        Error::new(DocaError::INVALID_VALUE, self.what()).caused_by(error)
+    }
+}

@@ -1,0 +1,239 @@
+//! Services: what finds plugins and runs workers.
+
+mod actor;
+mod builder;
+mod group;
+mod session;
+
+use std::fmt;
+use std::sync::Arc;
+
+use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+use urom_abi::protocol::Protocol;
+
+pub use builder::ServiceBuilder;
+pub use group::GroupQuery;
+
+pub(crate) use actor::ServiceCore;
+
+use crate::engine::ProgressEngine;
+use crate::error::{Error, Result};
+use crate::host::Host;
+use crate::library::Library;
+use crate::plugin::Plugin;
+use crate::worker::WorkerBuilder;
+
+/// A connected service (`struct doca_urom_service`).
+///
+/// It comes with a progress engine for the workers that this thread starts on it. The service's own context needs no
+/// progress from the program: it lives on a thread of its own, which sleeps unless workers start, stop or are asked for.
+///
+/// The service stays connected until this, every [`ServiceHandle`] and every worker on it are gone, in whatever order
+/// that happens.
+///
+/// ```no_run
+/// # use urom_host::{Service, Result};
+/// # fn main() -> Result<()> {
+/// let service = Service::connect()?;
+/// for plugin in service.plugins() {
+///     println!("{} version {}", plugin.name(), plugin.version());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Threads
+/// It belongs to its thread, as its engine does; [`handle`](Self::handle) is for the others.
+///
+/// ```compile_fail,E0277
+/// fn assert_send<T: Send>() {}
+/// assert_send::<urom_host::Service>();
+/// ```
+pub struct Service {
+    core: Arc<ServiceCore>,
+    engine: ProgressEngine,
+}
+
+impl Service {
+    /// Connects to the service that the environment names: the daemon that `DOCA_UROM_SERVICE_FILE` has for this host,
+    /// or, without that variable, the embedded service, which runs in this process and finds plugins in
+    /// `UROM_PLUGIN_PATH`.
+    ///
+    /// # Errors
+    /// As [`ServiceBuilder::connect`].
+    #[cfg(feature = "builtin")]
+    pub fn connect() -> Result<Service> {
+        Service::builder().connect()
+    }
+
+    /// Sets more before it connects.
+    #[cfg(feature = "builtin")]
+    pub fn builder() -> ServiceBuilder {
+        ServiceBuilder::with_library(Library::builtin())
+    }
+
+    /// The plugins that the service found when it was connected to (`doca_urom_service_get_plugins_list`); none is an
+    /// empty list.
+    pub fn plugins(&self) -> &[Plugin] {
+        self.core.plugins()
+    }
+
+    /// The client for a plugin, found by its exact name.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when the service has none of that name, `UNSUPPORTED_VERSION` when it has another version of it: a
+    /// protocol and its plugin are one version.
+    pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
+        self.core.plugin::<P>()
+    }
+
+    /// The CPUs workers may be given (`doca_urom_service_get_cpuset`).
+    pub fn cpus(&self) -> CpuSet {
+        self.core.cpus()
+    }
+
+    /// A worker to be put together and started on this thread's [`engine`](Self::engine).
+    pub fn worker(&self) -> WorkerBuilder {
+        WorkerBuilder::new(Arc::clone(&self.core), Some(self.engine.clone()))
+    }
+
+    /// Asks for the ids of all workers of a group (`doca_urom_service_get_workers_by_gid_task`), in rising order.
+    ///
+    /// ```no_run
+    /// # fn example(service: &urom_host::Service) -> urom_host::Result<()> {
+    /// let ids: Vec<u64> = service.workers_of_group(1).wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The future resolves to what went wrong; a group nobody is in has no workers, and that is no error.
+    pub fn workers_of_group(&self, group: u32) -> GroupQuery {
+        GroupQuery::submit(&self.core, group)
+    }
+
+    /// For other threads.
+    pub fn handle(&self) -> ServiceHandle {
+        ServiceHandle { core: Arc::clone(&self.core) }
+    }
+
+    /// The engine of the workers that [`worker`](Self::worker) starts.
+    pub fn engine(&self) -> &ProgressEngine {
+        &self.engine
+    }
+
+    /// Progresses [`engine`](Self::engine) once.
+    ///
+    /// # Panics
+    /// As [`ProgressEngine::progress`].
+    pub fn progress(&self) -> bool {
+        self.engine.progress()
+    }
+
+    /// The library it belongs to.
+    pub fn library(&self) -> Library {
+        self.core.library()
+    }
+
+    /// Why the service's link failed, in the library's words; `None` while it did not.
+    pub fn failure(&self) -> Option<String> {
+        self.core.failure()
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("plugins", &self.plugins()).finish_non_exhaustive()
+    }
+}
+
+/// A [`Service`] for any thread: starts workers there, each thread with a progress engine of its own.
+///
+/// ```no_run
+/// # use urom_host::{ProgressEngine, Service, Result};
+/// # fn main() -> Result<()> {
+/// let service = Service::connect()?;
+/// let threads = (0..4).map(|id| {
+///     let handle = service.handle();
+///     std::thread::spawn(move || -> Result<u64> {
+///         let graph = handle.plugin::<graph_protocol::Protocol>()?;
+///         let engine = ProgressEngine::new()?;
+///         let worker = handle.worker().engine(&engine).id(id).plugin(&graph).start().wait()?;
+///         Ok(graph.task_loopback(&worker, id).submit()?.wait()?.data)
+///     })
+/// });
+/// for thread in threads.collect::<Vec<_>>() {
+///     thread.join().unwrap()?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ServiceHandle {
+    core: Arc<ServiceCore>,
+}
+
+impl ServiceHandle {
+    /// As [`Service::plugins`].
+    pub fn plugins(&self) -> &[Plugin] {
+        self.core.plugins()
+    }
+
+    /// As [`Service::plugin`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
+        self.core.plugin::<P>()
+    }
+
+    /// As [`Service::cpus`].
+    pub fn cpus(&self) -> CpuSet {
+        self.core.cpus()
+    }
+
+    /// A worker to be put together and started on this thread; without [`WorkerBuilder::engine`], it gets a progress
+    /// engine of its own.
+    pub fn worker(&self) -> WorkerBuilder {
+        WorkerBuilder::new(Arc::clone(&self.core), None)
+    }
+
+    /// As [`Service::workers_of_group`].
+    pub fn workers_of_group(&self, group: u32) -> GroupQuery {
+        GroupQuery::submit(&self.core, group)
+    }
+
+    /// The library it belongs to.
+    pub fn library(&self) -> Library {
+        self.core.library()
+    }
+}
+
+impl fmt::Debug for ServiceHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServiceHandle").field("plugins", &self.plugins()).finish_non_exhaustive()
+    }
+}
+
+impl ServiceCore {
+    fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
+        let looking = || format!("looking for plugin `{}` version {}", P::NAME, P::VERSION);
+        let Some(found) = self.plugins().iter().find(|plugin| plugin.name() == P::NAME) else {
+            let names: Vec<_> = self.plugins().iter().map(|plugin| format!("`{}`", plugin.name())).collect();
+            let why = match names.is_empty() {
+                true => "the service found no plugin at all".to_owned(),
+                false => format!("the service has {}", names.join(", ")),
+            };
+            return Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(
+                "put the directory of its .so into the service's UROM_PLUGIN_PATH and connect again",
+            ));
+        };
+        if found.version() != P::VERSION {
+            return Err(Error::new(DocaError::UNSUPPORTED_VERSION, looking())
+                .why(format!("the service has version {}", found.version()))
+                .hint("build host and plugin from the same version of the protocol"));
+        }
+        Ok(P::client::<Host>(*found))
+    }
+}

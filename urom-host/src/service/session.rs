@@ -1,0 +1,253 @@
+//! A service context in the library: one thread makes it, progresses it, and destroys it.
+
+use std::ffi::c_char;
+use std::os::fd::RawFd;
+use std::ptr::{self, NonNull};
+use std::time::{Duration, Instant};
+
+use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+use urom_abi::host::{Api, Ctx, CtxState, Pe, Service as RawService};
+use urom_abi::plugin::PluginInfo;
+
+use crate::device::Device;
+use crate::error::{Error, Result, check};
+use crate::library::{Library, non_null};
+use crate::service::builder::{Place, Settings};
+use crate::wait::PollSet;
+
+/// How long the library may take to connect and to disconnect, where it does not do so at once.
+const LIMIT: Duration = Duration::from_secs(10);
+
+pub(super) struct Session {
+    library: Library,
+    pe: NonNull<Pe>,
+    service: NonNull<RawService>,
+    ctx: NonNull<Ctx>,
+    /// Closed after the service that uses it is gone.
+    device: Option<Device>,
+    handle: RawFd,
+}
+
+impl Session {
+    /// Creates, configures and starts a service.
+    pub(super) fn open(settings: &Settings) -> Result<Session> {
+        let session = Session::create(settings.library)?;
+        session.open_with(settings)
+    }
+
+    fn create(library: Library) -> Result<Session> {
+        let api = library.api();
+        let mut pe = ptr::null_mut();
+        // SAFETY: the pointer is to a local variable.
+        let code = unsafe { (api.doca_pe_create)(&mut pe) };
+        check(code, || "creating the service's progress engine")?;
+        let pe = non_null(pe, "creating the service's progress engine")?;
+        let mut service = ptr::null_mut();
+        // SAFETY: the pointer is to a local variable.
+        let code = unsafe { (api.doca_urom_service_create)(&mut service) };
+        let created = check(code, || "creating a service").and_then(|()| {
+            let service = non_null(service, "creating a service")?;
+            // SAFETY: the service was just created.
+            let ctx = unsafe { (api.doca_urom_service_as_ctx)(service.as_ptr()) };
+            Ok((service, non_null(ctx, "creating a service")?))
+        });
+        match created {
+            Ok((service, ctx)) => Ok(Session { library, pe, service, ctx, device: None, handle: -1 }),
+            Err(error) => {
+                // SAFETY: the engine was just created and nothing is connected to it.
+                unsafe { (api.doca_pe_destroy)(pe.as_ptr()) };
+                Err(error)
+            }
+        }
+    }
+
+    fn open_with(mut self, settings: &Settings) -> Result<Session> {
+        let api = self.api();
+        // SAFETY: both were just created.
+        let code = unsafe { (api.doca_pe_connect_ctx)(self.pe.as_ptr(), self.ctx.as_ptr()) };
+        check(code, || "connecting the service to its progress engine")?;
+        // SAFETY: the engine is live, and the pointer is to a field of this structure.
+        let code = unsafe { (api.doca_pe_get_notification_handle)(self.pe.as_ptr(), &mut self.handle) };
+        check(code, || "asking the service's progress engine for its notification handle")?;
+        self.configure(settings)?;
+        self.start(settings)?;
+        Ok(self)
+    }
+
+    fn configure(&mut self, settings: &Settings) -> Result<()> {
+        let (api, service) = (self.api(), self.service.as_ptr());
+        if let Some(size) = settings.max_message_size {
+            // SAFETY: the service is live and idle.
+            let code = unsafe { (api.doca_urom_service_set_max_comm_msg_size)(service, size) };
+            check(code, || format!("setting the message size to {size}"))?;
+        }
+        if let Some(count) = settings.max_workers {
+            // SAFETY: the service is live and idle.
+            let code = unsafe { (api.doca_urom_service_set_max_workers)(service, count) };
+            check(code, || format!("setting the number of workers to {count}"))
+                .map_err(|error| error.hint("it must be a power of two"))?;
+        }
+        if let Some(name) = &settings.device {
+            let device = Device::open(self.library, name)?;
+            // SAFETY: the service is live and idle, and the device stays open until the service is destroyed.
+            let code = unsafe { (api.doca_urom_service_set_dev)(service, device.as_ptr()) };
+            check(code, || format!("giving device `{name}` to the service"))?;
+            self.device = Some(device);
+        }
+        self.place(settings)
+    }
+
+    fn place(&self, settings: &Settings) -> Result<()> {
+        let service = self.service.as_ptr();
+        let extensions = || {
+            self.library.extensions().ok_or_else(|| {
+                Error::new(DocaError::NOT_SUPPORTED, settings.what())
+                    .why("this libdoca_urom takes its service from the environment only")
+                    .hint("set DOCA_UROM_SERVICE_FILE")
+            })
+        };
+        let code = match &settings.place {
+            Place::Environment => return Ok(()),
+            Place::Address { address, origin } => {
+                let (address, origin) = (settings.c_string(address)?, settings.c_string(origin)?);
+                // SAFETY: the service is live and idle; the strings live until the call returns, which copies them.
+                unsafe { (extensions()?.urom_service_set_address)(service, address.as_ptr(), origin.as_ptr()) }
+            }
+            Place::Embedded { plugin_path } => {
+                let path = plugin_path.as_ref().map(|path| settings.c_path(path)).transpose()?;
+                let path: *const c_char = path.as_ref().map_or(ptr::null(), |path| path.as_ptr());
+                // SAFETY: as above.
+                unsafe { (extensions()?.urom_service_set_embedded)(service, path) }
+            }
+        };
+        check(code, || settings.what()).map_err(|error| error.why(self.failure()))
+    }
+
+    fn start(&self, settings: &Settings) -> Result<()> {
+        // SAFETY: the context is live and idle.
+        let code = unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) };
+        let failed = |code| Error::new(code, settings.what()).why(self.failure());
+        if code != DocaError::IN_PROGRESS {
+            code.check().map_err(failed)?;
+        }
+        self.until(|state| state != CtxState::STARTING);
+        match self.state() {
+            CtxState::RUNNING => Ok(()),
+            CtxState::STARTING => Err(failed(DocaError::TIME_OUT)),
+            _ => Err(failed(DocaError::NOT_CONNECTED)),
+        }
+    }
+
+    fn api(&self) -> &'static Api {
+        self.library.api()
+    }
+
+    pub(super) fn pointer(&self) -> NonNull<RawService> {
+        self.service
+    }
+
+    pub(super) fn failure(&self) -> String {
+        // SAFETY: the context is live and belongs to this thread.
+        unsafe { self.library.failure(self.ctx) }
+    }
+
+    fn state(&self) -> CtxState {
+        let mut state = CtxState::IDLE;
+        // SAFETY: the context is live, and the pointer is to a local variable.
+        let code = unsafe { (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), &mut state) };
+        // It can only refuse a NULL pointer.
+        debug_assert_eq!(code, DocaError::SUCCESS);
+        state
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.state() == CtxState::RUNNING
+    }
+
+    /// The plugins; none when the service found none.
+    pub(super) fn plugins(&self) -> Result<Vec<PluginInfo>> {
+        let (mut plugins, mut count) = (ptr::null(), 0);
+        // SAFETY: the service is live, and the pointers are to local variables.
+        let code = unsafe {
+            (self.api().doca_urom_service_get_plugins_list)(self.service.as_ptr(), &mut plugins, &mut count)
+        };
+        if code == DocaError::NOT_FOUND || (code == DocaError::SUCCESS && (count == 0 || plugins.is_null())) {
+            return Ok(Vec::new());
+        }
+        check(code, || "asking the service for its plugins")?;
+        // SAFETY: the library gave out an array of `count` entries that lives as long as the service runs.
+        Ok(unsafe { std::slice::from_raw_parts(plugins, count) }.to_vec())
+    }
+
+    pub(super) fn cpus(&self) -> Result<CpuSet> {
+        let mut cpus = CpuSet::empty();
+        // SAFETY: the service is live, and the pointer is to a local variable.
+        let code = unsafe { (self.api().doca_urom_service_get_cpuset)(self.service.as_ptr(), &mut cpus) };
+        check(code, || "asking the service for its CPUs")?;
+        Ok(cpus)
+    }
+
+    /// Lets things move until nothing does.
+    pub(super) fn progress(&self) {
+        // SAFETY: the engine is live and belongs to this thread, and no callback is running: callbacks do not call this.
+        while unsafe { (self.api().doca_pe_progress)(self.pe.as_ptr()) } != 0 {}
+    }
+
+    /// Sleeps until the service or `bell` has news.
+    pub(super) fn sleep(&self, bell: RawFd, limit: Option<Duration>) {
+        let mut set = PollSet::take();
+        set.add(bell);
+        // SAFETY: the engine is live and belongs to this thread.
+        let armed = unsafe { (self.api().doca_pe_request_notification)(self.pe.as_ptr()) };
+        let mut limit = limit;
+        if armed == DocaError::SUCCESS {
+            set.add(self.handle);
+        } else {
+            limit = Some(Duration::from_millis(1));
+        }
+        set.poll(limit);
+        // SAFETY: as above; the handle is the one that it gave out.
+        unsafe { (self.api().doca_pe_clear_notification)(self.pe.as_ptr(), self.handle) };
+    }
+
+    fn until(&self, done: impl Fn(CtxState) -> bool) {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            self.progress();
+            if done(self.state()) {
+                return;
+            }
+            let Some(rest) = deadline.checked_duration_since(Instant::now()) else { return };
+            // A negative descriptor is none.
+            self.sleep(-1, Some(rest));
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let api = self.api();
+        if self.state() != CtxState::IDLE {
+            // SAFETY: the context is live.
+            let code = unsafe { (api.doca_ctx_stop)(self.ctx.as_ptr()) };
+            if !matches!(code, DocaError::SUCCESS | DocaError::IN_PROGRESS) {
+                tracing::warn!("the service could not be stopped: {code}: {}", self.failure());
+            }
+            self.until(|state| state == CtxState::IDLE);
+        }
+        // SAFETY: the service is live, and its workers are gone: each keeps its service's thread from ending.
+        let code = unsafe { (api.doca_urom_service_destroy)(self.service.as_ptr()) };
+        if let Err(code) = code.check() {
+            tracing::warn!("a service could not be destroyed and stays behind: {code}");
+            // It still uses its engine and its device.
+            std::mem::forget(self.device.take());
+            return;
+        }
+        // SAFETY: the engine is live, and the only context on it was just destroyed.
+        let code = unsafe { (api.doca_pe_destroy)(self.pe.as_ptr()) };
+        if let Err(code) = code.check() {
+            tracing::warn!("the service's progress engine could not be destroyed: {code}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What the end of a task means: its answer, or an error that explains itself.
+
+use urom_abi::DocaError;
+use urom_abi::protocol::{Protocol, Reply, Request};
+use urom_abi::wire::EncodeError;
+
+use crate::error::{Error, Result};
+use crate::worker::Context;
+
+/// ``Loopback on worker 3, plugin `worker_graph`,``
+pub(super) fn what(context: &Context, plugin: &str, command: &str) -> String {
+    format!("{command} on {}, plugin `{plugin}`,", context.name())
+}
+
+/// The command's own name.
+pub(super) fn command<C: Request>() -> &'static str {
+    let path = std::any::type_name::<C>();
+    let path = path.split('<').next().unwrap_or(path);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+pub(super) fn describe<C: Request>(context: &Context) -> String {
+    what(context, <C::Protocol as Protocol>::NAME, command::<C>())
+}
+
+/// A task that could not be allocated.
+pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error {
+    let error = Error::new(code, what(context, plugin, "allocating a task for a command"));
+    match code {
+        DocaError::NO_MEMORY => error
+            .why(format!("all {} tasks are allocated", context.max_inflight.get()))
+            .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight"),
+        DocaError::BAD_STATE => error
+            .why(Some(context.failure()).filter(|why| !why.is_empty()).unwrap_or("the worker does not run".into()))
+            .hint("start a new worker"),
+        _ => error.why(context.failure()),
+    }
+}
+
+/// A task that could not be submitted; `what` names it.
+pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Error {
+    let error = Error::new(code, what).why(context.failure());
+    match code {
+        DocaError::TOO_BIG => error.hint("send less, or raise the message size on host and service"),
+        DocaError::BAD_STATE => error.hint("start a new worker"),
+        _ => error,
+    }
+}
+
+/// A command that does not fit.
+pub(super) fn unencodable<C: Request>(context: &Context, error: EncodeError) -> Error {
+    Error::new(error.into(), describe::<C>(context)).caused_by(error)
+}
+
+/// What a task ended with, as the command's reply.
+pub(super) fn read<C: Request>(
+    context: &Context,
+    echo: &<C::Reply as Reply>::Echo,
+    status: DocaError,
+    bytes: Option<&[u8]>,
+) -> Result<C::Reply> {
+    match (status.check(), bytes) {
+        (Ok(()), Some(bytes)) => C::Reply::decode(bytes, echo).map_err(|error| {
+            Error::new(DocaError::from(error), format!("reading the answer to {}", describe::<C>(context)))
+                .caused_by(error)
+                .with_reply(bytes)
+        }),
+        (Ok(()), None) => Err(Error::new(DocaError::UNEXPECTED, describe::<C>(context))
+            .why("the task succeeded without an answer")),
+        (Err(code), bytes) => Err(failed(context, describe::<C>(context), code, bytes)),
+    }
+}
+
+/// A task that completed with a code other than `SUCCESS`.
+pub(super) fn failed(context: &Context, what: String, code: DocaError, bytes: Option<&[u8]>) -> Error {
+    let error = Error::new(code, what);
+    match bytes {
+        Some(bytes) => error.why("the plugin answered with this status").with_reply(bytes),
+        None => error.why(context.failure()).hint("see the worker's state; one that is gone must be started anew"),
+    }
+}

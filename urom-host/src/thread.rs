@@ -1,0 +1,111 @@
+//! What each thread that drives DOCA knows: its progress engines, whether a callback is running, and what has to wait
+//! until it is over.
+//!
+//! A progress engine must not be progressed from inside a callback. So while one runs, progress does nothing, a worker
+//! that is dropped is set aside, and a panic is kept; all three are made up for as soon as the call that ran the
+//! callback is back in Rust.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::{Rc, Weak};
+
+use crate::engine::EngineCore;
+use crate::worker::Owner;
+
+#[derive(Default)]
+struct Thread {
+    busy: Cell<bool>,
+    engines: RefCell<Vec<Weak<EngineCore>>>,
+    buried: RefCell<Vec<Owner>>,
+    panic: Cell<Option<Box<dyn Any + Send>>>,
+}
+
+thread_local! {
+    static THREAD: Thread = Thread::default();
+}
+
+/// Makes an engine one of those that this thread drives while it waits.
+pub(crate) fn register(engine: &Rc<EngineCore>) {
+    // A thread that is ending waits for nothing any more.
+    let _ = THREAD.try_with(|thread| {
+        let mut engines = thread.engines.borrow_mut();
+        engines.retain(|known| known.strong_count() > 0);
+        engines.push(Rc::downgrade(engine));
+    });
+}
+
+/// The thread's engine number `index`, or `None` past the last one. An engine that is gone is skipped with `Some(None)`.
+pub(crate) fn engine(index: usize) -> Option<Option<Rc<EngineCore>>> {
+    THREAD.try_with(|thread| thread.engines.borrow().get(index).map(Weak::upgrade)).ok().flatten()
+}
+
+/// Progresses every engine of this thread once; whether anything moved.
+pub(crate) fn progress_all() -> bool {
+    let mut moved = false;
+    let mut index = 0;
+    while let Some(engine) = engine(index) {
+        moved |= engine.is_some_and(|engine| engine.progress());
+        index += 1;
+    }
+    moved
+}
+
+/// Whether a callback is running on this thread.
+pub(crate) fn in_callback() -> bool {
+    THREAD.try_with(|thread| thread.busy.get()).unwrap_or(false)
+}
+
+/// Runs `progress`, which may run callbacks, unless one is running already; then it gives `false`.
+///
+/// Workers that callbacks dropped are stopped before it returns.
+pub(crate) fn with_callbacks(progress: impl FnOnce() -> bool) -> bool {
+    let entered = THREAD.try_with(|thread| !thread.busy.replace(true));
+    if entered == Ok(false) {
+        return false;
+    }
+    // Nothing in here unwinds: callbacks are guarded one by one.
+    let moved = progress();
+    if entered.is_ok() && moved {
+        leave();
+    } else if entered.is_ok() {
+        let _ = THREAD.try_with(|thread| thread.busy.set(false));
+    }
+    moved
+}
+
+fn leave() {
+    let _ = THREAD.try_with(|thread| {
+        thread.busy.set(false);
+        loop {
+            // The borrow ends before the worker is stopped: that runs callbacks, which may drop more of them.
+            let Some(owner) = thread.buried.borrow_mut().pop() else { break };
+            drop(owner);
+        }
+    });
+}
+
+/// Sets a worker aside that was dropped inside a callback.
+pub(crate) fn bury(owner: Owner) {
+    let _ = THREAD.try_with(|thread| thread.buried.borrow_mut().push(owner));
+}
+
+/// Runs what C called. A panic ends here; [`resume`] lets it go on.
+pub(crate) fn guard(body: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+        let _ = THREAD.try_with(|thread| {
+            let first = thread.panic.take().unwrap_or(payload);
+            thread.panic.set(Some(first));
+        });
+    }
+}
+
+/// Lets a panic go on that a callback started.
+pub(crate) fn resume() {
+    let payload = THREAD.try_with(|thread| thread.panic.take()).ok().flatten();
+    if let Some(payload) = payload {
+        if !std::thread::panicking() {
+            std::panic::resume_unwind(payload);
+        }
+    }
+}

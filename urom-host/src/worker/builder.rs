@@ -1,0 +1,215 @@
+//! Putting a worker together.
+
+use std::ffi::{CString, c_char};
+use std::fmt;
+use std::sync::Arc;
+
+use urom_abi::cpu::CpuSet;
+use urom_abi::{DocaError, WORKER_ID_ANY};
+
+use crate::engine::ProgressEngine;
+use crate::error::{Error, Result, check};
+use crate::plugin::Plugin;
+use crate::service::ServiceCore;
+use crate::worker::{Owner, Starting};
+
+/// How many tasks a worker may have when nothing else is said.
+const DEFAULT_INFLIGHT: u32 = 64;
+
+/// A worker that is being put together: made by [`Service::worker`](crate::Service::worker) or
+/// [`ServiceHandle::worker`](crate::ServiceHandle::worker), ended by [`start`](Self::start).
+///
+/// ```no_run
+/// # use urom_host::{Service, Result};
+/// # fn main() -> Result<()> {
+/// let service = Service::connect()?;
+/// let graph = service.plugin::<graph_protocol::Protocol>()?;
+/// let worker = service.worker().id(3).group(1).plugin(&graph).env("UCX_LOG_LEVEL", "debug").start().wait()?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a worker is not started before `start`"]
+pub struct WorkerBuilder {
+    service: Arc<ServiceCore>,
+    engine: Option<ProgressEngine>,
+    id: u64,
+    group: Option<u32>,
+    plugins: Vec<Plugin>,
+    env: Vec<(String, String)>,
+    cpus: Option<CpuSet>,
+    max_inflight: u32,
+}
+
+impl WorkerBuilder {
+    pub(crate) fn new(service: Arc<ServiceCore>, engine: Option<ProgressEngine>) -> WorkerBuilder {
+        WorkerBuilder {
+            service,
+            engine,
+            id: WORKER_ID_ANY,
+            group: None,
+            plugins: Vec::new(),
+            env: Vec::new(),
+            cpus: None,
+            max_inflight: DEFAULT_INFLIGHT,
+        }
+    }
+
+    /// The worker's id (`doca_urom_worker_set_id`). When the service has a worker of that id, this is a further
+    /// connection to it; [`worker_id`](crate::worker_id) computes ids by DOCA's convention.
+    pub fn id(mut self, id: u64) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default.
+    pub fn any_id(self) -> Self {
+        self.id(WORKER_ID_ANY)
+    }
+
+    /// The worker's group (`doca_urom_worker_set_gid`): a label that
+    /// [`workers_of_group`](crate::Service::workers_of_group) finds it by.
+    pub fn group(mut self, group: u32) -> Self {
+        self.group = Some(group);
+        self
+    }
+
+    /// A plugin that the worker is to load; call it once for each (`doca_urom_worker_set_plugins`). Takes a
+    /// [`Plugin`] or a client.
+    pub fn plugin(mut self, plugin: impl AsRef<Plugin>) -> Self {
+        self.plugins.push(*plugin.as_ref());
+        self
+    }
+
+    /// A variable for the worker's environment; call it once for each (`doca_urom_worker_set_env`). Only a worker that
+    /// does not exist yet can be given one.
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// The CPUs the worker may use (`doca_urom_worker_set_cpuset`): a subset of the [service's](crate::Service::cpus).
+    pub fn cpus(mut self, cpus: CpuSet) -> Self {
+        self.cpus = Some(cpus);
+        self
+    }
+
+    /// How many tasks may be allocated at a time (`doca_urom_worker_set_max_inflight_tasks`): a power of two, 64 unless
+    /// said otherwise. A completed task counts until its answer is taken.
+    pub fn max_inflight(mut self, tasks: u32) -> Self {
+        self.max_inflight = tasks;
+        self
+    }
+
+    /// The engine that will progress the worker, one of this thread. Without it, a worker of a
+    /// [`Service`](crate::Service) uses the service's engine, and one of a [`ServiceHandle`](crate::ServiceHandle) gets
+    /// an engine of its own.
+    pub fn engine(mut self, engine: &ProgressEngine) -> Self {
+        self.engine = Some(engine.clone());
+        self
+    }
+
+    /// Asks the service for the worker (`doca_ctx_start`) and gives a future of it.
+    ///
+    /// The request is under way when this returns.
+    ///
+    /// # Errors
+    /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no plugin, a plugin of
+    /// another service, CPUs the service does not have, an environment variable with `=` or NUL in its name), and
+    /// `INITIALIZATION` with the service's own words when the worker did not come to run: a plugin that does not load
+    /// or open, an environment for a worker that exists already, a plugin that an existing worker does not have.
+    pub fn start(self) -> Starting {
+        let result = self.create().and_then(|owner| owner.start().map(|()| owner));
+        Starting::new(result)
+    }
+
+    fn create(self) -> Result<Owner> {
+        let mask = self.mask()?;
+        let env = self.environment()?;
+        let library = self.service.library();
+        let engine = match self.engine {
+            Some(engine) => engine,
+            None => ProgressEngine::with_library(library)?,
+        };
+        if engine.library() != library {
+            return Err(Error::new(DocaError::INVALID_VALUE, "creating a worker")
+                .why("its progress engine is of another library than its service")
+                .hint("make the engine with ProgressEngine::with_library(service.library())"));
+        }
+        let slots = self.max_inflight.min(DEFAULT_INFLIGHT) as usize;
+        let owner = Owner::create(self.service, engine, slots)?;
+        let (api, worker) = (library.api(), owner.worker());
+        owner.id.set(self.id);
+        let set = |code: DocaError, what: &'static str| check(code, || format!("setting {what} of {}", owner.name()));
+        // SAFETY: the worker is live and idle.
+        set(unsafe { (api.doca_urom_worker_set_id)(worker, self.id) }, "the id")?;
+        if let Some(group) = self.group {
+            // SAFETY: as above.
+            set(unsafe { (api.doca_urom_worker_set_gid)(worker, group) }, "the group")?;
+        }
+        if !env.is_empty() {
+            let pointers: Vec<*const c_char> = env.iter().map(|variable| variable.as_ptr()).collect();
+            // SAFETY: as above; the array and the strings live until the call returns, which copies them.
+            let code = unsafe { (api.doca_urom_worker_set_env)(worker, pointers.as_ptr(), pointers.len()) };
+            set(code, "the environment")?;
+        }
+        // SAFETY: as above.
+        let code = unsafe { (api.doca_urom_worker_set_max_inflight_tasks)(worker, self.max_inflight) };
+        set(code, "the number of tasks in flight (a power of two)")?;
+        owner.max_inflight.set(self.max_inflight);
+        // SAFETY: as above.
+        set(unsafe { (api.doca_urom_worker_set_plugins)(worker, mask) }, "the plugins")?;
+        owner.plugins.set(mask);
+        if let Some(cpus) = self.cpus {
+            // SAFETY: as above.
+            let code = unsafe { (api.doca_urom_worker_set_cpuset)(worker, cpus) };
+            set(code, "the CPUs (a subset of the service's)")?;
+        }
+        Ok(owner)
+    }
+
+    fn mask(&self) -> Result<u64> {
+        let invalid = |why: String, hint: &'static str| {
+            Err(Error::new(DocaError::INVALID_VALUE, "creating a worker").why(why).hint(hint))
+        };
+        if self.plugins.is_empty() {
+            return invalid("it has no plugin".into(), "name at least one with WorkerBuilder::plugin");
+        }
+        let mut mask = 0;
+        for plugin in &self.plugins {
+            if plugin.service() != self.service.serial() {
+                let why = format!("plugin `{}` was found on another service", plugin.name());
+                return invalid(why, "look it up on the service that the worker is to run on");
+            }
+            mask |= plugin.id();
+        }
+        Ok(mask)
+    }
+
+    fn environment(&self) -> Result<Vec<CString>> {
+        let variable = |(name, value): &(String, String)| {
+            let invalid = || {
+                Error::new(DocaError::INVALID_VALUE, "creating a worker")
+                    .why(format!("`{}` cannot be an environment variable", name.escape_debug()))
+                    .hint("a name is not empty and holds no `=`, and neither name nor value holds a NUL")
+            };
+            if name.is_empty() || name.contains('=') {
+                return Err(invalid());
+            }
+            CString::new(format!("{name}={value}")).map_err(|_| invalid())
+        };
+        self.env.iter().map(variable).collect()
+    }
+}
+
+impl fmt::Debug for WorkerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerBuilder")
+            .field("id", &self.id)
+            .field("group", &self.group)
+            .field("plugins", &self.plugins)
+            .field("env", &self.env)
+            .field("cpus", &self.cpus)
+            .field("max_inflight", &self.max_inflight)
+            .finish_non_exhaustive()
+    }
+}

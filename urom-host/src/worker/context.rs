@@ -1,0 +1,252 @@
+//! A worker's context in the library, and what becomes of it.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Waker};
+use std::time::Duration;
+
+use urom_abi::DocaError;
+use urom_abi::host::{Api, Ctx, CtxState, Data, Worker as RawWorker};
+
+use crate::engine::ProgressEngine;
+use crate::error::{Error, Result, check};
+use crate::library::{Library, non_null};
+use crate::service::ServiceCore;
+use crate::thread;
+use crate::wait;
+use crate::worker::slots::Slots;
+
+/// How long a dropped worker may take to stop. A peer that is frozen or cut off is noticed in half of it.
+const DROP_LIMIT: Duration = Duration::from_secs(10);
+
+/// A worker context and everything that must live as long as it.
+pub(crate) struct Context {
+    pub(crate) library: Library,
+    worker: NonNull<RawWorker>,
+    ctx: NonNull<Ctx>,
+    pub(crate) engine: ProgressEngine,
+    pub(crate) service: Arc<ServiceCore>,
+    pub(crate) slots: RefCell<Slots>,
+    /// The plugins it was started with, as a mask.
+    pub(crate) plugins: Cell<u64>,
+    pub(crate) id: Cell<u64>,
+    pub(crate) max_inflight: Cell<u32>,
+    /// Whether completed tasks must be released at once: their context cannot become idle before.
+    winding_down: Cell<bool>,
+    watchers: RefCell<Vec<Waker>>,
+}
+
+impl Context {
+    pub(crate) fn api(&self) -> &'static Api {
+        self.library.api()
+    }
+
+    pub(crate) fn worker(&self) -> *mut RawWorker {
+        self.worker.as_ptr()
+    }
+
+    pub(crate) fn state(&self) -> Result<CtxState> {
+        let mut state = CtxState::IDLE;
+        // SAFETY: the context is live, and the pointer is to a local variable.
+        let code = unsafe { (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), &mut state) };
+        check(code, || "asking a worker for its state")?;
+        Ok(state)
+    }
+
+    /// Why the worker failed, in the library's words; empty when it did not, or when the library has none.
+    pub(crate) fn failure(&self) -> String {
+        // SAFETY: the context is live and belongs to this thread.
+        unsafe { self.library.failure(self.ctx) }
+    }
+
+    pub(crate) fn in_flight(&self) -> Result<usize> {
+        let mut count = 0;
+        // SAFETY: the context is live, and the pointer is to a local variable.
+        let code = unsafe { (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), &mut count) };
+        check(code, || "counting a worker's tasks in flight")?;
+        Ok(count)
+    }
+
+    pub(crate) fn group(&self) -> Result<u32> {
+        let mut group = 0;
+        // SAFETY: the worker is live, and the pointer is to a local variable.
+        let code = unsafe { (self.api().doca_urom_worker_get_gid)(self.worker(), &mut group) };
+        check(code, || "asking a worker for its group")?;
+        Ok(group)
+    }
+
+    /// Asks the library for the worker's id, which it may have made up.
+    pub(crate) fn refresh_id(&self) -> Result<()> {
+        let mut id = 0;
+        // SAFETY: the worker is live, and the pointer is to a local variable.
+        let code = unsafe { (self.api().doca_urom_worker_get_id)(self.worker(), &mut id) };
+        check(code, || "asking a worker for its id")?;
+        self.id.set(id);
+        Ok(())
+    }
+
+    /// Connects the context to its engine and starts it; it runs, or will.
+    pub(crate) fn start(&self) -> Result<()> {
+        // SAFETY: the context is live.
+        let code = unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) };
+        match code {
+            DocaError::SUCCESS | DocaError::IN_PROGRESS => Ok(()),
+            code => Err(Error::new(code, format!("starting {}", self.name())).why(self.failure())),
+        }
+    }
+
+    /// Asks the worker to stop. Completed tasks that no future took yet are copied and released.
+    pub(crate) fn stop(&self) -> Result<()> {
+        if self.state()? == CtxState::IDLE {
+            return Ok(());
+        }
+        self.winding_down.set(true);
+        self.copy_complete();
+        // SAFETY: the context is live.
+        let code = unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) };
+        match code {
+            DocaError::SUCCESS | DocaError::IN_PROGRESS => Ok(()),
+            code => Err(Error::new(code, format!("stopping {}", self.name())).why(self.failure())),
+        }
+    }
+
+    pub(crate) fn is_winding_down(&self) -> bool {
+        self.winding_down.get()
+    }
+
+    /// How error messages call the worker.
+    pub(crate) fn name(&self) -> String {
+        match self.id.get() {
+            urom_abi::WORKER_ID_ANY => "a worker of any id".to_owned(),
+            id => format!("worker {id}"),
+        }
+    }
+
+    /// Wakes `cx` at the next change of state.
+    pub(crate) fn watch_state(&self, cx: &TaskContext<'_>) {
+        let waker = cx.waker().clone();
+        let mut watchers = self.watchers.borrow_mut();
+        if !watchers.iter().any(|known| known.will_wake(&waker)) {
+            watchers.push(waker);
+        }
+    }
+
+    /// Runs after every change of state, inside progress or inside start and stop.
+    fn state_changed(&self, next: CtxState) {
+        self.winding_down.set(matches!(next, CtxState::STOPPING));
+        let watchers = self.watchers.take();
+        watchers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Stops and destroys the context; `false` when the library would not have it.
+    fn retire(&self) -> bool {
+        if let Err(error) = self.stop() {
+            tracing::warn!("{error}");
+        }
+        let idle = wait::wait_until(DROP_LIMIT, || {
+            self.engine.pump();
+            self.state().is_ok_and(|state| state == CtxState::IDLE)
+        });
+        if !idle {
+            tracing::warn!("{} did not stop within {DROP_LIMIT:?} and stays behind", self.name());
+            return false;
+        }
+        // SAFETY: the worker is live, idle, and has no other user: its owner is being dropped.
+        let code = unsafe { (self.api().doca_urom_worker_destroy)(self.worker()) };
+        if let Err(code) = code.check() {
+            tracing::warn!("{} could not be destroyed and stays behind: {code}", self.name());
+        }
+        code == DocaError::SUCCESS
+    }
+}
+
+unsafe extern "C" fn on_state_changed(data: Data, _ctx: *mut Ctx, _previous: CtxState, next: CtxState) {
+    thread::guard(|| {
+        // SAFETY: a worker's context data is the pointer that `Owner::create` put there, or NULL before.
+        let pointer = unsafe { data.ptr };
+        if let Some(context) = NonNull::new(pointer.cast::<Context>()) {
+            // SAFETY: the context outlives its registration: it is freed after the worker is destroyed.
+            let context = unsafe { context.as_ref() };
+            context.state_changed(next);
+        }
+    });
+}
+
+/// The owner of a [`Context`]: stops, destroys and frees it when dropped.
+///
+/// The context lies at an address of its own, because the library's callbacks reach it while it is being dropped.
+pub(crate) struct Owner {
+    context: NonNull<Context>,
+}
+
+impl Owner {
+    /// Creates a worker on `service` that will be progressed by `engine`.
+    pub(crate) fn create(service: Arc<ServiceCore>, engine: ProgressEngine, slots: usize) -> Result<Owner> {
+        let library = service.library();
+        let api = library.api();
+        let mut worker = ptr::null_mut();
+        // SAFETY: the pointer is to a local variable.
+        let code = unsafe { (api.doca_urom_worker_create)(&mut worker) };
+        check(code, || "creating a worker")?;
+        let worker = non_null(worker, "creating a worker")?;
+        // SAFETY: the worker was just created.
+        let ctx = unsafe { (api.doca_urom_worker_as_ctx)(worker.as_ptr()) };
+        let context = Context {
+            library,
+            worker,
+            ctx: non_null(ctx, "creating a worker")?,
+            engine,
+            service,
+            slots: RefCell::new(Slots::with_capacity(slots)),
+            plugins: Cell::new(0),
+            id: Cell::new(urom_abi::WORKER_ID_ANY),
+            max_inflight: Cell::new(0),
+            winding_down: Cell::new(false),
+            watchers: RefCell::default(),
+        };
+        let owner = Owner { context: NonNull::from(Box::leak(Box::new(context))) };
+        owner.register()?;
+        Ok(owner)
+    }
+
+    fn register(&self) -> Result<()> {
+        let api = self.api();
+        // SAFETY: both are live; attaching is the one call on a service that any thread may make.
+        let code = unsafe { (api.doca_urom_worker_set_service)(self.worker(), self.service.pointer()) };
+        check(code, || "attaching a worker to its service")?;
+        // SAFETY: the context was just created on this thread and is of the engine's library.
+        unsafe { self.engine.connect(self.ctx) }?;
+        let data = Data { ptr: self.context.as_ptr().cast::<c_void>() };
+        // SAFETY: the context is live.
+        let code = unsafe { (api.doca_ctx_set_user_data)(self.ctx.as_ptr(), data) };
+        check(code, || "setting up a worker")?;
+        // SAFETY: the context is live, and the callback takes the data just set.
+        let code =
+            unsafe { (api.doca_ctx_set_state_changed_cb)(self.ctx.as_ptr(), Some(on_state_changed)) };
+        check(code, || "setting up a worker")
+    }
+}
+
+impl Deref for Owner {
+    type Target = Context;
+
+    fn deref(&self) -> &Context {
+        // SAFETY: the context is freed by this owner's `drop` and by nothing else; nobody ever has it mutably.
+        unsafe { self.context.as_ref() }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if thread::in_callback() {
+            thread::bury(Owner { context: self.context });
+        } else if self.retire() {
+            // SAFETY: the worker is destroyed, so no callback reaches the context any more, and it came from a `Box`.
+            drop(unsafe { Box::from_raw(self.context.as_ptr()) });
+        }
+        // Otherwise the library still has the context: it stays where it is, with its engine and its service.
+    }
+}

@@ -1,0 +1,129 @@
+//! Start and stop, as futures.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context as TaskContext, Poll};
+
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+
+use crate::error::{Error, Result};
+use crate::wait;
+use crate::worker::{Owner, Worker};
+
+/// A worker that is starting: a future of the running [`Worker`].
+///
+/// The start is under way already: several can be awaited together. Dropping it takes the start back.
+#[must_use = "dropping it stops the worker again"]
+pub struct Starting {
+    /// `None` once it was given out.
+    start: Option<Result<Owner>>,
+}
+
+impl Starting {
+    pub(super) fn new(start: Result<Owner>) -> Starting {
+        Starting { start: Some(start) }
+    }
+
+    /// Waits until the worker runs, progressing all engines of this thread.
+    ///
+    /// # Errors
+    /// As [`WorkerBuilder::start`](crate::WorkerBuilder::start); `BAD_STATE` inside a completion callback.
+    ///
+    /// # Panics
+    /// With the panic of a callback that ran meanwhile.
+    pub fn wait(self) -> Result<Worker> {
+        wait::allowed()?;
+        wait::block_on(self)
+    }
+}
+
+impl Future for Starting {
+    type Output = Result<Worker>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<Worker>> {
+        let state = match &self.start {
+            Some(Ok(owner)) => loop {
+                match owner.state() {
+                    Ok(CtxState::STARTING | CtxState::STOPPING) if owner.engine.progress() => {}
+                    Ok(CtxState::STARTING | CtxState::STOPPING) => {
+                        owner.watch_state(cx);
+                        return Poll::Pending;
+                    }
+                    state => break state,
+                }
+            },
+            Some(Err(_)) => Ok(CtxState::IDLE),
+            None => panic!("a start was polled after it had resolved"),
+        };
+        let start = self.start.take();
+        Poll::Ready(start.unwrap_or_else(|| unreachable!()).and_then(|owner| running(owner, state?)))
+    }
+}
+
+fn running(owner: Owner, state: CtxState) -> Result<Worker> {
+    if state != CtxState::RUNNING {
+        let why = owner.failure();
+        let hint = if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
+        return Err(Error::new(DocaError::INITIALIZATION, format!("starting {}", owner.name())).why(why).hint(hint));
+    }
+    owner.refresh_id()?;
+    Ok(Worker { owner: Rc::new(owner) })
+}
+
+impl fmt::Debug for Starting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Starting").finish_non_exhaustive()
+    }
+}
+
+/// A worker that is stopping: a future of the moment when it is idle; it is destroyed then.
+///
+/// The stop is under way already. Dropping it waits as dropping a [`Worker`] does.
+#[must_use = "dropping it waits for the worker without telling what went wrong"]
+pub struct Stopping {
+    owner: Rc<Owner>,
+    begun: Result<()>,
+}
+
+impl Stopping {
+    pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
+        let begun = owner.stop();
+        Stopping { owner, begun }
+    }
+
+    /// Waits until the worker is idle, progressing all engines of this thread.
+    ///
+    /// # Errors
+    /// Whatever the library refused to stop with; `BAD_STATE` inside a completion callback.
+    ///
+    /// # Panics
+    /// With the panic of a callback that ran meanwhile.
+    pub fn wait(self) -> Result<()> {
+        wait::allowed()?;
+        wait::block_on(self)
+    }
+}
+
+impl Future for Stopping {
+    type Output = Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
+        std::mem::replace(&mut self.begun, Ok(()))?;
+        while self.owner.state()? != CtxState::IDLE {
+            if !self.owner.engine.progress() {
+                self.owner.watch_state(cx);
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl fmt::Debug for Stopping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stopping").field("worker", &self.owner.name()).finish_non_exhaustive()
+    }
+}

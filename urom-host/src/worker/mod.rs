@@ -1,0 +1,150 @@
+//! Workers: processes beside the service that run plugins.
+
+mod builder;
+mod completion;
+mod context;
+mod lifecycle;
+mod slots;
+
+use std::fmt;
+use std::rc::Rc;
+
+use urom_abi::host::CtxState;
+
+pub use builder::WorkerBuilder;
+pub use lifecycle::{Starting, Stopping};
+pub use slots::Answer;
+
+pub(crate) use completion::{on_complete, parties};
+pub(crate) use context::{Context, Owner};
+
+use crate::engine::ProgressEngine;
+use crate::error::Result;
+use crate::plugin::Plugin;
+use crate::task::{RawCompletion, RawTask};
+
+/// The state of a worker (`enum doca_ctx_states`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum State {
+    /// Stopped, or its worker process is gone.
+    Idle,
+    /// Start was asked for and is not over.
+    Starting,
+    /// Tasks can be submitted.
+    Running,
+    /// Stop was asked for, or the worker process is gone, and tasks are still being flushed.
+    Stopping,
+}
+
+/// A running worker (`struct doca_urom_worker`).
+///
+/// [`WorkerBuilder::start`] makes one. Clients of a plugin submit their tasks to it; each task moves while its progress
+/// engine is progressed. Dropping it stops it: that waits, for at most ten seconds, until its tasks are flushed and the
+/// service has let it go; use [`stop`](Self::stop) to see what goes wrong. Dropped inside a completion callback, it is
+/// stopped as soon as that returns. Its service stays connected for at least as long as it.
+///
+/// Clones of the id may be shared, the worker itself belongs to the thread of its progress engine:
+///
+/// ```compile_fail,E0277
+/// fn assert_send<T: Send>() {}
+/// assert_send::<urom_host::Worker>();
+/// ```
+pub struct Worker {
+    owner: Rc<Owner>,
+}
+
+impl Worker {
+    /// The id (`doca_urom_worker_get_id`): the one asked for, or the one the service chose.
+    pub fn id(&self) -> u64 {
+        self.owner.id.get()
+    }
+
+    /// The group (`doca_urom_worker_get_gid`).
+    ///
+    /// # Errors
+    /// Whatever the library says.
+    pub fn group(&self) -> Result<u32> {
+        self.owner.group()
+    }
+
+    /// The state (`doca_ctx_get_state`).
+    ///
+    /// # Errors
+    /// Whatever the library says.
+    pub fn state(&self) -> Result<State> {
+        Ok(match self.owner.state()? {
+            CtxState::STARTING => State::Starting,
+            CtxState::RUNNING => State::Running,
+            CtxState::STOPPING => State::Stopping,
+            _ => State::Idle,
+        })
+    }
+
+    /// Why the worker left `Running` by itself, in the library's words; `None` when it did not, or when the library has
+    /// no words for it.
+    pub fn failure(&self) -> Option<String> {
+        Some(self.owner.failure()).filter(|text| !text.is_empty())
+    }
+
+    /// How many tasks are submitted and not complete (`doca_ctx_get_num_inflight_tasks`).
+    ///
+    /// # Errors
+    /// Whatever the library says.
+    pub fn in_flight(&self) -> Result<usize> {
+        self.owner.in_flight()
+    }
+
+    /// How many tasks may be allocated at a time.
+    pub fn max_inflight(&self) -> u32 {
+        self.owner.max_inflight.get()
+    }
+
+    /// The engine it is connected to.
+    pub fn engine(&self) -> &ProgressEngine {
+        &self.owner.engine
+    }
+
+    /// Allocates a task for a command given as bytes (`doca_urom_worker_cmd_task_allocate_init`).
+    ///
+    /// # Errors
+    /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run, `INVALID_VALUE` for a plugin
+    /// it was not started with.
+    pub fn task(&self, plugin: impl AsRef<Plugin>) -> Result<RawTask> {
+        RawTask::allocate(self, plugin.as_ref())
+    }
+
+    /// Submits a command given as bytes.
+    ///
+    /// # Errors
+    /// As [`task`](Self::task) and [`RawTask::submit`].
+    pub fn command(&self, plugin: impl AsRef<Plugin>, command: &[u8]) -> Result<RawCompletion> {
+        Ok(self.task(plugin)?.submit(command)?)
+    }
+
+    /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service lets it go.
+    ///
+    /// Stopping begins at once; the future resolves when the worker is idle, and destroys it. Completions of its tasks
+    /// that are still around keep what they have, or resolve to an error.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Worker, Result};
+    /// # async fn example(worker: Worker) -> Result<()> {
+    /// worker.stop().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stop(self) -> Stopping {
+        Stopping::begin(self.owner)
+    }
+
+    pub(crate) fn owner(&self) -> &Rc<Owner> {
+        &self.owner
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("id", &self.id()).field("state", &self.state()).finish_non_exhaustive()
+    }
+}

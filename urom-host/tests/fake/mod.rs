@@ -1,0 +1,205 @@
+//! A host library in memory that does what a test asks for: no service, no plugin, answers on the next progress call.
+//!
+//! A worker answers a command with the command's own bytes, which is what the graph plugin does. The first byte of a
+//! loopback's data says otherwise; see [`script`].
+
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
+mod core;
+mod objects;
+mod task;
+
+use std::ffi::{c_char, c_int};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use urom_abi::DocaError;
+use urom_abi::host::{Api, Ctx, Dev, DevInfo, Extensions, Service};
+use urom_abi::plugin::PluginInfo;
+use urom_host::Library;
+
+pub use objects::{LIVE, PLUGIN_COUNT, PLUGIN_VERSION};
+
+/// What the data of a loopback makes the fake do; the low 32 bits are a DOCA code.
+pub mod script {
+    /// The task completes with the code, and with its bytes.
+    pub const STATUS_WITH_REPLY: u64 = 1 << 56;
+    /// The task completes with the code, without a response.
+    pub const STATUS_ALONE: u64 = 2 << 56;
+    /// The task completes with a response that is too short.
+    pub const SHORT_REPLY: u64 = 3 << 56;
+    /// The task is refused at submit, with the code.
+    pub const REFUSE: u64 = 4 << 56;
+    /// The task stays in flight until its worker stops.
+    pub const HANG: u64 = 5 << 56;
+    /// The worker dies: the task, and all others of it, end with the code.
+    pub const DIE: u64 = 6 << 56;
+}
+
+/// Worker ids that do something else than start.
+pub mod id {
+    /// The start ends in `IDLE`.
+    pub const FAILS: u64 = 1000;
+    /// The start never ends.
+    pub const HANGS: u64 = 1001;
+}
+
+/// How many bytes a command may have.
+pub const CAPACITY: usize = 64;
+
+pub const FAILURE: &str = "the fake was asked to fail";
+
+pub fn library() -> Library {
+    // SAFETY: the fake keeps to DOCA's rules, or the tests would not pass.
+    unsafe { Library::from_table(&API) }
+}
+
+/// One test at a time, and nothing left behind by any.
+pub struct Clean(#[allow(dead_code, reason = "held")] MutexGuard<'static, ()>);
+
+pub fn clean() -> Clean {
+    static LOCK: Mutex<()> = Mutex::new(());
+    let guard = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    LIVE.store(0, Ordering::SeqCst);
+    PLUGIN_VERSION.store(1, Ordering::SeqCst);
+    PLUGIN_COUNT.store(2, Ordering::SeqCst);
+    Clean(guard)
+}
+
+impl Drop for Clean {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_eq!(LIVE.load(Ordering::SeqCst), 0, "objects of the library were left behind");
+        }
+    }
+}
+
+unsafe extern "C" fn no_devices(_list: *mut *mut *mut DevInfo, _count: *mut u32) -> DocaError {
+    DocaError::NOT_FOUND
+}
+
+unsafe extern "C" fn no_list(_list: *mut *mut DevInfo) -> DocaError {
+    DocaError::INVALID_VALUE
+}
+
+unsafe extern "C" fn no_name(_info: *const DevInfo, _name: *mut c_char, _size: u32) -> DocaError {
+    DocaError::NOT_SUPPORTED
+}
+
+unsafe extern "C" fn no_address(_info: *const DevInfo, _address: *mut c_char) -> DocaError {
+    DocaError::NOT_SUPPORTED
+}
+
+unsafe extern "C" fn no_open(_info: *mut DevInfo, _dev: *mut *mut Dev) -> DocaError {
+    DocaError::NOT_SUPPORTED
+}
+
+unsafe extern "C" fn no_close(_dev: *mut Dev) -> DocaError {
+    DocaError::NOT_SUPPORTED
+}
+
+unsafe extern "C" fn no_dev(_service: *mut Service, _dev: *mut Dev) -> DocaError {
+    DocaError::NOT_SUPPORTED
+}
+
+unsafe extern "C" fn set_address(
+    _service: *mut Service,
+    address: *const c_char,
+    _origin: *const c_char,
+) -> DocaError {
+    // SAFETY: the caller passes a string.
+    let address = unsafe { std::ffi::CStr::from_ptr(address) };
+    if address.to_bytes() == b"fake:1" { DocaError::SUCCESS } else { DocaError::INVALID_VALUE }
+}
+
+unsafe extern "C" fn set_embedded(_service: *mut Service, _path: *const c_char) -> DocaError {
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn failure(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize {
+    // SAFETY: the caller passes a live context.
+    if !unsafe { objects::Context::get(ctx.cast_mut()) }.failed {
+        return 0;
+    }
+    let length = FAILURE.len().min(capacity);
+    // SAFETY: the caller has room for that many bytes.
+    unsafe { std::ptr::copy_nonoverlapping(FAILURE.as_ptr(), text.cast::<u8>(), length) };
+    FAILURE.len()
+}
+
+pub type Handle = c_int;
+pub type Plugins = *const PluginInfo;
+
+pub static API: Api = Api {
+    doca_urom_service_create: objects::service_create,
+    doca_urom_service_destroy: objects::service_destroy,
+    doca_urom_service_set_max_comm_msg_size: objects::service_set_size,
+    doca_urom_service_set_max_workers: objects::service_set_max_workers,
+    doca_urom_service_set_dev: no_dev,
+    doca_urom_service_as_ctx: objects::service_as_ctx,
+    doca_urom_service_get_plugins_list: objects::service_get_plugins,
+    doca_urom_service_get_cpuset: objects::service_get_cpuset,
+    doca_urom_service_get_workers_by_gid_task_allocate: task::gid_allocate,
+    doca_urom_service_get_workers_by_gid_task_allocate_init: task::gid_allocate_init,
+    doca_urom_service_get_workers_by_gid_task_release: task::gid_release,
+    doca_urom_service_get_workers_by_gid_task_set_gid: task::gid_set_gid,
+    doca_urom_service_get_workers_by_gid_task_set_cb: task::gid_set_cb,
+    doca_urom_service_get_workers_by_gid_task_as_task: task::gid_as_task,
+    doca_urom_service_get_workers_by_gid_task_get_workers_count: task::gid_count,
+    doca_urom_service_get_workers_by_gid_task_get_worker_ids: task::gid_ids,
+    doca_urom_worker_create: objects::worker_create,
+    doca_urom_worker_destroy: objects::worker_destroy,
+    doca_urom_worker_set_service: objects::worker_set_service,
+    doca_urom_worker_set_id: objects::worker_set_id,
+    doca_urom_worker_set_plugins: objects::worker_set_plugins,
+    doca_urom_worker_set_cpuset: objects::worker_set_cpuset,
+    doca_urom_worker_set_gid: objects::worker_set_gid,
+    doca_urom_worker_set_max_inflight_tasks: objects::worker_set_max_inflight,
+    doca_urom_worker_set_env: objects::worker_set_env,
+    doca_urom_worker_get_id: objects::worker_get_id,
+    doca_urom_worker_get_gid: objects::worker_get_gid,
+    doca_urom_worker_as_ctx: objects::worker_as_ctx,
+    doca_urom_worker_cmd_task_allocate: task::cmd_allocate,
+    doca_urom_worker_cmd_task_allocate_init: task::cmd_allocate_init,
+    doca_urom_worker_cmd_task_release: task::cmd_release,
+    doca_urom_worker_cmd_task_set_plugin: task::cmd_set_plugin,
+    doca_urom_worker_cmd_task_set_cb: task::cmd_set_cb,
+    doca_urom_worker_cmd_task_get_payload: task::cmd_get_payload,
+    doca_urom_worker_cmd_task_get_response: task::cmd_get_response,
+    doca_urom_worker_cmd_task_get_user_data: task::cmd_get_user_data,
+    doca_urom_worker_cmd_task_as_task: task::cmd_as_task,
+    doca_ctx_start: core::ctx_start,
+    doca_ctx_stop: core::ctx_stop,
+    doca_ctx_get_state: core::ctx_get_state,
+    doca_ctx_set_user_data: core::ctx_set_user_data,
+    doca_ctx_get_user_data: core::ctx_get_user_data,
+    doca_ctx_set_state_changed_cb: core::ctx_set_cb,
+    doca_ctx_get_num_inflight_tasks: core::ctx_in_flight,
+    doca_pe_create: core::pe_create,
+    doca_pe_destroy: core::pe_destroy,
+    doca_pe_connect_ctx: core::pe_connect,
+    doca_pe_progress: core::pe_progress,
+    doca_pe_get_num_inflight_tasks: core::pe_in_flight,
+    doca_pe_get_notification_handle: core::pe_handle,
+    doca_pe_request_notification: core::pe_request,
+    doca_pe_clear_notification: core::pe_clear,
+    doca_task_submit: task::submit,
+    doca_task_get_status: task::get_status,
+    doca_task_set_user_data: task::set_user_data,
+    doca_task_get_user_data: task::get_user_data,
+    doca_task_get_ctx: task::get_ctx,
+    doca_buf_get_data: task::buf_get_data,
+    doca_buf_get_data_len: task::buf_get_data_len,
+    doca_buf_set_data: task::buf_set_data,
+    doca_devinfo_create_list: no_devices,
+    doca_devinfo_destroy_list: no_list,
+    doca_devinfo_get_ibdev_name: no_name,
+    doca_devinfo_get_pci_addr_str: no_address,
+    doca_dev_open: no_open,
+    doca_dev_close: no_close,
+    extensions: Some(Extensions {
+        urom_service_set_address: set_address,
+        urom_service_set_embedded: set_embedded,
+        urom_ctx_get_failure: failure,
+    }),
+};
