@@ -1,3 +1,22 @@
 //! A DOCA UROM service: the daemon, its workers, and the host library that talks to them.
+//!
+//! Three kinds of process:
+//!
+//! - the **daemon** ([`daemon`], the program `uromd`) finds plugins and numbers them, starts one worker for each worker id,
+//!   and tells hosts where the workers are. It sees no command;
+//! - a **worker** ([`worker`], the same program started by itself) loads the plugins it was told to, takes commands from
+//!   hosts over UCX, gives them to the plugins, and sends back what those answer. One worker can serve several hosts, and
+//!   ends when the last one has left;
+//! - the **host** program uses this crate's library part (through `urom-host`, or as DOCA's C interface).
+//!
+//! [`embedded`] is the same daemon and worker code on threads of the host's process. [`wire`] is what the three say to
+//! each other; [`log`] is how daemon and workers say what they do.
 
+pub mod daemon;
+pub mod embedded;
+pub mod log;
+mod mailbox;
+mod plugin_file;
+mod session;
 pub mod wire;
+pub mod worker;

@@ -1,0 +1,61 @@
+//! What a daemon is told when it starts.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use urom_abi::DEFAULT_MAX_MESSAGE;
+use urom_abi::cpu::CpuSet;
+
+use crate::log::LogLevel;
+use crate::wire::control::DEFAULT_PORT;
+use crate::wire::frame::MAX_PAYLOAD;
+
+/// The smallest message limit in bytes.
+pub const MIN_MAX_MESSAGE: usize = 64;
+
+/// The largest message limit in bytes.
+pub const MAX_MAX_MESSAGE: usize = MAX_PAYLOAD;
+
+/// A daemon's configuration.
+#[derive(Debug, Clone)]
+pub struct DaemonConfig {
+    /// Where it listens; port 0 picks one.
+    pub listen: SocketAddr,
+    /// The message limit in bytes, headers included.
+    pub max_message: usize,
+    /// The CPUs hosts are told of and may give to workers.
+    pub cpus: CpuSet,
+    /// Whether a worker without CPUs of its own is held to these.
+    pub limit_workers_to_cpus: bool,
+    /// Where plugins lie, in place of `UROM_PLUGIN_PATH`.
+    pub plugin_path: Option<OsString>,
+    /// What the logs show of this program.
+    pub log_level: LogLevel,
+    /// What the logs show of libraries.
+    pub sdk_log_level: LogLevel,
+}
+
+impl Default for DaemonConfig {
+    /// Loopback and the standard port, 4096 bytes, no CPUs.
+    fn default() -> DaemonConfig {
+        DaemonConfig {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
+            max_message: DEFAULT_MAX_MESSAGE,
+            cpus: CpuSet::empty(),
+            limit_workers_to_cpus: false,
+            plugin_path: None,
+            log_level: LogLevel::INFO,
+            sdk_log_level: LogLevel::WARNING,
+        }
+    }
+}
+
+/// The CPUs this process may use.
+///
+/// # Errors
+/// The operating system's.
+pub fn process_cpus() -> io::Result<CpuSet> {
+    let set = rustix::thread::sched_getaffinity(None)?;
+    Ok((0..CpuSet::CAPACITY.min(rustix::thread::CpuSet::MAX_CPU)).filter(|cpu| set.is_set(*cpu)).collect())
+}

@@ -1,0 +1,135 @@
+//! Starting workers: as processes of this same program, or as threads of this process.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::process::Stdio;
+
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
+use tracing::warn;
+
+use crate::log::LogLevel;
+use crate::worker::{self, WorkerConfig};
+
+/// How workers are started.
+#[derive(Debug, Clone)]
+pub(crate) enum Launcher {
+    /// Each one a process.
+    Process {
+        /// What UCX logs in workers, when the daemon's environment does not say.
+        ucx_log: Option<LogLevel>,
+    },
+    /// Each one a thread, for the embedded service.
+    Thread,
+}
+
+/// A worker that was started.
+#[derive(Debug)]
+pub(crate) struct Launched {
+    /// The stream to it, before any hello.
+    pub(crate) stream: UnixStream,
+    /// What runs.
+    pub(crate) body: Body,
+}
+
+/// What runs a worker. A process is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Process(Child),
+    Thread(oneshot::Receiver<()>),
+}
+
+impl Launcher {
+    /// Starts a worker with `NAME=value`s in its environment.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(crate) fn launch(
+        &self,
+        config: WorkerConfig,
+        env: Vec<(OsString, OsString)>,
+    ) -> io::Result<Launched> {
+        let (ours, theirs) = StdUnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let body = match self {
+            Launcher::Process { ucx_log } => Body::Process(process(&config, env, *ucx_log, theirs)?),
+            Launcher::Thread => {
+                if !env.is_empty() || config.cpus.is_some() {
+                    warn!(
+                        "worker {} is a thread of this process: it shares the process's environment and CPUs, and what was \
+                         set for it alone has no effect",
+                        config.id
+                    );
+                }
+                Body::Thread(thread(config, theirs)?)
+            }
+        };
+        Ok(Launched { stream: UnixStream::from_std(ours)?, body })
+    }
+}
+
+fn process(
+    config: &WorkerConfig,
+    env: Vec<(OsString, OsString)>,
+    ucx_log: Option<LogLevel>,
+    stream: StdUnixStream,
+) -> io::Result<Child> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("uromd").arg("worker").args(config.to_args());
+    if let Some(level) = ucx_log
+        && std::env::var_os("UCX_LOG_LEVEL").is_none()
+    {
+        command.env("UCX_LOG_LEVEL", level.ucx_name());
+    }
+    command.envs(env);
+    // The stream is the worker's standard input: the one descriptor a child can be given without any trick.
+    command.stdin(Stdio::from(OwnedFd::from(stream)));
+    // The daemon's own standard output says where it listens, and nothing else.
+    command.stdout(Stdio::null());
+    // A key pressed at the daemon's terminal is for the daemon, which then stops its workers in order.
+    command.process_group(0).kill_on_drop(true);
+    command.spawn()
+}
+
+fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot::Receiver<()>> {
+    config.cpus = None;
+    let (done, is_done) = oneshot::channel::<()>();
+    std::thread::Builder::new().name(format!("urom-worker-{}", config.id)).spawn(move || {
+        // However the thread ends, by a panic too, this is dropped.
+        let _done = done;
+        worker::run(config, stream, worker::Place::Thread);
+    })?;
+    Ok(is_done)
+}
+
+impl Body {
+    /// Waits for the end, and says what it was.
+    pub(crate) async fn ended(&mut self) -> String {
+        match self {
+            Body::Process(child) => {
+                let id = child.id().map_or_else(String::new, |id| format!(" (process {id})"));
+                match child.wait().await {
+                    Ok(status) => format!("it ended{id}: {status}"),
+                    Err(error) => format!("it cannot be waited for{id}: {error}"),
+                }
+            }
+            Body::Thread(done) => {
+                // Nothing is ever sent: the other end is dropped.
+                let _ = done.await;
+                "its thread ended".to_owned()
+            }
+        }
+    }
+
+    /// Ends a process by force; a thread cannot be.
+    pub(crate) fn kill(&mut self) {
+        match self {
+            // It may have ended by itself just now.
+            Body::Process(child) => drop(child.start_kill()),
+            Body::Thread(_) => {}
+        }
+    }
+}

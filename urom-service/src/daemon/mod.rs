@@ -1,0 +1,53 @@
+//! The daemon: it finds plugins, starts workers, and tells hosts where they are.
+
+pub mod config;
+pub(crate) mod discovery;
+mod host;
+mod launcher;
+mod request;
+mod roster;
+mod server;
+mod supervisor;
+mod tickets;
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::info;
+
+pub use config::DaemonConfig;
+pub use discovery::PLUGIN_PATH_VARIABLE;
+pub(crate) use launcher::Launcher;
+pub(crate) use server::serve;
+
+use crate::log::LogLevel;
+
+/// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM or SIGINT.
+///
+/// `ready` is called with the address once hosts can connect. `ucx_log` is what UCX logs in workers when the environment
+/// does not say.
+///
+/// # Errors
+/// The address is taken or is not this machine's.
+pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(SocketAddr)) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listen = config.listen;
+        let listener = TcpListener::bind(listen).await.with_context(|| {
+            format!("cannot listen on {listen}: is another uromd running there? choose another with --listen")
+        })?;
+        let (mut terminate, mut interrupt) =
+            (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let stop = async move {
+            let name = tokio::select! {
+                _ = terminate.recv() => "SIGTERM",
+                _ = interrupt.recv() => "SIGINT",
+            };
+            info!("{name}");
+        };
+        ready(listener.local_addr()?);
+        Ok(serve(listener, config, Launcher::Process { ucx_log }, stop).await?)
+    })
+}

@@ -1,0 +1,111 @@
+//! A host's wish for a worker, checked and turned into the worker's configuration.
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+
+use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+
+use super::DaemonConfig;
+use super::discovery::Found;
+use crate::wire::control::{Failure, StartWorker};
+use crate::worker::{PluginItem, WorkerConfig};
+
+/// Checks environment and CPUs, and finds the plugins' files.
+///
+/// # Errors
+/// What is wrong with the wish.
+pub(crate) fn resolve(
+    id: u64,
+    wish: &StartWorker,
+    plugins: &[Found],
+    daemon: &DaemonConfig,
+    listen: IpAddr,
+) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {
+    let wanted = plugins.iter().filter(|found| wish.plugins & found.entry.id != 0);
+    let plugins = wanted.map(|found| PluginItem { path: found.file.clone(), id: found.entry.id }).collect();
+    let config = WorkerConfig {
+        id,
+        gid: wish.gid,
+        max_message: daemon.max_message,
+        listen,
+        cpus: cpus(wish.cpus.as_deref(), daemon)?,
+        log_level: daemon.log_level,
+        sdk_log_level: daemon.sdk_log_level,
+        plugins,
+    };
+    let env = wish.env.iter().flatten().map(|text| variable(text)).collect::<Result<_, _>>()?;
+    Ok((config, env))
+}
+
+fn cpus(wish: Option<&str>, daemon: &DaemonConfig) -> Result<Option<CpuSet>, Failure> {
+    let invalid = |text: String| Failure::new(DocaError::INVALID_VALUE, text);
+    let Some(text) = wish else {
+        return Ok(daemon.limit_workers_to_cpus.then_some(daemon.cpus));
+    };
+    let cpus: CpuSet = text.parse().map_err(|error| invalid(format!("the worker's CPU set: {error}")))?;
+    if !cpus.is_subset(&daemon.cpus) {
+        let all = daemon.cpus;
+        return Err(invalid(format!("the worker's CPUs {cpus} are not all among the service's, {all}")));
+    }
+    Ok(Some(cpus))
+}
+
+/// Splits `NAME=value`.
+fn variable(text: &str) -> Result<(OsString, OsString), Failure> {
+    let parts = text.split_once('=').filter(|(name, _)| !name.is_empty() && !text.contains('\0'));
+    let (name, value) = parts.ok_or_else(|| {
+        let text = format!("`{}` in the worker's environment is not NAME=value", text.escape_default());
+        Failure::new(DocaError::INVALID_VALUE, text)
+    })?;
+    Ok((name.into(), value.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::control::PluginEntry;
+
+    fn wish() -> StartWorker {
+        StartWorker { id: 1, plugins: 0b10, gid: 4, env: None, cpus: None }
+    }
+
+    fn found(id: u64) -> Found {
+        let name = format!("plugin{id}");
+        Found { file: format!("/p/{name}.so").into(), entry: PluginEntry { id, version: 1, name } }
+    }
+
+    fn resolve_with(wish: &StartWorker) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {
+        let daemon = DaemonConfig { cpus: "0-7".parse().unwrap(), ..DaemonConfig::default() };
+        resolve(9, wish, &[found(1), found(2), found(4)], &daemon, "127.0.0.1".parse().unwrap())
+    }
+
+    #[test]
+    fn a_worker_gets_what_the_host_asked_for() {
+        let env = Some(vec!["A=b=c".to_owned(), "EMPTY=".to_owned()]);
+        let (config, env) =
+            resolve_with(&StartWorker { env, cpus: Some("2-3".to_owned()), ..wish() }).unwrap();
+        assert_eq!((config.id, config.gid), (9, 4));
+        assert_eq!(config.cpus.unwrap().to_string(), "2-3");
+        assert_eq!(config.plugins, [PluginItem { path: "/p/plugin2.so".into(), id: 2 }]);
+        assert_eq!(env, [("A".into(), "b=c".into()), ("EMPTY".into(), "".into())]);
+    }
+
+    #[test]
+    fn an_environment_that_is_none_is_named() {
+        for text in ["NOVALUE", "=x", "", "A=b\0c"] {
+            let error =
+                resolve_with(&StartWorker { env: Some(vec![text.to_owned()]), ..wish() }).unwrap_err();
+            assert_eq!(error.code(), DocaError::INVALID_VALUE);
+            assert!(error.text.contains("NAME=value"), "{error}");
+        }
+    }
+
+    #[test]
+    fn cpus_outside_the_services_are_refused() {
+        for text in ["8", "0-8", "x", ""] {
+            let error = resolve_with(&StartWorker { cpus: Some(text.to_owned()), ..wish() }).unwrap_err();
+            assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The daemon's one loop: it owns the roster, and everything else tells it what happened.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tracing::{debug, error, info, warn};
+use urom_abi::{DocaError, WORKER_ID_ANY};
+
+use super::DaemonConfig;
+use super::discovery::{Catalogue, Found};
+use super::host::{self, Reception};
+use super::launcher::Launcher;
+use super::request;
+use super::roster::{Action, HostKey, Roster, Serial};
+use super::supervisor::{self, GRACE};
+use super::tickets::Tickets;
+use crate::session::BACKLOG;
+use crate::wire::control::{
+    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
+};
+
+/// How long a worker may take to open its plugins.
+const READY_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long a host may take to come to its worker.
+const TICKET_LIFE: Duration = Duration::from_secs(10);
+
+/// How long to wait before accepting again when the system has no descriptor left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    HostCame { key: HostKey, outbox: mpsc::Sender<DaemonToHost>, plugins: Vec<Found> },
+    Host { key: HostKey, message: HostToDaemon },
+    HostGone { key: HostKey },
+    Worker { serial: Serial, message: WorkerToDaemon },
+    WorkerGone { serial: Serial, cause: String },
+    Overdue { serial: Serial },
+    Expired { serial: Serial, ticket: u128 },
+}
+
+struct HostLink {
+    outbox: mpsc::Sender<DaemonToHost>,
+    plugins: Vec<Found>,
+}
+
+struct Server {
+    config: DaemonConfig,
+    launcher: Launcher,
+    address: SocketAddr,
+    roster: Roster,
+    tickets: Tickets,
+    hosts: HashMap<HostKey, HostLink>,
+    workers: HashMap<Serial, WorkerLink>,
+    supervisors: JoinSet<()>,
+    events: mpsc::Sender<Event>,
+}
+
+struct WorkerLink {
+    id: u64,
+    outbox: mpsc::Sender<DaemonToWorker>,
+}
+
+/// Serves until `stop` is ready, then stops everything in order.
+///
+/// # Errors
+/// The listener's address, or the system's random numbers, cannot be had.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    config: DaemonConfig,
+    launcher: Launcher,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let (events, mut happened) = mpsc::channel(BACKLOG);
+    let reception = Arc::new(Reception {
+        catalogue: Catalogue::default().into(),
+        plugin_path: config.plugin_path.clone(),
+        cpus: config.cpus.to_string(),
+        max_message: config.max_message,
+    });
+    let mut server = Server {
+        address: listener.local_addr()?,
+        tickets: Tickets::open()?,
+        config,
+        launcher,
+        roster: Roster::default(),
+        hosts: HashMap::new(),
+        workers: HashMap::new(),
+        supervisors: JoinSet::new(),
+        events,
+    };
+    let mut last_host = 0;
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        tokio::select! {
+            () = &mut stop => break,
+            Some(event) = happened.recv() => server.handle(event),
+            Some(_) = server.supervisors.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    last_host += 1;
+                    // A message is small and wants to go at once; failing to say so costs time only.
+                    let _ = stream.set_nodelay(true);
+                    let (reception, events) = (Arc::clone(&reception), server.events.clone());
+                    tokio::spawn(host::serve(last_host, stream, peer.to_string(), reception, events));
+                }
+                Err(problem) => {
+                    error!("no host can connect: {problem}");
+                    sleep(ACCEPT_PAUSE).await;
+                }
+            },
+        }
+    }
+    drop(listener);
+    info!("stopping; {} workers", server.workers.len());
+    let actions = server.roster.stop();
+    server.act(actions);
+    let wait = async {
+        loop {
+            tokio::select! {
+                joined = server.supervisors.join_next() => if joined.is_none() { break },
+                Some(event) = happened.recv() => debug!("while stopping: {event:?}"),
+            }
+        }
+    };
+    if timeout(GRACE, wait).await.is_err() {
+        warn!(
+            "{} workers did not stop within {} s and are killed",
+            server.supervisors.len(),
+            GRACE.as_secs()
+        );
+    }
+    Ok(())
+}
+
+impl Server {
+    fn handle(&mut self, event: Event) {
+        let actions = match event {
+            Event::HostCame { key, outbox, plugins } => {
+                self.hosts.insert(key, HostLink { outbox, plugins });
+                Vec::new()
+            }
+            Event::Host { key, message } => self.host_says(key, message),
+            Event::HostGone { key } => {
+                self.hosts.remove(&key);
+                self.roster.host_gone(key)
+            }
+            Event::Worker { serial, message } => self.worker_says(serial, message),
+            Event::WorkerGone { serial, cause } => self.worker_gone(serial, &cause),
+            Event::Overdue { serial } => {
+                let text =
+                    format!("the worker did not open its plugins within {} s", READY_DEADLINE.as_secs());
+                self.roster.overdue(serial, &Failure::new(DocaError::TIME_OUT, text))
+            }
+            Event::Expired { serial, ticket } => self.roster.expired(serial, ticket),
+        };
+        self.act(actions);
+    }
+
+    fn host_says(&mut self, key: HostKey, message: HostToDaemon) -> Vec<Action> {
+        match message {
+            HostToDaemon::Ping => Vec::new(),
+            HostToDaemon::Start { request, worker } => {
+                let Some(host) = self.hosts.get(&key) else { return Vec::new() };
+                let known = host.plugins.iter().fold(0, |mask, found| mask | found.entry.id);
+                self.roster.start(key, request, worker, known, || self.tickets.draw())
+            }
+            HostToDaemon::Group { request, gid } => {
+                let ids = self.roster.group(gid);
+                vec![Action::ToHost(key, DaemonToHost::Group { request, ids })]
+            }
+        }
+    }
+
+    fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
+        match message {
+            WorkerToDaemon::Ping => Vec::new(),
+            WorkerToDaemon::Ready { port } => {
+                let address = SocketAddr::new(self.address.ip(), port);
+                self.roster.ready(serial, address, || self.tickets.draw())
+            }
+            WorkerToDaemon::Failed(failure) => {
+                warn!("worker {}: {failure}", self.name(serial));
+                self.roster.failed(serial, &failure)
+            }
+            WorkerToDaemon::Arrived { ticket } => {
+                self.roster.arrived(serial, ticket);
+                Vec::new()
+            }
+            WorkerToDaemon::Empty => self.roster.empty(serial),
+        }
+    }
+
+    fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
+        match self.workers.remove(&serial) {
+            Some(link) => warn!("worker {} is gone: {cause}", link.id),
+            None => debug!("a worker that was let go: {cause}"),
+        }
+        let text = format!("the worker was lost while it started: {cause}; the service's log may say more");
+        self.roster.gone(serial, &Failure::new(DocaError::CONNECTION_RESET, text))
+    }
+
+    fn act(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Spawn { serial, id, host, worker } => {
+                    if let Err(failure) = self.spawn(serial, id, host, worker) {
+                        warn!("worker {id} was not started: {failure}");
+                        let actions = self.roster.failed(serial, &failure);
+                        self.act(actions);
+                    }
+                }
+                Action::ToWorker(serial, message) => self.to_worker(serial, message),
+                Action::Abandon(serial) => drop(self.workers.remove(&serial)),
+                Action::ToHost(key, message) => self.to_host(key, message),
+                Action::Expire(serial, ticket) => self.later(TICKET_LIFE, Event::Expired { serial, ticket }),
+            }
+        }
+    }
+
+    fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) -> Result<(), Failure> {
+        debug_assert_ne!(id, WORKER_ID_ANY);
+        let plugins = self.hosts.get(&host).map_or(&[][..], |host| &host.plugins);
+        let (config, env) = request::resolve(id, &worker, plugins, &self.config, self.address.ip())?;
+        let names: Vec<String> = config.plugins.iter().map(|item| item.name()).collect();
+        let launched = self.launcher.launch(config, env).map_err(|error| {
+            Failure::new(DocaError::OPERATING_SYSTEM, format!("worker {id} could not be started: {error}"))
+        })?;
+        info!("worker {id} (group {}) is starting with {}", worker.gid, names.join(", "));
+        let (outbox, outgoing) = mpsc::channel(BACKLOG);
+        self.workers.insert(serial, WorkerLink { id, outbox });
+        let events = self.events.clone();
+        self.supervisors.spawn(supervisor::supervise(serial, id, launched, outgoing, events));
+        self.later(READY_DEADLINE, Event::Overdue { serial });
+        Ok(())
+    }
+
+    fn later(&self, delay: Duration, event: Event) {
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            sleep(delay).await;
+            // Nobody listens when the daemon ends.
+            let _ = events.send(event).await;
+        });
+    }
+
+    fn to_worker(&mut self, serial: Serial, message: DaemonToWorker) {
+        let Some(link) = self.workers.get(&serial) else { return };
+        if link.outbox.try_send(message).is_err() {
+            warn!("worker {} does not read what the daemon says and is given up", link.id);
+            self.workers.remove(&serial);
+        }
+    }
+
+    fn to_host(&mut self, key: HostKey, message: DaemonToHost) {
+        let Some(host) = self.hosts.get(&key) else { return };
+        if host.outbox.try_send(message).is_err() {
+            warn!("a host does not read what the daemon says and is given up");
+            self.hosts.remove(&key);
+        }
+    }
+
+    fn name(&self, serial: Serial) -> String {
+        self.workers.get(&serial).map_or_else(|| "(gone)".to_owned(), |link| link.id.to_string())
+    }
+}

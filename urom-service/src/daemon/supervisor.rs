@@ -1,0 +1,79 @@
+//! One worker from its start to its end, as the daemon sees it.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tracing::warn;
+
+use super::launcher::{Body, Launched};
+use super::roster::Serial;
+use super::server::Event;
+use crate::session;
+use crate::wire::control::DaemonToWorker;
+use crate::wire::hello::{Hello, Role};
+use crate::wire::stream::{StreamError, greet};
+
+/// How long a worker may take to end after its stream did.
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
+
+/// How long to wait for the cause of a death before reporting it without.
+const CAUSE: Duration = Duration::from_millis(300);
+
+/// Carries messages until the stream ends, then sees to it that the worker ends too.
+pub(crate) async fn supervise(
+    serial: Serial,
+    id: u64,
+    launched: Launched,
+    outgoing: mpsc::Receiver<DaemonToWorker>,
+    events: mpsc::Sender<Event>,
+) {
+    let Launched { stream, mut body } = launched;
+    let end = talk(serial, stream, outgoing, &events).await;
+    if matches!(end, Some(StreamError::Silent | StreamError::Garbage(_) | StreamError::Hello(_))) {
+        // It will not end by itself.
+        body.kill();
+    }
+    let cause = timeout(CAUSE, body.ended()).await;
+    let ended = cause.is_ok();
+    let cause = match (end, cause) {
+        (Some(StreamError::Closed) | None, Ok(cause)) => cause,
+        (Some(StreamError::Closed) | None, Err(_)) => "it closed its stream to the daemon".to_owned(),
+        (Some(error), Ok(cause)) => format!("{error}; {cause}"),
+        (Some(error), Err(_)) => error.to_string(),
+    };
+    // Nobody listens when the daemon ends.
+    let _ = events.send(Event::WorkerGone { serial, cause }).await;
+    if !ended {
+        see_off(id, body).await;
+    }
+}
+
+async fn talk(
+    serial: Serial,
+    mut stream: tokio::net::UnixStream,
+    outgoing: mpsc::Receiver<DaemonToWorker>,
+    events: &mpsc::Sender<Event>,
+) -> Option<StreamError> {
+    if let Err(error) = greet(&mut stream, Hello::new(Role::Daemon), Role::Worker).await {
+        // A worker that dies before it greets just closes the stream.
+        return Some(error);
+    }
+    session::run(stream, outgoing, events, |message| Event::Worker { serial, message }).await
+}
+
+async fn see_off(id: u64, mut body: Body) {
+    if timeout(GRACE, body.ended()).await.is_ok() {
+        return;
+    }
+    body.kill();
+    match body {
+        Body::Process(_) => {
+            warn!("worker {id} did not end within {} s and was killed", GRACE.as_secs());
+            body.ended().await;
+        }
+        Body::Thread(_) => {
+            warn!("worker {id} did not end within {} s; its thread is left behind", GRACE.as_secs());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The embedded service: the daemon and its workers on threads of this process, for tests and first steps.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
+
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tracing::error;
+use urom_abi::DEFAULT_MAX_MESSAGE;
+use urom_abi::cpu::CpuSet;
+
+use crate::daemon::config::{DaemonConfig, process_cpus};
+use crate::daemon::{Launcher, serve};
+use crate::log::{Log, LogLevel};
+
+/// What an embedded service starts with.
+#[derive(Debug, Clone, Default)]
+pub struct EmbeddedOptions {
+    /// Where plugins lie, in place of `UROM_PLUGIN_PATH`.
+    pub plugin_path: Option<OsString>,
+    /// The message limit in bytes; 4096 by default.
+    pub max_message: Option<usize>,
+    /// The CPUs hosts are told of; those of the process by default.
+    pub cpus: Option<CpuSet>,
+}
+
+/// A running embedded service. Dropping it stops daemon and workers in order.
+///
+/// It is the same code as `uromd`, with a thread wherever that has a process. So environment and CPU set of a single
+/// worker have no effect (a log line says so), and a plugin that crashes takes the process along. Warnings go to
+/// standard error unless the program has a `tracing` subscriber.
+#[derive(Debug)]
+pub struct Embedded {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Embedded {
+    /// Starts a service on a free port of the loopback address.
+    ///
+    /// # Errors
+    /// The operating system's: no port, no thread, no random numbers.
+    pub fn start(options: EmbeddedOptions) -> io::Result<Embedded> {
+        let cpus = options.cpus.map_or_else(process_cpus, Ok)?;
+        let config = DaemonConfig {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
+            cpus,
+            plugin_path: options.plugin_path,
+            ..DaemonConfig::default()
+        };
+        let listener = std::net::TcpListener::bind(config.listen)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(move || {
+            let _log = Log::new("embedded", LogLevel::WARNING, LogLevel::WARNING).install_if_none();
+            let stopped = async {
+                // Dropping the sender stops it too.
+                let _ = stopped.await;
+            };
+            let served = runtime.block_on(async {
+                serve(TcpListener::from_std(listener)?, config, Launcher::Thread, stopped).await
+            });
+            if let Err(problem) = served {
+                error!("the embedded service ended: {problem}");
+            }
+        })?;
+        Ok(Embedded { address, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// The service of this process for a plugin path (`None`: that of `UROM_PLUGIN_PATH`): started on first use, stopped
+    /// when its last user drops it.
+    ///
+    /// # Errors
+    /// As [`start`](Embedded::start).
+    pub fn shared(plugin_path: Option<OsString>) -> io::Result<Arc<Embedded>> {
+        static RUNNING: Mutex<Vec<(Option<OsString>, Weak<Embedded>)>> = Mutex::new(Vec::new());
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|(_, service)| service.strong_count() > 0);
+        let there =
+            running.iter().find(|(path, _)| *path == plugin_path).and_then(|(_, service)| service.upgrade());
+        if let Some(service) = there {
+            return Ok(service);
+        }
+        let options = EmbeddedOptions { plugin_path: plugin_path.clone(), ..EmbeddedOptions::default() };
+        let service = Arc::new(Embedded::start(options)?);
+        running.push((plugin_path, Arc::downgrade(&service)));
+        Ok(service)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been printed.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! A plugin's `.so`: opened, and its two symbols called.
+//!
+//! The daemon does this to list plugins, a worker to run them. What is opened stays open: foreign code may have left
+//! pointers to itself anywhere.
+
+use std::mem::ManuallyDrop;
+use std::path::Path;
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use urom_abi::DocaError;
+use urom_abi::plugin::{
+    AddrFn, CloseFn, GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, NotifPackFn, OpenFn,
+    PluginIface, ProgressFn, WorkerCmdFn,
+};
+
+/// What is wrong with a plugin's file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PluginFileError {
+    /// The loader's own words.
+    #[error("cannot be loaded: {0}")]
+    Load(String),
+    /// A symbol is missing.
+    #[error("is not a plugin: it does not export `{0}`")]
+    Symbol(&'static str),
+    /// A symbol was called and failed.
+    #[error("`{symbol}` failed: {code}")]
+    Failed {
+        /// Which.
+        symbol: &'static str,
+        /// How.
+        code: DocaError,
+    },
+    /// The version word is zero.
+    #[error(
+        "its interface carries no version (`__doca_api_version` is 0): build it against DOCA 2.7 or newer"
+    )]
+    NoVersionWord,
+    /// A method is missing.
+    #[error("its interface has no `{0}`")]
+    Method(&'static str),
+}
+
+/// A plugin that can be listed and opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PluginFile {
+    /// What `urom_plugin_get_version` gave.
+    pub(crate) version: u64,
+    /// What `urom_plugin_get_iface` gave.
+    pub(crate) iface: PluginIface,
+    /// The methods in it, all of which are there.
+    pub(crate) methods: Methods,
+}
+
+/// A plugin's methods.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Methods {
+    pub(crate) open: OpenFn,
+    pub(crate) close: CloseFn,
+    pub(crate) addr: AddrFn,
+    pub(crate) worker_cmd: WorkerCmdFn,
+    pub(crate) progress: ProgressFn,
+    pub(crate) notif_pack: NotifPackFn,
+}
+
+/// The interface with room behind it: a plugin built against a longer one writes there before its version can be read.
+#[repr(C)]
+struct Roomy {
+    iface: PluginIface,
+    _room: [u64; 25],
+}
+
+const _: () = assert!(size_of::<Roomy>() == 256);
+
+impl PluginFile {
+    /// Opens `path` and asks it what it is. Its constructors run; it is never unloaded.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn open(path: &Path) -> Result<PluginFile, PluginFileError> {
+        // SAFETY: running the constructors of whatever lies in the plugin path is what this function is for; whoever
+        // sets that path answers for what lies there.
+        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+        let library = ManuallyDrop::new(library.map_err(|error| PluginFileError::Load(loader_text(&error)))?);
+        // SAFETY: a plugin's symbol of this name is a function of this type.
+        let get_version = unsafe { symbol::<GetVersionFn>(&library, GET_VERSION_SYMBOL) }?;
+        // SAFETY: as above.
+        let get_iface = unsafe { symbol::<GetIfaceFn>(&library, GET_IFACE_SYMBOL) }?;
+
+        let failed = |symbol| move |code| PluginFileError::Failed { symbol, code };
+        let mut version = 0;
+        // SAFETY: the plugin's function, with a place it may write to.
+        unsafe { get_version(&mut version) }.check().map_err(failed(GET_VERSION_SYMBOL))?;
+        let none = PluginIface {
+            api_version: 0,
+            open: None,
+            close: None,
+            addr: None,
+            worker_cmd: None,
+            progress: None,
+            notif_pack: None,
+        };
+        let mut roomy = Roomy { iface: none, _room: [0; 25] };
+        let place = (&raw mut roomy).cast::<PluginIface>();
+        // SAFETY: the plugin's function, with a place it may write to, and more room than any interface takes.
+        unsafe { get_iface(place) }.check().map_err(failed(GET_IFACE_SYMBOL))?;
+        let methods = Methods::of(&roomy.iface)?;
+        Ok(PluginFile { version, iface: roomy.iface, methods })
+    }
+}
+
+/// The loader's sentence, without the wrapping of `libloading`.
+fn loader_text(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// # Safety
+/// If the library exports `name`, it is a function of type `T`.
+unsafe fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T, PluginFileError> {
+    // SAFETY: the caller's promise; a symbol that is NULL, which a loader may well have, is a `None` of this type.
+    let symbol = unsafe { library.get::<Option<T>>(name) };
+    symbol.ok().and_then(|found| *found).ok_or(PluginFileError::Symbol(name))
+}
+
+impl Methods {
+    fn of(iface: &PluginIface) -> Result<Methods, PluginFileError> {
+        if iface.api_version == 0 {
+            return Err(PluginFileError::NoVersionWord);
+        }
+        let missing = PluginFileError::Method;
+        Ok(Methods {
+            open: iface.open.ok_or(missing("open"))?,
+            close: iface.close.ok_or(missing("close"))?,
+            addr: iface.addr.ok_or(missing("addr"))?,
+            worker_cmd: iface.worker_cmd.ok_or(missing("worker_cmd"))?,
+            progress: iface.progress.ok_or(missing("progress"))?,
+            notif_pack: iface.notif_pack.ok_or(missing("notif_pack"))?,
+        })
+    }
+}

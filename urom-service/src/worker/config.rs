@@ -1,0 +1,139 @@
+//! What a worker is told when it starts: on its command line when it is a process, in a call when it is a thread.
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use urom_abi::cpu::CpuSet;
+
+use crate::log::LogLevel;
+
+/// A worker's configuration. As arguments it is what `uromd worker` takes.
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+pub struct WorkerConfig {
+    /// The worker's id.
+    #[arg(long)]
+    pub id: u64,
+    /// Its group.
+    #[arg(long)]
+    pub gid: u32,
+    /// The daemon's message limit in bytes.
+    #[arg(long)]
+    pub max_message: usize,
+    /// The address its control stream listens on.
+    #[arg(long)]
+    pub listen: IpAddr,
+    /// The CPUs it may use; those that do not exist are passed over.
+    #[arg(long)]
+    pub cpus: Option<CpuSet>,
+    /// What its log shows of this program.
+    #[arg(long)]
+    pub log_level: LogLevel,
+    /// What its log shows of libraries.
+    #[arg(long)]
+    pub sdk_log_level: LogLevel,
+    /// The plugins, each as `so_path:id`.
+    #[arg(required = true, value_parser = OsStringValueParser::new().try_map(PluginItem::try_from))]
+    pub plugins: Vec<PluginItem>,
+}
+
+/// A plugin to load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginItem {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its id: a single bit.
+    pub id: u64,
+}
+
+impl WorkerConfig {
+    /// The arguments that say this.
+    pub fn to_args(&self) -> Vec<OsString> {
+        let mut args = Vec::new();
+        let mut option = |name: &str, value: String| args.extend([format!("--{name}").into(), value.into()]);
+        option("id", self.id.to_string());
+        option("gid", self.gid.to_string());
+        option("max-message", self.max_message.to_string());
+        option("listen", self.listen.to_string());
+        option("log-level", self.log_level.to_string());
+        option("sdk-log-level", self.sdk_log_level.to_string());
+        if let Some(cpus) = &self.cpus {
+            option("cpus", cpus.to_string());
+        }
+        args.push("--".into());
+        args.extend(self.plugins.iter().map(PluginItem::to_arg));
+        args
+    }
+}
+
+impl PluginItem {
+    /// `so_path:id`.
+    fn to_arg(&self) -> OsString {
+        let mut text = self.path.clone().into_os_string();
+        text.push(format!(":{}", self.id));
+        text
+    }
+
+    /// The name a host knows the plugin by.
+    pub fn name(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// An argument that is no `so_path:id`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a plugin is given as so_path:id, the id a single bit of 64")]
+pub struct ParsePluginItemError;
+
+impl TryFrom<OsString> for PluginItem {
+    type Error = ParsePluginItemError;
+
+    fn try_from(text: OsString) -> Result<PluginItem, ParsePluginItemError> {
+        let bytes = text.as_bytes();
+        let colon = bytes.iter().rposition(|byte| *byte == b':').ok_or(ParsePluginItemError)?;
+        let (path, id) = (&bytes[..colon], &bytes[colon + 1..]);
+        let id = std::str::from_utf8(id).ok().and_then(|id| id.parse::<u64>().ok());
+        let id = id.filter(|id| id.is_power_of_two() && !path.is_empty()).ok_or(ParsePluginItemError)?;
+        Ok(PluginItem { path: OsString::from_vec(path.to_vec()).into(), id })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        config: WorkerConfig,
+    }
+
+    #[test]
+    fn a_configuration_survives_the_command_line() {
+        let config = WorkerConfig {
+            id: u64::MAX - 1,
+            gid: 3,
+            max_message: 4096,
+            listen: "::1".parse().unwrap(),
+            cpus: Some("0-3,9".parse().unwrap()),
+            log_level: LogLevel::DEBUG,
+            sdk_log_level: LogLevel::WARNING,
+            plugins: vec![
+                PluginItem { path: "/a:b/c d.so".into(), id: 1 },
+                PluginItem { path: OsString::from_vec(b"-odd\xff.so".to_vec()).into(), id: 1 << 61 },
+            ],
+        };
+        let args = std::iter::once("worker".into()).chain(config.to_args());
+        assert_eq!(Cli::try_parse_from(args).unwrap().config, config);
+    }
+
+    #[test]
+    fn an_item_without_a_file_or_a_single_bit_is_refused() {
+        for text in ["", "x.so", "x.so:", ":1", "x.so:0", "x.so:3", "x.so:-1", "x.so:18446744073709551616"] {
+            assert_eq!(PluginItem::try_from(OsString::from(text)), Err(ParsePluginItemError), "{text}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A plugin in a worker: opened, given commands, progressed, closed. The only place that calls a plugin's methods.
+
+use std::ptr::NonNull;
+
+use tracing::{debug, warn};
+use urom_abi::DocaError;
+use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
+use urom_abi::list::ListLink;
+use urom_abi::plugin::{WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
+
+use super::config::PluginItem;
+use super::lookups::LOOKUPS;
+use super::throttle::Throttle;
+use crate::plugin_file::{Methods, PluginFile};
+use crate::wire::control::Failure;
+
+/// The longest address a plugin may have, in bytes. Real ones have some hundred.
+const LONGEST_ADDRESS: usize = 1 << 20;
+
+/// A plugin that is open. Dropping it closes it.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    /// Its id: a single bit.
+    pub(crate) id: u64,
+    /// Its name.
+    pub(crate) name: String,
+    /// Commands it was given and has not answered.
+    pub(crate) outstanding: usize,
+    methods: Methods,
+    /// From a box that is given back when the plugin is closed; the plugin may keep this address.
+    ctx: NonNull<WorkerCtx>,
+    commands: DescriptorList<WorkerCmdDesc>,
+    notifications: DescriptorList<WorkerNotifDesc>,
+    address: Vec<u8>,
+    failed_commands: Throttle,
+    failed_progress: Throttle,
+}
+
+impl Instance {
+    /// Loads and opens a plugin and asks for its address.
+    ///
+    /// # Errors
+    /// What went wrong, with the plugin's code. The plugin is closed again if it was open.
+    pub(crate) fn open(item: &PluginItem) -> Result<Instance, Failure> {
+        let name = item.name();
+        let file = PluginFile::open(&item.path).map_err(|error| {
+            let text = format!("plugin `{name}`: {} {error}", item.path.display());
+            Failure::new(DocaError::NOT_FOUND, text)
+        })?;
+        let ctx = WorkerCtx { iface: file.iface, domain_iface: LOOKUPS, plugin_ctx: std::ptr::null_mut() };
+        let ctx = NonNull::from(Box::leak(Box::new(ctx)));
+        // SAFETY: the plugin's method, with a context that stays where it is until after `close`.
+        let code = unsafe { (file.methods.open)(ctx.as_ptr()) };
+        if let Err(code) = code.check() {
+            // A plugin that failed to open is not closed, and nothing of it is used again.
+            // SAFETY: from the box above, and `open` was the plugin's only chance to learn of it.
+            drop(unsafe { Box::from_raw(ctx.as_ptr()) });
+            return Err(Failure::new(code, format!("plugin `{name}` failed to open: {code}")));
+        }
+        let mut instance = Instance {
+            id: item.id,
+            name,
+            outstanding: 0,
+            methods: file.methods,
+            ctx,
+            commands: DescriptorList::new(),
+            notifications: DescriptorList::new(),
+            address: Vec::new(),
+            failed_commands: Throttle::default(),
+            failed_progress: Throttle::default(),
+        };
+        instance.address = instance.ask_address()?;
+        debug!("plugin `{}` is open; its address has {} bytes", instance.name, instance.address.len());
+        Ok(instance)
+    }
+
+    /// The two-call protocol: first the length, then the bytes.
+    fn ask_address(&self) -> Result<Vec<u8>, Failure> {
+        let failed = |code| Failure::new(code, format!("plugin `{}` gave no address: {code}", self.name));
+        let mut len = 0;
+        // SAFETY: the plugin's method, on its open context; a capacity of 0 keeps it from writing.
+        let code = unsafe { (self.methods.addr)(self.ctx.as_ptr(), std::ptr::null_mut(), &mut len) };
+        if code == DocaError::SUCCESS && len == 0 {
+            return Ok(Vec::new());
+        }
+        if code != DocaError::INVALID_VALUE && code != DocaError::SUCCESS {
+            return Err(failed(code));
+        }
+        if len > LONGEST_ADDRESS {
+            let text = format!(
+                "plugin `{}` says its address has {len} bytes; {LONGEST_ADDRESS} is the most",
+                self.name
+            );
+            return Err(Failure::new(DocaError::TOO_BIG, text));
+        }
+        let mut bytes = vec![0; len];
+        // SAFETY: the plugin's method, on its open context, with `len` bytes to write to.
+        let code = unsafe { (self.methods.addr)(self.ctx.as_ptr(), bytes.as_mut_ptr().cast(), &mut len) };
+        code.check().map_err(failed)?;
+        bytes.truncate(len);
+        Ok(bytes)
+    }
+
+    /// Hangs a command into the plugin's list.
+    #[inline]
+    pub(crate) fn push(&mut self, command: CommandDesc) {
+        self.commands.push_back(command);
+        self.outstanding += 1;
+    }
+
+    /// Whether commands wait to be handed over.
+    #[inline]
+    pub(crate) fn has_commands(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
+    /// Hands the list over. A plugin stops at the first command that fails, so it is called again while that moves
+    /// anything; what it then still leaves behind after an error goes to `refused`.
+    pub(crate) fn deliver(&mut self, mut refused: impl FnMut(&CommandDesc, DocaError)) {
+        loop {
+            let first = self.first_command();
+            // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors of the C heap.
+            let code = unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
+            let Err(code) = code.check() else { return };
+            if let Some(count) = self.failed_commands.count() {
+                warn!("plugin `{}` failed to begin a command: {code} ({count} times so far)", self.name);
+            }
+            if self.commands.is_empty() {
+                return;
+            }
+            if self.first_command() == first {
+                while let Some(command) = self.commands.pop_front() {
+                    self.outstanding = self.outstanding.saturating_sub(1);
+                    refused(&command, code);
+                }
+                return;
+            }
+        }
+    }
+
+    fn first_command(&mut self) -> *mut ListLink {
+        // SAFETY: the list's head is initialised.
+        unsafe { (*self.commands.as_raw()).next }
+    }
+
+    /// Lets the plugin work, and collects what it finished. Whether there is anything.
+    #[inline]
+    pub(crate) fn progress(&mut self) -> bool {
+        // SAFETY: the plugin's method, on its open context, with a well-formed list to append to.
+        let code = unsafe { (self.methods.progress)(self.ctx.as_ptr(), self.notifications.as_raw()) };
+        if code != DocaError::SUCCESS && code != DocaError::EMPTY {
+            if let Some(count) = self.failed_progress.count() {
+                warn!("plugin `{}` failed to progress: {code} ({count} times so far)", self.name);
+            }
+        }
+        !self.notifications.is_empty()
+    }
+
+    /// The next finished notification.
+    #[inline]
+    pub(crate) fn finished(&mut self) -> Option<NotificationDesc> {
+        self.notifications.pop_front()
+    }
+
+    /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes it wrote.
+    ///
+    /// # Errors
+    /// The plugin's code, or `UNEXPECTED` when what it says it wrote cannot be.
+    pub(crate) fn pack(&self, notification: NotificationDesc, place: &mut [u8]) -> Result<usize, DocaError> {
+        let mut packed = place.len();
+        let block = notification.into_raw();
+        // SAFETY: the block is a whole descriptor.
+        let header = unsafe { &raw mut (*block).worker_notif };
+        // SAFETY: the plugin's method, with its own notification and as many bytes to write to as `packed` says.
+        let code = unsafe { (self.methods.notif_pack)(header, &mut packed, place.as_mut_ptr().cast()) };
+        if let Some(block) = NonNull::new(block) {
+            // SAFETY: from `into_raw` above; the plugin only looked at it.
+            drop(unsafe { NotificationDesc::from_raw(block) });
+        }
+        code.check()?;
+        if (NOTIFICATION_HEADER..=place.len()).contains(&packed) {
+            Ok(packed)
+        } else {
+            Err(DocaError::UNEXPECTED)
+        }
+    }
+}
+
+/// The size of the header that `notif_pack` writes before the notification.
+pub(crate) const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>();
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // SAFETY: the plugin's method, on its open context, once.
+        unsafe { (self.methods.close)(self.ctx.as_ptr()) };
+        // SAFETY: from the box in `open`; after `close` the plugin does not use it.
+        drop(unsafe { Box::from_raw(self.ctx.as_ptr()) });
+    }
+}

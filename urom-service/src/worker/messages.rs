@@ -1,0 +1,32 @@
+//! What a worker's two threads tell each other.
+
+use crate::wire::control::{Attach, Failure};
+
+/// A host's control stream.
+pub(crate) type LinkKey = u64;
+
+/// Control thread to data thread.
+#[derive(Debug)]
+pub(crate) enum ToData {
+    /// Let a host in.
+    Attach { link: LinkKey, attach: Attach },
+    /// A host is gone.
+    Detach { link: LinkKey },
+    /// Close the plugins, answer what is in flight, and end.
+    Stop,
+}
+
+/// Data thread to control thread.
+#[derive(Debug)]
+pub(crate) enum ToControl {
+    /// The plugins are open.
+    Ready,
+    /// The worker cannot work.
+    Failed(Failure),
+    /// A host is in.
+    Attached { link: LinkKey, ucx_address: Vec<u8>, channel: u16, max_message: u64 },
+    /// A host is not let in, or thrown out.
+    Refused { link: LinkKey, failure: Failure },
+    /// Everything is closed and sent.
+    Ended,
+}

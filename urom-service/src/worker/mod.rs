@@ -1,0 +1,93 @@
+//! The worker: it loads plugins and runs commands of hosts through them.
+//!
+//! Two threads. The *control* thread has the streams: to the daemon, and one from each host. The *data* thread has UCX
+//! and the plugins; it never waits for anything but work. They leave each other messages.
+
+mod config;
+mod connection;
+mod connections;
+mod control;
+mod core;
+mod data;
+mod idle;
+mod instance;
+mod lookups;
+mod messages;
+mod outgoing;
+mod throttle;
+
+use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use tracing::{error, warn};
+
+pub use config::{ParsePluginItemError, PluginItem, WorkerConfig};
+
+use crate::mailbox::Mailbox;
+use control::{ControlHandle, Setup};
+use data::Data;
+use messages::ToControl;
+
+/// Where a worker runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In a process of its own.
+    Process,
+    /// On a thread of the embedded service.
+    Thread,
+}
+
+/// Runs a worker on this thread until the daemon, at the other end of `daemon`, lets it go or is gone. When a plugin then
+/// does not return from a call, a process exits all the same; a thread is left behind.
+pub fn run(config: WorkerConfig, daemon: UnixStream, place: Place) {
+    if place == Place::Process {
+        // First of all, so that every thread started from here on inherits it.
+        confine(&config);
+    }
+    let id = config.id;
+    if let Err(problem) = start(config, daemon, place) {
+        // The daemon sees its stream close.
+        error!("worker {id} could not start: {problem}");
+    }
+}
+
+fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Result<()> {
+    let mailbox = Arc::new(Mailbox::new()?);
+    let listener = TcpListener::bind((config.listen, 0))?;
+    let (handle, from_data) = ControlHandle::new();
+    let setup = Setup { id: config.id, place, listener, daemon, mailbox: Arc::clone(&mailbox), from_data };
+    let control = control::start(setup)?;
+    match Data::open(&config, mailbox, handle.clone()) {
+        Ok(data) => {
+            handle.send(ToControl::Ready);
+            data.run();
+            handle.send(ToControl::Ended);
+        }
+        Err(failure) => {
+            error!("worker {} cannot work: {failure}", config.id);
+            handle.send(ToControl::Failed(failure));
+        }
+    }
+    // It says the last words, then ends; if it panicked, it has said so.
+    let _ = control.join();
+    Ok(())
+}
+
+/// Keeps this process to its CPUs, as far as they exist.
+fn confine(config: &WorkerConfig) {
+    let Some(cpus) = &config.cpus else { return };
+    let result = rustix::thread::sched_getaffinity(None).and_then(|ours| {
+        let mut set = rustix::thread::CpuSet::new();
+        let real = cpus.iter().filter(|cpu| *cpu < rustix::thread::CpuSet::MAX_CPU && ours.is_set(*cpu));
+        real.for_each(|cpu| set.set(cpu));
+        if set.count() == 0 {
+            warn!("worker {}: none of its CPUs {cpus} exists here; it may use all", config.id);
+            return Ok(());
+        }
+        rustix::thread::sched_setaffinity(None, &set)
+    });
+    if let Err(problem) = result {
+        warn!("worker {} cannot be kept to its CPUs {cpus}: {problem}", config.id);
+    }
+}
