@@ -27,6 +27,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug)]
 pub struct Error {
     code: DocaError,
+    /// What a bare code does not have. Boxed, so that a result is small: every command passes one on.
+    detail: Option<Box<Detail>>,
+}
+
+#[derive(Debug)]
+struct Detail {
     message: Cow<'static, str>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
@@ -34,13 +40,20 @@ pub struct Error {
 impl Error {
     /// An error with the code the host will see and a sentence for the log.
     pub fn new(code: DocaError, message: impl Into<Cow<'static, str>>) -> Error {
-        Error { code, message: message.into(), source: None }
+        Error { code, detail: Some(Box::new(Detail { message: message.into(), source: None })) }
     }
 
     /// Adds the error that caused this one.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
-        self.source = Some(source.into());
+        let source = Some(source.into());
+        match &mut self.detail {
+            Some(detail) => detail.source = source,
+            None => {
+                let message = self.code.description().into();
+                self.detail = Some(Box::new(Detail { message, source }));
+            }
+        }
         self
     }
 
@@ -58,7 +71,8 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.message)?;
+        let message = self.detail.as_ref().map(|detail| &*detail.message);
+        write!(f, "{}", message.unwrap_or(self.code.description()))?;
         let mut source = self.source();
         while let Some(error) = source {
             write!(f, ": {error}")?;
@@ -70,14 +84,14 @@ impl fmt::Display for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+        self.detail.as_ref()?.source.as_deref().map(|source| source as &(dyn StdError + 'static))
     }
 }
 
-/// The code alone; its description is the message.
+/// The code alone; its description is the message. Nothing is allocated.
 impl From<DocaError> for Error {
     fn from(code: DocaError) -> Error {
-        Error::new(code, code.description())
+        Error { code, detail: None }
     }
 }
 
@@ -120,6 +134,14 @@ mod tests {
         assert_eq!(Error::from(DocaError::NOT_FOUND).status(), DocaError::NOT_FOUND);
         assert_eq!(Error::from(DocaError(4711)).status(), DocaError(4711));
         assert_eq!(Error::from("no idea").status(), DocaError::UNEXPECTED);
+    }
+
+    #[test]
+    fn a_bare_code_is_described_and_may_have_a_source() {
+        let error = Error::from(DocaError::EMPTY);
+        assert_eq!(error.to_string(), "no entry is available in resource (DOCA_ERROR_EMPTY)");
+        let error = error.with_source("nothing there");
+        assert_eq!(error.to_string(), "no entry is available in resource: nothing there (DOCA_ERROR_EMPTY)");
     }
 
     #[test]

@@ -101,53 +101,46 @@ where
         self.free.extend((first..first + CHUNK).rev());
     }
 
-    fn take_slot(&mut self) -> usize {
+    /// The free slot to use next. It stays in the list of free ones until something stays in it.
+    fn next_free(&mut self) -> usize {
         loop {
-            match self.free.pop() {
-                Some(index) => return index,
+            match self.free.last() {
+                Some(index) => return *index,
                 None => self.grow(),
             }
         }
     }
 
-    /// Polls the future in a slot, and finishes its command when it ended.
-    fn advance(&mut self, index: usize) {
+    /// Answers a command whose future was ended by something else than itself.
+    fn give_up(&mut self, index: usize, error: Error) {
         let slot = self.slot(index);
-        // SAFETY: `&mut self` keeps futures from coming back here; one that ended is dropped below.
-        let outcome = match catch("a handler", || unsafe { slot.poll() }) {
-            Some(Poll::Pending) => return,
-            Some(Poll::Ready(outcome)) => outcome,
-            None => Err(panicked()),
-        };
-        self.retire(index, outcome);
-    }
-
-    /// Empties a slot whose command ended with `outcome`, and answers the command.
-    fn retire(&mut self, index: usize, outcome: Result<NotificationDesc>) {
-        let slot = self.slot(index);
-        // SAFETY: no future runs now.
-        catch("dropping a handler's future", || unsafe { slot.drop_future() });
+        drop_future(slot);
         let command = slot.end();
         self.free.push(index);
         if let Some(command) = command {
-            self.finish(command, outcome);
+            self.finish(command, Err(error));
         }
     }
 
     /// Makes the one notification of a command.
+    #[inline]
     fn finish(&mut self, command: CommandDesc, outcome: Result<NotificationDesc>) {
         match outcome {
             Ok(mut notification) => {
                 notification.address_to(&command, DocaError::SUCCESS);
                 self.finished.push_back(notification);
             }
-            Err(error) => {
-                let status = error.status();
-                // Displaying and dropping an error runs the handler's code.
-                catch("a handler's error", || report(&command, error));
-                self.refuse(command, status);
-            }
+            Err(error) => self.fail(command, error),
         }
+    }
+
+    /// Answers a command whose handler gave no value.
+    #[cold]
+    fn fail(&mut self, command: CommandDesc, error: Error) {
+        let status = error.status();
+        // Displaying and dropping an error runs the handler's code.
+        catch("a handler's error", || report(&command, error));
+        self.refuse(command, status);
     }
 
     /// Answers a command that failed. Without memory for that the command stays owed, and `false` comes back.
@@ -189,7 +182,7 @@ where
             self.broken = true;
             for index in 0..self.chunks.len() * CHUNK {
                 if self.slot(index).is_pending() {
-                    self.retire(index, Err(broken()));
+                    self.give_up(index, broken());
                 }
             }
         }
@@ -203,9 +196,18 @@ where
             while woken != 0 {
                 let index = chunk * CHUNK + woken.trailing_zeros() as usize;
                 woken &= woken - 1;
+                let slot = self.slot(index);
                 // A waker may have been kept beyond its command.
-                if self.slot(index).is_pending() {
-                    self.advance(index);
+                if !slot.is_pending() {
+                    continue;
+                }
+                // SAFETY: no future runs now, and none that ended is still in its slot.
+                if let Poll::Ready(outcome) = run(slot, || unsafe { slot.poll() }) {
+                    let command = slot.end();
+                    self.free.push(index);
+                    if let Some(command) = command {
+                        self.finish(command, outcome);
+                    }
                 }
             }
         }
@@ -223,18 +225,26 @@ where
         if self.broken {
             return self.finish(command, Err(broken()));
         }
-        let index = self.take_slot();
-        let handler = self.handler;
-        // SAFETY: `drop` ends all futures before it frees the handler, so for a future this is as good as 'static.
-        let handler: &'static T = unsafe { handler.as_ref() };
+        let index = self.next_free();
         let (slot, serve) = (self.slot(index), &self.serve);
-        // SAFETY: a slot from the free list is empty, chunks do not move their slots, and `serve` works for every
-        // lifetime, so it cannot keep what it is given in a place that outlives the future.
-        let begun =
-            catch("a handler", || unsafe { slot.begin(command, |cx, bytes| serve(handler, cx, bytes)) });
-        match begun {
-            Some(()) => self.advance(index),
-            None => self.retire(index, Err(panicked())),
+        // SAFETY: `drop` ends all futures before it frees the handler, so for a future this is as good as 'static.
+        let handler: &'static T = unsafe { self.handler.as_ref() };
+        let polled = run(slot, || {
+            // SAFETY: a slot from the free list is empty, chunks do not move their slots, and `serve` works for every
+            // lifetime, so it cannot keep what it is given in a place that outlives the future.
+            unsafe { slot.begin(command, |context, bytes| serve(handler, context, bytes)) };
+            // SAFETY: no future runs now, and this one has not been polled yet.
+            unsafe { slot.poll() }
+        });
+        match polled {
+            Poll::Ready(outcome) => {
+                if let Some(command) = slot.end() {
+                    self.finish(command, outcome);
+                }
+            }
+            Poll::Pending => {
+                self.free.pop();
+            }
         }
     }
 
@@ -260,14 +270,40 @@ where
 impl<T, P, F: Future, M> Drop for Executor<T, P, F, M> {
     fn drop(&mut self) {
         for slot in self.chunks.iter().flat_map(Chunk::slots) {
-            // SAFETY: no future runs now.
-            catch("dropping a handler's future", || unsafe { slot.drop_future() });
+            drop_future(slot);
             drop(slot.end());
         }
         // SAFETY: it came from a Box in `new`, and the futures that referred to it are gone.
         let handler = unsafe { Box::from_raw(self.handler.as_ptr()) };
         catch("dropping the handler", || drop(handler));
     }
+}
+
+/// Runs what polls the future of `slot`. When the future ended, by itself or by a panic, it is gone afterwards.
+#[inline]
+fn run<F: Future>(
+    slot: &Slot<F>,
+    poll: impl FnOnce() -> Poll<Result<NotificationDesc>>,
+) -> Poll<Result<NotificationDesc>> {
+    let mut polled = Poll::Pending;
+    let done = catch("a handler", || {
+        polled = poll();
+        if polled.is_ready() {
+            // SAFETY: no future runs now.
+            unsafe { slot.drop_future() };
+        }
+    });
+    if done.is_none() && polled.is_pending() {
+        drop_future(slot);
+        return Poll::Ready(Err(panicked()));
+    }
+    polled
+}
+
+/// Drops a future that did not end.
+fn drop_future<F: Future>(slot: &Slot<F>) {
+    // SAFETY: whoever holds the executor is not one of its futures.
+    catch("dropping a handler's future", || unsafe { slot.drop_future() });
 }
 
 fn panicked() -> Error {

@@ -8,34 +8,40 @@ use crate::log;
 /// Runs `body`; a panic is logged under `label` and becomes `None`.
 ///
 /// What `body` borrows may be left half-changed: callers discard it (a future that panicked is dropped, never polled).
+/// On the way without a panic this costs nothing, so commands may pass through it.
+#[inline]
 pub(crate) fn catch<R>(label: &str, body: impl FnOnce() -> R) -> Option<R> {
-    let mut body = Some(body);
-    let mut result = None;
-    run(label, &mut || result = body.take().map(|body| body()));
-    result
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(result) => Some(result),
+        Err(payload) => {
+            caught(label, payload);
+            None
+        }
+    }
 }
 
 /// Runs the body of a function that C calls; a panic is logged under `label` and becomes `on_panic`.
 ///
 /// Every `extern "C"` function is nothing but a call of this. Should an unwind escape all the same, Rust aborts the
 /// process at the `extern "C"` edge.
+#[inline]
 pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     catch(label, body).unwrap_or(on_panic)
 }
 
-/// The one place with the machinery to catch, whatever the closure's type.
-fn run(label: &str, body: &mut dyn FnMut()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-        let text = if let Some(text) = payload.downcast_ref::<&str>() {
-            text
-        } else if let Some(text) = payload.downcast_ref::<String>() {
-            text
-        } else {
-            "a value that is no text"
-        };
-        log::error(format_args!("{label} panicked: {text}"));
-        discard(payload);
-    }
+/// Everything about a panic that does not depend on where it was caught.
+#[cold]
+#[inline(never)]
+fn caught(label: &str, payload: Box<dyn Any + Send>) {
+    let text = if let Some(text) = payload.downcast_ref::<&str>() {
+        text
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text
+    } else {
+        "a value that is no text"
+    };
+    log::error(format_args!("{label} panicked: {text}"));
+    discard(payload);
 }
 
 /// Drops what a panic carried, which is foreign code and may panic in turn, and so on: in the end it is leaked.

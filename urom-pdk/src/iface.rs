@@ -139,7 +139,7 @@ unsafe extern "C" fn addr(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut
         };
         match instance.address() {
             // SAFETY: the contract of the ABI is that of `copy_out`.
-            Ok(address) => code(unsafe { copy_out(&[address], addr.cast(), addr_len) }),
+            Ok(address) => code(unsafe { copy_out(address, addr.cast(), addr_len) }),
             Err(error) => failed("addr", error),
         }
     })
@@ -193,40 +193,38 @@ unsafe extern "C" fn notif_pack(
     guard("notif_pack", DocaError::UNEXPECTED, || {
         let Some(notif) = NonNull::new(notif) else { return DocaError::INVALID_VALUE };
         // SAFETY: a worker passes the header of a notification this plugin made.
-        let header = WorkerNotify { reserved: 0, ..unsafe { notif.read() } };
-        // SAFETY: the notification's bytes begin where its header ends.
-        let body = unsafe { notif.add(1) }.cast::<u8>();
-        // SAFETY: this plugin made the notification in one block with `len` bytes behind the header.
-        let body = unsafe { std::slice::from_raw_parts(body.as_ptr(), header.len as usize) };
+        let len = unsafe { (*notif.as_ptr()).len } as usize;
+        let whole = size_of::<WorkerNotify>() + len;
+        // SAFETY: this plugin made the notification in one zeroed block, with `len` bytes right behind the header, so
+        // its reserved field is zero and all of it is initialised.
+        let whole = unsafe { std::slice::from_raw_parts(notif.as_ptr().cast::<u8>(), whole) };
         // SAFETY: the contract of the ABI is that of `copy_out`.
-        code(unsafe { copy_out(&[urom_abi::bytemuck::bytes_of(&header), body], packed.cast(), packed_len) })
+        code(unsafe { copy_out(whole, packed.cast(), packed_len) })
     })
 }
 
-/// Copies `parts`, one behind the other, to `to`. `len` holds the room there on entry and the bytes needed on return.
+/// Copies `bytes` to `to`. `len` holds the room there on entry and the bytes needed on return.
 ///
 /// # Errors
 /// `INVALID_VALUE`, and nothing copied, when there is too little room, `len` is NULL, or `to` is NULL though there is
 /// something to copy.
 ///
 /// # Safety
-/// `len` is NULL or valid for reads and writes. `to` is NULL or valid for writes of `*len` bytes, apart from `parts`.
-unsafe fn copy_out(parts: &[&[u8]], mut to: *mut u8, len: *mut usize) -> Result<(), DocaError> {
+/// `len` is NULL or valid for reads and writes. `to` is NULL or valid for writes of `*len` bytes, apart from `bytes`.
+unsafe fn copy_out(bytes: &[u8], to: *mut u8, len: *mut usize) -> Result<(), DocaError> {
     let len = NonNull::new(len).ok_or(DocaError::INVALID_VALUE)?;
     // SAFETY: the caller says that `len` is readable.
     let room = unsafe { len.read() };
-    let need = parts.iter().map(|part| part.len()).sum::<usize>();
     // SAFETY: the caller says that `len` is writable.
-    unsafe { len.write(need) };
-    if need > room || (need > 0 && to.is_null()) {
+    unsafe { len.write(bytes.len()) };
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    if bytes.len() > room || to.is_null() {
         return Err(DocaError::INVALID_VALUE);
     }
-    for part in parts.iter().filter(|part| !part.is_empty()) {
-        // SAFETY: all parts together fit into `room`, and the caller says that they lie elsewhere.
-        unsafe { to.copy_from_nonoverlapping(part.as_ptr(), part.len()) };
-        // SAFETY: at most one past the `room` bytes.
-        to = unsafe { to.add(part.len()) };
-    }
+    // SAFETY: there is room for all of it, and the caller says that it lies elsewhere.
+    unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     Ok(())
 }
 
