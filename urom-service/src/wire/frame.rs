@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn commands_that_travel_together_come_out_in_order() {
-        let message = [command_bytes(1, b"first"), command_bytes(2, b""), command_bytes(3, &[5; 300])].concat();
+        let message =
+            [command_bytes(1, b"first"), command_bytes(2, b""), command_bytes(3, &[5; 300])].concat();
         let found: Vec<_> = commands(&message).map(Result::unwrap).collect();
         assert_eq!(found.len(), 3);
         assert_eq!(found[0], Command { channel: 7, slot: 1, plugin_bit: 61, payload: b"first" });
@@ -226,7 +227,10 @@ mod tests {
             for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
                 let bytes = notification_bytes(DocaError(status), payload);
                 let found = notifications(&bytes).next().unwrap().unwrap();
-                assert_eq!(found, Notification { channel: 9, slot: 65535, status: DocaError(status), payload });
+                assert_eq!(
+                    found,
+                    Notification { channel: 9, slot: 65535, status: DocaError(status), payload }
+                );
             }
         }
     }

@@ -56,7 +56,9 @@ pub enum HelloError {
     #[error("what answers there is not a UROM service of this kit (no `UROM` greeting)")]
     NotUrom,
     /// Another release.
-    #[error("the {role} speaks protocol {theirs}, this side {PROTOCOL}: use the same release of the kit on both")]
+    #[error(
+        "the {role} speaks protocol {theirs}, this side {PROTOCOL}: use the same release of the kit on both"
+    )]
     Protocol {
         /// Who the other end is.
         role: Role,

@@ -47,7 +47,9 @@ where
     let mut theirs = [0; HELLO_LEN];
     match timeout(PATIENCE, stream.read_exact(&mut theirs)).await {
         Err(_) => return Err(StreamError::Silent),
-        Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(HelloError::NotUrom.into()),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            return Err(HelloError::NotUrom.into());
+        }
         Ok(result) => result?,
     };
     Ok(ours.check(&theirs, expected)?)
@@ -60,10 +62,9 @@ where
 pub async fn send<T: Serialize>(stream: &mut (impl AsyncWrite + Unpin), message: &T) -> io::Result<()> {
     let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     let mut bytes = postcard::to_extend(message, vec![0; 4]).map_err(|error| invalid(error.to_string()))?;
-    let len = u32::try_from(bytes.len() - 4)
-        .ok()
-        .filter(|len| *len <= MAX_MESSAGE)
-        .ok_or_else(|| invalid(format!("a control message of {} bytes is over {MAX_MESSAGE}", bytes.len() - 4)))?;
+    let len = u32::try_from(bytes.len() - 4).ok().filter(|len| *len <= MAX_MESSAGE).ok_or_else(|| {
+        invalid(format!("a control message of {} bytes is over {MAX_MESSAGE}", bytes.len() - 4))
+    })?;
     bytes[..4].copy_from_slice(&len.to_le_bytes());
     stream.write_all(&bytes).await
 }
@@ -81,7 +82,9 @@ pub async fn receive<T: DeserializeOwned>(stream: &mut (impl AsyncRead + Unpin))
         };
         let len = u32::from_le_bytes(len);
         if len > MAX_MESSAGE {
-            return Err(StreamError::Garbage(format!("a message of {len} bytes, where {MAX_MESSAGE} is the most")));
+            return Err(StreamError::Garbage(format!(
+                "a message of {len} bytes, where {MAX_MESSAGE} is the most"
+            )));
         }
         let mut bytes = vec![0; len as usize];
         stream.read_exact(&mut bytes).await?;
@@ -102,7 +105,12 @@ mod tests {
     use tokio::io::duplex;
 
     fn run<F: Future>(future: F) -> F::Output {
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(future)
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap()
+            .block_on(future)
     }
 
     #[test]
@@ -126,7 +134,10 @@ mod tests {
             for bytes in [&[0xff; 4][..], &[1, 0, 0, 0, 99], &[2, 0, 0, 0, 0, 0]] {
                 let (mut a, mut b) = duplex(64);
                 a.write_all(bytes).await.unwrap();
-                assert!(matches!(receive::<HostToDaemon>(&mut b).await, Err(StreamError::Garbage(_))), "{bytes:?}");
+                assert!(
+                    matches!(receive::<HostToDaemon>(&mut b).await, Err(StreamError::Garbage(_))),
+                    "{bytes:?}"
+                );
             }
         });
     }
