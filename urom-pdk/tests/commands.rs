@@ -77,6 +77,13 @@ fn an_error_whose_code_is_success_is_not_taken_for_one() {
 }
 
 #[test]
+fn an_error_that_panics_when_shown_and_when_dropped_is_still_an_answer() {
+    let mut worker = open();
+    worker.send(1, 1, &command(FAIL_NASTILY, 0));
+    assert_eq!(only(worker.progress(), 1, 1), (DocaError::DRIVER, (FAIL_NASTILY, 0)));
+}
+
+#[test]
 fn a_code_that_doca_does_not_know_reaches_the_host() {
     let mut worker = open();
     worker.send(1, 1, &command(FAIL, 4711));

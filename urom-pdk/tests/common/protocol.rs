@@ -62,6 +62,7 @@ pub(crate) const PANIC_LATER: u64 = 5;
 pub(crate) const PANIC_IN_DROP: u64 = 6;
 pub(crate) const DEST: u64 = 7;
 pub(crate) const PANIC_AT_ONCE: u64 = 8;
+pub(crate) const FAIL_NASTILY: u64 = 9;
 
 const TAGS: &[(&str, u64)] = &[("Echo", ECHO), ("Fail", FAIL)];
 
@@ -157,7 +158,7 @@ fn decode(command: &[u8]) -> Result<(u64, u64), DecodeError> {
     if command.len() != 16 {
         return Err(wrong("length", DecodeProblem::Length { found: command.len(), expected: 16 }));
     }
-    if tag > PANIC_AT_ONCE {
+    if tag > FAIL_NASTILY {
         return Err(wrong("tag", DecodeProblem::UnknownTag { found: tag, known: TAGS }));
     }
     Ok((tag, value))
@@ -167,6 +168,7 @@ impl Obedient {
     async fn run(&self, cx: &Context, command: &[u8], tag: u64, value: u64) -> Result<u64> {
         match tag {
             FAIL => return Err(Error::new(DocaError(value as u32), "as the test asks")),
+            FAIL_NASTILY => return Err(Error::from(DocaError::DRIVER).with_source(Nasty)),
             PANIC => panic!("as the test asks"),
             WAIT => self.wait(command).await,
             YIELD => turns(value).await,
@@ -213,6 +215,24 @@ struct Mine(Option<()>);
 impl Drop for Mine {
     fn drop(&mut self) {
         assert!(self.0.is_some(), "as the test asks");
+    }
+}
+
+/// An error that neither prints nor drops.
+#[derive(Debug)]
+struct Nasty;
+
+impl std::fmt::Display for Nasty {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("as the test asks");
+    }
+}
+
+impl std::error::Error for Nasty {}
+
+impl Drop for Nasty {
+    fn drop(&mut self) {
+        panic!("as the test asks");
     }
 }
 

@@ -1,39 +1,37 @@
-//! Plugins of this kit, driven by a C program that knows nothing of the kit: plain, and under valgrind.
+//! Plugins of this kit, driven by C programs that know nothing of the kit: plain, and under valgrind.
 //!
-//! The program is `c_driver.c`; it is compiled here against this project's own `doca_urom_plugin.h`.
+//! The programs are compiled here against this project's own `doca_urom_plugin.h`.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
-/// The driver, compiled once.
-fn driver() -> &'static Path {
-    static DRIVER: OnceLock<PathBuf> = OnceLock::new();
-    DRIVER.get_or_init(|| {
-        let compiler = cc::Build::new()
-            .cargo_metadata(false)
-            .target(&format!("{}-unknown-linux-gnu", env::consts::ARCH))
-            .host("x86_64-unknown-linux-gnu")
-            .opt_level(1)
-            .debug(true)
-            .try_get_compiler()
-            .expect("a C compiler: run `cargo xtask setup`");
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("c_driver-{}", env::consts::ARCH));
-        let status = compiler
-            .to_command()
-            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-I"])
-            .arg(here.join("../../../urom-abi/include"))
-            .arg(here.join("tests/c_driver.c"))
-            .arg("-o")
-            .arg(&program)
-            .arg("-ldl")
-            .status()
-            .expect("the C compiler starts: run `cargo xtask setup`");
-        assert!(status.success(), "c_driver.c does not compile");
-        program
-    })
+/// Compiles `tests/NAME.c` for the machine this test was compiled for. `test` makes the program's name its own: tests
+/// run at the same time.
+fn compile(name: &str, test: &str) -> PathBuf {
+    let compiler = cc::Build::new()
+        .cargo_metadata(false)
+        .target(&format!("{}-unknown-linux-gnu", env::consts::ARCH))
+        .host("x86_64-unknown-linux-gnu")
+        .opt_level(1)
+        .debug(true)
+        .try_get_compiler()
+        .expect("a C compiler: run `cargo xtask setup`");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = format!("{name}-{test}-{}", env::consts::ARCH);
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program);
+    let status = compiler
+        .to_command()
+        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-rdynamic", "-I"])
+        .arg(here.join("../../../urom-abi/include"))
+        .arg(here.join("tests").join(name).with_extension("c"))
+        .arg("-o")
+        .arg(&program)
+        .arg("-ldl")
+        .status()
+        .expect("the C compiler starts: run `cargo xtask setup`");
+    assert!(status.success(), "{name}.c does not compile");
+    program
 }
 
 /// A plugin that was built beside this test.
@@ -49,30 +47,20 @@ fn plugin(package: &str, name: &str) -> PathBuf {
     path
 }
 
+fn graph() -> PathBuf {
+    plugin("graph-plugin", "worker_graph")
+}
+
+fn faulty() -> PathBuf {
+    plugin("faulty-plugin", "worker_faulty")
+}
+
 /// Cargo's runner for this test's target: an emulator, when the target is another machine.
 fn emulator() -> Vec<String> {
     let variable =
         format!("CARGO_TARGET_{}_UNKNOWN_LINUX_GNU_RUNNER", env::consts::ARCH.to_ascii_uppercase());
     let runner = env::var(variable).unwrap_or_default();
     runner.split_whitespace().map(str::to_owned).collect()
-}
-
-/// Runs the driver behind the words of `wrapper`; it must end well and say so.
-fn drive(wrapper: &[String], which: &str, plugin: &Path) {
-    let mut words = wrapper.iter();
-    let mut command = match words.next() {
-        Some(program) => Command::new(program),
-        None => Command::new(driver()),
-    };
-    if !wrapper.is_empty() {
-        command.args(words).arg(driver());
-    }
-    let output = command.arg(which).arg(plugin).output().unwrap_or_else(|error| {
-        panic!("{:?} does not start ({error}): run `cargo xtask setup`", command.get_program())
-    });
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{}\n{out}{err}", output.status);
-    assert_eq!(out, format!("{which}: every rule holds\n"));
 }
 
 fn valgrind() -> Vec<String> {
@@ -87,24 +75,57 @@ fn valgrind() -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
+/// What a program wrote.
+struct Written {
+    out: String,
+    err: String,
+}
+
+/// Runs `words`, which must end well.
+fn run(words: impl IntoIterator<Item = PathBuf>) -> Written {
+    let mut words = words.into_iter();
+    let program = words.next().expect("a program");
+    let output = Command::new(&program).args(words).output().unwrap_or_else(|error| {
+        panic!("{} does not start ({error}): run `cargo xtask setup`", program.display())
+    });
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{}\n{out}{err}", output.status);
+    Written { out, err }
+}
+
+/// Runs the driver, behind the words of `wrapper`, on a plugin.
+fn drive(wrapper: Vec<String>, which: &str, plugin: PathBuf, test: &str) {
+    let words = [compile("c_driver", test), which.into(), plugin];
+    let written = run(wrapper.into_iter().map(PathBuf::from).chain(words));
+    assert_eq!(written.out, format!("{which}: every rule holds\n"));
+}
+
 #[test]
 fn the_graph_plugin_keeps_the_rules() {
-    drive(&emulator(), "graph", &plugin("graph-plugin", "worker_graph"));
+    drive(emulator(), "graph", graph(), "graph");
 }
 
 #[test]
 fn a_plugin_that_panics_fails_and_hangs_keeps_the_rules() {
-    drive(&emulator(), "faulty", &plugin("faulty-plugin", "worker_faulty"));
+    drive(emulator(), "faulty", faulty(), "faulty");
 }
 
 #[test]
 #[cfg_attr(not(target_arch = "x86_64"), ignore = "valgrind does not run inside an emulator")]
 fn the_graph_plugin_leaks_and_overreads_nothing() {
-    drive(&valgrind(), "graph", &plugin("graph-plugin", "worker_graph"));
+    drive(valgrind(), "graph", graph(), "graph-valgrind");
 }
 
 #[test]
 #[cfg_attr(not(target_arch = "x86_64"), ignore = "valgrind does not run inside an emulator")]
 fn a_plugin_that_panics_fails_and_hangs_leaks_and_overreads_nothing() {
-    drive(&valgrind(), "faulty", &plugin("faulty-plugin", "worker_faulty"));
+    drive(valgrind(), "faulty", faulty(), "faulty-valgrind");
+}
+
+#[test]
+fn a_plugin_writes_to_docas_log_where_there_is_one() {
+    let words = [compile("c_log", "log"), faulty()];
+    let written = run(emulator().into_iter().map(PathBuf::from).chain(words));
+    assert_eq!(written.out, "the plugin found the log\n");
+    assert_eq!(written.err, "", "nothing goes to standard error as well");
 }

@@ -1,0 +1,84 @@
+/*
+ * A process with DOCA's log in it, as NVIDIA's worker is one: a plugin must find the log and use it.
+ *
+ * Usage: c_log worker_faulty.so. Linked with -rdynamic, so that the plugin sees the two functions.
+ */
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <doca_urom_plugin.h>
+
+#define CHECK(rule)                                                                                                    \
+	do {                                                                                                           \
+		if (!(rule)) {                                                                                         \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #rule);                             \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+#define SOURCE 7
+#define LEVEL_WARNING 40
+
+static bool registered;
+static int lines;
+static char text[512];
+
+doca_error_t doca_log_register_source(const char *source_name, int *source)
+{
+	CHECK(!registered && strcmp(source_name, "worker_faulty") == 0);
+	registered = true;
+	*source = SOURCE;
+	return DOCA_SUCCESS;
+}
+
+__attribute__((format(printf, 6, 7)))
+doca_error_t doca_log(uint32_t level, int source, const char *file, int line, const char *func, const char *format, ...)
+{
+	va_list arguments;
+
+	CHECK(registered && level == LEVEL_WARNING && source == SOURCE);
+	CHECK(strstr(file, ".rs") != NULL && line > 0 && func != NULL);
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	lines++;
+	return DOCA_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	/* Fail, with DOCA_ERROR_NOT_FOUND. */
+	static const uint64_t fail[5] = {2, DOCA_ERROR_NOT_FOUND};
+	struct urom_worker_ctx *ctx = calloc(1, sizeof(*ctx));
+	struct urom_worker_cmd_desc *desc = malloc(sizeof(*desc) + sizeof(fail));
+	doca_error_t (*get_iface)(struct urom_plugin_iface *iface);
+	ucs_list_link_t commands;
+	void *library;
+
+	CHECK(argc == 2 && ctx != NULL && desc != NULL);
+	library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+	CHECK(library != NULL);
+	*(void **)&get_iface = dlsym(library, "urom_plugin_get_iface");
+	CHECK(get_iface != NULL && get_iface(&ctx->iface) == DOCA_SUCCESS);
+	CHECK(ctx->iface.open(ctx) == DOCA_SUCCESS);
+
+	desc->dest_id = 9;
+	desc->worker_cmd.type = 1;
+	desc->worker_cmd.urom_context = 1;
+	desc->worker_cmd.len = sizeof(fail);
+	memcpy(desc->worker_cmd.plugin_cmd, fail, sizeof(fail));
+	ucs_list_head_init(&commands);
+	ucs_list_add_tail(&commands, &desc->entry);
+	CHECK(ctx->iface.worker_cmd(ctx, &commands) == DOCA_SUCCESS);
+	ctx->iface.close(ctx);
+	free(ctx);
+
+	CHECK(lines == 1);
+	CHECK(strstr(text, "connection 9: the command asked for it (DOCA_ERROR_NOT_FOUND)") != NULL);
+	printf("the plugin found the log\n");
+	return 0;
+}
