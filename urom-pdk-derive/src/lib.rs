@@ -12,6 +12,8 @@ mod model;
 mod names;
 mod parse;
 mod render;
+#[cfg(test)]
+mod snapshots;
 mod validate;
 
 use proc_macro::TokenStream;

@@ -83,7 +83,7 @@ impl fmt::Display for DecodeError {
                 Ok(())
             }
             DecodeProblem::OtherTag { found, expected } => {
-                write!(f, "{found}, but the answer must be {expected}")
+                write!(f, "{found}, but this message has {expected}")
             }
             DecodeProblem::NotEchoed => write!(f, "does not repeat the value the command carried"),
             DecodeProblem::OutOfRange { found, most } => write!(f, "{found}, but at most {most} is possible"),

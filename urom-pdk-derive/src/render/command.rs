@@ -1,6 +1,6 @@
 //! Commands as requests, and the protocol they make.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Path;
 
@@ -12,7 +12,8 @@ impl Commands<'_> {
     /// The type `Protocol`, and what stands apart from the module's names: its impls and those of the commands.
     pub(super) fn protocol(&self) -> (TokenStream, TokenStream) {
         let (name, vis) = (self.plugin.text(), &self.render.model.vis);
-        let doc = format!("The protocol of the plugin `{name}`: its commands and notifications as one type.");
+        let doc =
+            format!(" The protocol of the plugin `{name}`: its commands and notifications as one type.");
         let item = quote! {
             #[doc = #doc]
             #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
@@ -178,7 +179,7 @@ impl Commands<'_> {
         let (wire, notification) = (self.render.wire(), &self.plugin.notification);
         let [command, found, echoed] = ["command", "found", "echo"].map(names::local);
         let name = names::text(&self.render.model.ident);
-        let tag = Ident::new(self.render.model.tag.width.name(), Span::call_site());
+        let tag = self.render.tag_type();
         let arms = self.pairs().map(|(variant, reply)| {
             let tag = variant.tag;
             let echo = self.echo_of(

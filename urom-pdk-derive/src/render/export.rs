@@ -10,6 +10,7 @@ use crate::model::Export;
 /// What stands beside the user's impl: the exported functions, and the refusal of `panic = "abort"`.
 pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream {
     let krate = &export.krate;
+    let private = quote!(#krate::__private);
     let refusal = if export.abort {
         TokenStream::new()
     } else {
@@ -22,31 +23,35 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
     if !export.export {
         return refusal;
     }
+    // The trait's hidden function has the protocol as its result, so its type names the protocol for `of`.
     quote! {
         #refusal
         #[cfg(not(test))]
         const _: () = {
-            use #krate::__private::{self as __private, DocaError, GetIfaceFn, GetVersionFn, PluginIface, Serve};
-
-            const _: GetIfaceFn = urom_plugin_get_iface;
-            const _: GetVersionFn = urom_plugin_get_version;
+            const _: #private::GetIfaceFn = urom_plugin_get_iface;
+            const _: #private::GetVersionFn = urom_plugin_get_version;
 
             #[unsafe(no_mangle)]
-            unsafe extern "C" fn urom_plugin_get_iface(iface: *mut PluginIface) -> DocaError {
-                // The handler's own trait knows its protocol.
-                unsafe fn of<P: Serve<#krate::Side, #ty>>(_: fn() -> P, iface: *mut PluginIface) -> DocaError {
+            unsafe extern "C" fn urom_plugin_get_iface(iface: *mut #private::PluginIface) -> #private::DocaError {
+                unsafe fn of<AnyProtocol: #private::Serve<#krate::Side, #ty>>(
+                    _: fn() -> AnyProtocol,
+                    iface: *mut #private::PluginIface,
+                ) -> #private::DocaError {
                     // SAFETY: what the caller promises of `iface` is what this asks for.
-                    unsafe { __private::get_iface::<#ty, P>(iface) }
+                    unsafe { #private::get_iface::<#ty, AnyProtocol>(iface) }
                 }
                 // SAFETY: as above.
                 unsafe { of(<#ty as #handler>::__made_by_urom_command, iface) }
             }
 
             #[unsafe(no_mangle)]
-            unsafe extern "C" fn urom_plugin_get_version(version: *mut u64) -> DocaError {
-                unsafe fn of<P: Serve<#krate::Side, #ty>>(_: fn() -> P, version: *mut u64) -> DocaError {
+            unsafe extern "C" fn urom_plugin_get_version(version: *mut u64) -> #private::DocaError {
+                unsafe fn of<AnyProtocol: #private::Serve<#krate::Side, #ty>>(
+                    _: fn() -> AnyProtocol,
+                    version: *mut u64,
+                ) -> #private::DocaError {
                     // SAFETY: what the caller promises of `version` is what this asks for.
-                    unsafe { __private::get_version::<P>(version) }
+                    unsafe { #private::get_version::<AnyProtocol>(version) }
                 }
                 // SAFETY: as above.
                 unsafe { of(<#ty as #handler>::__made_by_urom_command, version) }

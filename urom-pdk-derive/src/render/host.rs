@@ -14,7 +14,7 @@ impl Commands<'_> {
     pub(super) fn client(&self) -> (TokenStream, TokenStream) {
         let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
         let name = self.plugin.text();
-        let doc = format!("Sends commands to the plugin `{name}`: one `task_*` method for each command.");
+        let doc = format!(" Sends commands to the plugin `{name}`: one `task_*` method for each command.");
         let tasks = self.pairs().map(|(variant, _)| self.task_type(variant));
         let items = quote! {
             #[doc = #doc]
@@ -60,7 +60,7 @@ impl Commands<'_> {
     fn task_type(&self, variant: &Variant) -> TokenStream {
         let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
         let (name, task) = (&variant.ident, names::task(&variant.ident));
-        let doc = format!("A command [`{}`] that is ready to be submitted.", names::text(name));
+        let doc = format!(" A command [`{}`] that is ready to be submitted.", names::text(name));
         quote! {
             #[doc = #doc]
             #[must_use = "a task does nothing until it is submitted"]
@@ -79,7 +79,7 @@ impl Commands<'_> {
         let (name, task) = (&variant.ident, names::task(&variant.ident));
         let method = names::task_method(&variant.ident);
         let worker = names::local("worker");
-        let docs = documented(&variant.docs, &format!("Makes the command [`{}`].", names::text(name)));
+        let docs = documented(&variant.docs, &format!(" Makes the command [`{}`].", names::text(name)));
         let arguments = variant.own().map(|field| {
             let (ident, ty) = (&field.ident, &field.ty);
             quote!(#ident: #ty)
@@ -109,7 +109,7 @@ impl Commands<'_> {
         let callback = names::local("callback");
         let setters = variant.echoed().map(|field| {
             let (ident, ty) = (&field.ident, &field.ty);
-            let doc = format!("Sets `{}`, which the answer repeats; 0 unless set.", names::text(ident));
+            let doc = format!(" Sets `{}`, which the answer repeats; 0 unless set.", names::text(ident));
             let docs = documented(&field.docs, &doc);
             quote! {
                 #docs

@@ -32,7 +32,7 @@ impl Render<'_> {
     fn unknown_refusal(&self) -> TokenStream {
         let (krate, vis, wire, ident) = (&self.model.krate, &self.model.vis, self.wire(), &self.model.ident);
         let text = names::text(ident);
-        let tag_type = proc_macro2::Ident::new(self.model.tag.width.name(), proc_macro2::Span::call_site());
+        let tag_type = self.tag_type();
         let (tag, fixed) = (names::local("tag"), names::local("fixed"));
         let body = self.body(quote! {
             #wire::notification::<__LEN>(#text, |#fixed| __TAG.write(#fixed, &(#tag as #tag_type)))

@@ -16,12 +16,12 @@ impl Commands<'_> {
     fn handler_trait(&self) -> TokenStream {
         let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
         let doc = format!(
-            "What a plugin `{}` does: one method for each command, which ends with the notification that answers it.",
+            " What a plugin `{}` does: one method for each command, which ends with the notification that answers it.",
             self.plugin.text()
         );
         let methods = self.pairs().filter_map(|(variant, reply)| {
             let (name, method) = (&variant.ident, names::method(&variant.ident)?);
-            let docs = documented(&variant.docs, &format!("Answers the command [`{}`].", names::text(name)));
+            let docs = documented(&variant.docs, &format!(" Answers the command [`{}`].", names::text(name)));
             Some(quote! {
                 #docs
                 async fn #method(

@@ -27,7 +27,7 @@ impl Render<'_> {
     }
 
     fn structure(&self, name: &Ident, docs: &[Attribute], what: &str, fields: &[&Field]) -> TokenStream {
-        let docs = documented(docs, &format!("The {what} `{}`.", names::text(name)));
+        let docs = documented(docs, &format!(" The {what} `{}`.", names::text(name)));
         let derives = self.derives(fields);
         let body = self.members(fields);
         let vis = &self.model.vis;
@@ -41,7 +41,7 @@ impl Render<'_> {
 
     fn echo(&self, variant: &Variant) -> TokenStream {
         let name = names::echo(&variant.ident);
-        let doc = format!("The fields of `{}` that repeat the command's.", names::text(&variant.ident));
+        let doc = format!(" The fields of `{}` that repeat the command's.", names::text(&variant.ident));
         let body = self.members(&variant.echoed().collect::<Vec<_>>());
         let vis = &self.model.vis;
         quote! {
@@ -60,7 +60,7 @@ impl Render<'_> {
         let vis = &self.model.vis;
         let members = fields.iter().map(|field| {
             let Field { ident, ty, docs, .. } = field;
-            let docs = documented(docs, &format!("The field `{}`.", names::text(ident)));
+            let docs = documented(docs, &format!(" The field `{}`.", names::text(ident)));
             quote!(#docs #vis #ident: #ty)
         });
         quote!({ #(#members),* })

@@ -1,6 +1,6 @@
 //! Where every field lies, as constants, and the code that reads and writes them there.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
@@ -11,8 +11,8 @@ use crate::names;
 
 impl Render<'_> {
     /// The tag's type.
-    fn tag_type(&self) -> Ident {
-        Ident::new(self.model.tag.width.name(), proc_macro2::Span::call_site())
+    pub(super) fn tag_type(&self) -> Ident {
+        Ident::new(self.model.tag.width.name(), Span::call_site())
     }
 
     /// The constants: the length of the fixed part, the tag, and each field's place.
@@ -123,13 +123,12 @@ impl Render<'_> {
         fields: impl Iterator<Item = &'a Field>,
         value: impl Fn(&Field) -> TokenStream,
     ) -> TokenStream {
-        let tag = variant.tag;
-        let typed = self.tag_type();
+        let tag = Literal::u64_unsuffixed(variant.tag);
         let fields = fields.map(|field| {
             let (constant, value) = (names::field_const(variant, field), value(field));
             quote!(#constant.write(#out, #value);)
         });
-        quote!(__TAG.write(#out, &(#tag as #typed)); #(#fields)*)
+        quote!(__TAG.write(#out, &#tag); #(#fields)*)
     }
 
     /// Member initialisers that read `fields` from `fixed`.

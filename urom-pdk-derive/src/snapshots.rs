@@ -1,0 +1,84 @@
+//! The expansions as files, so that a change of the generated code is read like any other change.
+//!
+//! `UROM_BLESS=1 cargo test -p urom-pdk-derive` writes them anew.
+
+use std::fs;
+use std::path::Path;
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{Attribute, File, Item, Meta};
+
+use crate::expand;
+use crate::parse::Macro;
+
+/// What stands on an item: the macro's name, its keys, and the item without it.
+fn take_macro(attributes: &mut Vec<Attribute>) -> Option<(String, TokenStream)> {
+    let at = attributes.iter().position(|attribute| {
+        attribute.path().get_ident().is_some_and(|name| name.to_string().starts_with("urom_"))
+    })?;
+    let attribute = attributes.remove(at);
+    let args = match &attribute.meta {
+        Meta::List(list) => list.tokens.clone(),
+        _ => TokenStream::new(),
+    };
+    Some((attribute.path().to_token_stream().to_string(), args))
+}
+
+fn expand_item(mut item: Item) -> TokenStream {
+    let attribute = match &mut item {
+        Item::Enum(item) => take_macro(&mut item.attrs),
+        Item::Impl(item) => take_macro(&mut item.attrs),
+        _ => None,
+    };
+    let item = item.to_token_stream();
+    match attribute {
+        Some((name, args)) => match name.as_str() {
+            "urom_command" => expand::messages(Macro::Command, args, item),
+            "urom_notification" => expand::messages(Macro::Notification, args, item),
+            "urom_plugin" => expand::plugin(args, item),
+            other => panic!("no macro is called {other}"),
+        },
+        None => item,
+    }
+}
+
+/// Expands a file of this repository and compares the outcome with the snapshot `name`.
+fn check(source: &str, name: &str) {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = fs::read_to_string(crate_dir.join(source)).unwrap();
+    let items = syn::parse_file(&source).unwrap().items.into_iter().map(expand_item).collect::<TokenStream>();
+    let expanded = prettyplease::unparse(&syn::parse2::<File>(items).unwrap());
+    let path = crate_dir.join("src/snapshots").join(name);
+    if std::env::var_os("UROM_BLESS").is_some() {
+        fs::write(&path, &expanded).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap();
+    if expanded != expected {
+        let first = expanded.lines().zip(expected.lines()).position(|(now, before)| now != before);
+        panic!(
+            "{name} is no longer what the macros make (first in line {}): read the difference after UROM_BLESS=1\n{expanded}",
+            first.unwrap_or_default() + 1
+        );
+    }
+}
+
+#[test]
+fn the_graph_protocol() {
+    check("../plugins/graph-rs/protocol/src/lib.rs", "graph_protocol.expanded.rs");
+}
+
+#[test]
+fn the_graph_plugin() {
+    check("../plugins/graph-rs/plugin/src/lib.rs", "graph_plugin.expanded.rs");
+}
+
+#[test]
+fn several_variants() {
+    check("src/snapshots/several.rs", "several.expanded.rs");
+}
+
+#[test]
+fn a_definition_with_an_error() {
+    check("src/snapshots/mistaken.rs", "mistaken.expanded.rs");
+}

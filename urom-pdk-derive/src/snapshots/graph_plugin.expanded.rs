@@ -1,0 +1,48 @@
+use graph_protocol::{Handler, Loopback, LoopbackDone};
+use urom_pdk::prelude::*;
+struct Graph;
+impl Handler<::urom_pdk::Side> for Graph {
+    fn open(_cx: &OpenContext) -> Result<Self> {
+        Ok(Graph)
+    }
+    async fn loopback(&self, _cx: &Context, cmd: Loopback) -> Result<LoopbackDone> {
+        Ok(LoopbackDone { data: cmd.data })
+    }
+}
+#[cfg(panic = "abort")]
+::core::compile_error! {
+    "a plugin built with `panic = \"abort\"` takes the whole worker down when a handler panics: build with `panic = \"unwind\"`, or accept it with `#[urom_plugin(abort = \"allowed\")]`"
+}
+#[cfg(not(test))]
+const _: () = {
+    const _: ::urom_pdk::__private::GetIfaceFn = urom_plugin_get_iface;
+    const _: ::urom_pdk::__private::GetVersionFn = urom_plugin_get_version;
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn urom_plugin_get_iface(
+        iface: *mut ::urom_pdk::__private::PluginIface,
+    ) -> ::urom_pdk::__private::DocaError {
+        unsafe fn of<AnyProtocol: ::urom_pdk::__private::Serve<::urom_pdk::Side, Graph>>(
+            _: fn() -> AnyProtocol,
+            iface: *mut ::urom_pdk::__private::PluginIface,
+        ) -> ::urom_pdk::__private::DocaError {
+            unsafe { ::urom_pdk::__private::get_iface::<Graph, AnyProtocol>(iface) }
+        }
+        unsafe {
+            of(<Graph as Handler<::urom_pdk::Side>>::__made_by_urom_command, iface)
+        }
+    }
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn urom_plugin_get_version(
+        version: *mut u64,
+    ) -> ::urom_pdk::__private::DocaError {
+        unsafe fn of<AnyProtocol: ::urom_pdk::__private::Serve<::urom_pdk::Side, Graph>>(
+            _: fn() -> AnyProtocol,
+            version: *mut u64,
+        ) -> ::urom_pdk::__private::DocaError {
+            unsafe { ::urom_pdk::__private::get_version::<AnyProtocol>(version) }
+        }
+        unsafe {
+            of(<Graph as Handler<::urom_pdk::Side>>::__made_by_urom_command, version)
+        }
+    }
+};

@@ -1,0 +1,587 @@
+use urom_abi::{urom_command, urom_notification};
+/// What a host can ask of the graph plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Asks for `data` back.
+    Loopback {
+        /// Any value.
+        data: u64,
+    },
+}
+/// Asks for `data` back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct Loopback {
+    /// Any value.
+    pub data: u64,
+}
+/// The protocol of the plugin `worker_graph`: its commands and notifications as one type.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct Protocol;
+/// What a plugin `worker_graph` does: one method for each command, which ends with the notification that answers it.
+///
+/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
+/// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+#[allow(
+    async_fn_in_trait,
+    dead_code,
+    reason = "a plugin's futures stay on the thread that polls them"
+)]
+pub trait Handler<
+    AnySide: ::urom_abi::protocol::PluginSide,
+>: ::core::marker::Sized + 'static {
+    /// Makes the handler, when a worker opens the plugin.
+    ///
+    /// # Errors
+    /// The worker does not start then.
+    fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
+    /// The plugin's own network address; it has none unless it says so.
+    ///
+    /// # Errors
+    /// The worker reports the failure and has no address of this plugin then.
+    fn address(&self) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+        ::core::result::Result::Ok(::std::vec::Vec::new())
+    }
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+    fn progress(&self) -> bool {
+        false
+    }
+    /// Asks for `data` back.
+    async fn loopback(
+        &self,
+        cx: &AnySide::Context,
+        cmd: Loopback,
+    ) -> ::core::result::Result<LoopbackDone, AnySide::Error>;
+    #[doc(hidden)]
+    fn __made_by_urom_command() -> Protocol {
+        Protocol
+    }
+}
+/// Sends commands to the plugin `worker_graph`: one `task_*` method for each command.
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
+    plugin: AnyHost::Plugin,
+}
+/// A command [`Loopback`] that is ready to be submitted.
+#[must_use = "a task does nothing until it is submitted"]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
+    plugin: &'task AnyHost::Plugin,
+    worker: &'task AnyHost::Worker,
+    command: Loopback,
+}
+#[allow(
+    dead_code,
+    deprecated,
+    non_upper_case_globals,
+    reason = "not every program uses every part of a protocol"
+)]
+const _: () = {
+    use ::urom_abi::wire::layout as __layout;
+    const __TAG: ::urom_abi::wire::Field<u64, 0, __LEN> = ::urom_abi::wire::field::<
+        u64,
+        0,
+        __LEN,
+    >();
+    const __UNION: __layout::Extent = __layout::union(
+        &[__layout::structure(&__LOOPBACK)],
+    );
+    const __UNION_AT: usize = __layout::align_up(
+        ::core::mem::size_of::<u64>(),
+        __UNION.align,
+    );
+    const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
+        .size;
+    const __KNOWN: &[(&str, u64)] = &[("Loopback", 0u64)];
+    const __LOOPBACK: [__layout::Extent; 1usize] = [__layout::Extent::of::<u64>()];
+    const __LOOPBACK_AT: [usize; 1usize] = __layout::offsets(__UNION_AT, __LOOPBACK);
+    const __LOOPBACK__DATA: ::urom_abi::wire::Field<
+        u64,
+        { __LOOPBACK_AT[0usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __LOOPBACK_AT[0usize] }, __LEN>();
+    const _: () = ::core::assert!(
+        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
+        ::urom_abi::plugin::WorkerCmd > (),
+        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+    );
+    const __FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+        .text("Command")
+        .number(__LEN as u64)
+        .text("Loopback")
+        .number(0u64)
+        .text("data")
+        .number(__LOOPBACK_AT[0usize] as u64)
+        .number(__LOOPBACK[0usize].size as u64)
+        .number(0u64)
+        .value();
+    #[automatically_derived]
+    impl Command {
+        /// The size in bytes of every message without its inline payloads.
+        pub const FIXED_LEN: usize = __LEN;
+        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
+        pub const FINGERPRINT: u64 = __FINGERPRINT;
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        #[inline]
+        pub fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<Command, ::urom_abi::wire::DecodeError> {
+            ::core::result::Result::Ok(
+                match ::urom_abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                    0u64 => {
+                        <Command as ::core::convert::From<
+                            Loopback,
+                        >>::from(Loopback::decode(bytes)?)
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
+        }
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short; nothing is written then.
+        #[inline]
+        pub fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            match self {
+                Command::Loopback { data: field_0 } => {
+                    let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
+                    __TAG.write(fixed, &0);
+                    __LOOPBACK__DATA.write(fixed, field_0);
+                }
+            }
+            ::core::result::Result::Ok(__LEN)
+        }
+    }
+    #[automatically_derived]
+    impl ::core::convert::From<Loopback> for Command {
+        #[inline]
+        fn from(command: Loopback) -> Command {
+            Command::Loopback {
+                data: command.data,
+            }
+        }
+    }
+    #[automatically_derived]
+    impl Loopback {
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
+        #[inline]
+        pub fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<Loopback, ::urom_abi::wire::DecodeError> {
+            let fixed = ::urom_abi::wire::exact::<__LEN>("Loopback", bytes)?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 0u64 {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::other_tag("Loopback", found, 0u64),
+                );
+            }
+            ::core::result::Result::Ok(Loopback {
+                data: __LOOPBACK__DATA.read(fixed),
+            })
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::protocol::Request for Loopback {
+        type Protocol = Protocol;
+        type Reply = LoopbackDone;
+        #[inline]
+        fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::core::option::Option::Some(__LEN)
+        }
+        #[inline]
+        fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
+            __TAG.write(fixed, &0);
+            __LOOPBACK__DATA.write(fixed, &self.data);
+            ::core::result::Result::Ok(__LEN)
+        }
+        #[inline]
+        fn echo(&self) -> <LoopbackDone as ::urom_abi::protocol::Reply>::Echo {
+            type __Echo = <LoopbackDone as ::urom_abi::protocol::Reply>::Echo;
+            __Echo {}
+        }
+    }
+    #[automatically_derived]
+    impl Protocol {
+        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
+        /// one agree on the bytes.
+        pub const FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+            .text("worker_graph")
+            .number(1u64)
+            .number(__FINGERPRINT)
+            .number(Notification::FINGERPRINT)
+            .value();
+    }
+    #[automatically_derived]
+    impl ::urom_abi::protocol::Protocol for Protocol {
+        const NAME: &'static str = "worker_graph";
+        const VERSION: u64 = 1u64;
+        const COMMAND_LEN: usize = __LEN;
+        const NOTIFICATION_LEN: usize = Notification::FIXED_LEN;
+        type Client<AnyHost: ::urom_abi::protocol::HostSide> = Client<AnyHost>;
+        fn client<AnyHost: ::urom_abi::protocol::HostSide>(
+            plugin: AnyHost::Plugin,
+        ) -> Client<AnyHost> {
+            Client { plugin }
+        }
+        fn refusal(
+            command: &[u8],
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            match ::urom_abi::wire::tag::<u64, __LEN>("Command", command) {
+                ::core::result::Result::Ok(0u64) => {
+                    let echo = {
+                        type __Echo = <LoopbackDone as ::urom_abi::protocol::Reply>::Echo;
+                        __Echo {}
+                    };
+                    echo.refusal()
+                }
+                ::core::result::Result::Ok(found) => Notification::refusal(found),
+                ::core::result::Result::Err(_) => Notification::refusal(0),
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<AnySide, AnyHandler> ::urom_abi::protocol::Serve<AnySide, AnyHandler>
+    for Protocol
+    where
+        AnySide: ::urom_abi::protocol::PluginSide,
+        AnyHandler: Handler<AnySide>,
+    {
+        fn open(
+            cx: &AnySide::OpenContext,
+        ) -> ::core::result::Result<AnyHandler, AnySide::Error> {
+            <AnyHandler as Handler<AnySide>>::open(cx)
+        }
+        fn address(
+            handler: &AnyHandler,
+        ) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+            <AnyHandler as Handler<AnySide>>::address(handler)
+        }
+        fn progress(handler: &AnyHandler) -> bool {
+            <AnyHandler as Handler<AnySide>>::progress(handler)
+        }
+        async fn serve<'command>(
+            handler: &'command AnyHandler,
+            cx: &'command AnySide::Context,
+            bytes: &'command [u8],
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            AnySide::Error,
+        > {
+            ::core::result::Result::Ok(
+                match ::urom_abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                    0u64 => {
+                        let command = Loopback::decode(bytes)?;
+                        let echo = ::urom_abi::protocol::Request::echo(&command);
+                        let reply = <AnyHandler as Handler<
+                            AnySide,
+                        >>::loopback(handler, cx, command)
+                            .await?;
+                        ::urom_abi::protocol::Reply::into_descriptor(reply, &echo)?
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::clone::Clone
+    for Client<AnyHost> {
+        fn clone(&self) -> Self {
+            Client {
+                plugin: ::core::clone::Clone::clone(&self.plugin),
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::fmt::Debug
+    for Client<AnyHost> {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            ::core::fmt::Formatter::write_str(
+                f,
+                ::core::concat!("Client(", "worker_graph", ")"),
+            )
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: ::urom_abi::protocol::HostSide> Client<AnyHost> {
+        /// The plugin as the service knows it.
+        pub fn plugin(&self) -> &AnyHost::Plugin {
+            &self.plugin
+        }
+        /// Asks for `data` back.
+        pub fn task_loopback<'task>(
+            &'task self,
+            worker: &'task AnyHost::Worker,
+            data: u64,
+        ) -> LoopbackTask<'task, AnyHost> {
+            LoopbackTask {
+                plugin: &self.plugin,
+                worker: worker,
+                command: Loopback { data },
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<'task, AnyHost: ::urom_abi::protocol::HostSide> LoopbackTask<'task, AnyHost> {
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
+        pub fn submit(
+            self,
+        ) -> ::core::result::Result<AnyHost::Completion<Loopback>, AnyHost::Error> {
+            <AnyHost as ::urom_abi::protocol::HostSide>::submit(
+                self.plugin,
+                self.worker,
+                &self.command,
+            )
+        }
+        /// Submits the command and calls `callback` inside the progress call that completes it.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        pub fn submit_with<AnyCallback>(
+            self,
+            callback: AnyCallback,
+        ) -> ::core::result::Result<(), AnyHost::Error>
+        where
+            AnyCallback: ::core::ops::FnOnce(
+                    ::core::result::Result<LoopbackDone, AnyHost::Error>,
+                ) + 'static,
+        {
+            <AnyHost as ::urom_abi::protocol::HostSide>::submit_with(
+                self.plugin,
+                self.worker,
+                &self.command,
+                callback,
+            )
+        }
+    }
+};
+/// What the graph plugin answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notification {
+    /// Answers a loopback.
+    LoopbackDone {
+        /// The value that was sent.
+        data: u64,
+    },
+}
+/// Answers a loopback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct LoopbackDone {
+    /// The value that was sent.
+    pub data: u64,
+}
+/// The fields of `LoopbackDone` that repeat the command's.
+#[doc(hidden)]
+#[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct LoopbackDoneEcho;
+#[allow(
+    dead_code,
+    deprecated,
+    non_upper_case_globals,
+    reason = "not every program uses every part of a protocol"
+)]
+const _: () = {
+    use ::urom_abi::wire::layout as __layout;
+    const __TAG: ::urom_abi::wire::Field<u64, 0, __LEN> = ::urom_abi::wire::field::<
+        u64,
+        0,
+        __LEN,
+    >();
+    const __UNION: __layout::Extent = __layout::union(
+        &[__layout::structure(&__LOOPBACK_DONE)],
+    );
+    const __UNION_AT: usize = __layout::align_up(
+        ::core::mem::size_of::<u64>(),
+        __UNION.align,
+    );
+    const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
+        .size;
+    const __KNOWN: &[(&str, u64)] = &[("LoopbackDone", 0u64)];
+    const __LOOPBACK_DONE: [__layout::Extent; 1usize] = [__layout::Extent::of::<u64>()];
+    const __LOOPBACK_DONE_AT: [usize; 1usize] = __layout::offsets(
+        __UNION_AT,
+        __LOOPBACK_DONE,
+    );
+    const __LOOPBACK_DONE__DATA: ::urom_abi::wire::Field<
+        u64,
+        { __LOOPBACK_DONE_AT[0usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __LOOPBACK_DONE_AT[0usize] }, __LEN>();
+    const _: () = ::core::assert!(
+        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
+        ::urom_abi::plugin::WorkerNotify > (),
+        "every variant of `Notification` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
+    );
+    const __FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+        .text("Notification")
+        .number(__LEN as u64)
+        .text("LoopbackDone")
+        .number(0u64)
+        .text("data")
+        .number(__LOOPBACK_DONE_AT[0usize] as u64)
+        .number(__LOOPBACK_DONE[0usize].size as u64)
+        .number(0u64)
+        .value();
+    #[automatically_derived]
+    impl Notification {
+        /// The size in bytes of every message without its inline payloads.
+        pub const FIXED_LEN: usize = __LEN;
+        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
+        pub const FINGERPRINT: u64 = __FINGERPRINT;
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        #[inline]
+        pub fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<Notification, ::urom_abi::wire::DecodeError> {
+            ::core::result::Result::Ok(
+                match ::urom_abi::wire::tag::<u64, __LEN>("Notification", bytes)? {
+                    0u64 => {
+                        let fixed = ::urom_abi::wire::exact::<
+                            __LEN,
+                        >("LoopbackDone", bytes)?;
+                        Notification::LoopbackDone {
+                            data: __LOOPBACK_DONE__DATA.read(fixed),
+                        }
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            ::urom_abi::wire::unknown_tag("Notification", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
+        }
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short; nothing is written then.
+        #[inline]
+        pub fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            match self {
+                Notification::LoopbackDone { data: field_0 } => {
+                    let fixed = ::urom_abi::wire::room::<__LEN>("LoopbackDone", out)?;
+                    __TAG.write(fixed, &0);
+                    __LOOPBACK_DONE__DATA.write(fixed, field_0);
+                }
+            }
+            ::core::result::Result::Ok(__LEN)
+        }
+    }
+    #[automatically_derived]
+    impl Notification {
+        #[doc(hidden)]
+        pub fn refusal(
+            tag: u64,
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            ::urom_abi::wire::notification::<
+                __LEN,
+            >("Notification", |fixed| __TAG.write(fixed, &(tag as u64)))
+        }
+    }
+    #[automatically_derived]
+    impl ::core::convert::From<LoopbackDone> for Notification {
+        #[inline]
+        fn from(reply: LoopbackDone) -> Notification {
+            Notification::LoopbackDone {
+                data: reply.data,
+            }
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::protocol::Reply for LoopbackDone {
+        type Echo = LoopbackDoneEcho;
+        #[inline]
+        fn decode(
+            bytes: &[u8],
+            echo: &LoopbackDoneEcho,
+        ) -> ::core::result::Result<LoopbackDone, ::urom_abi::wire::DecodeError> {
+            let fixed = ::urom_abi::wire::exact::<__LEN>("LoopbackDone", bytes)?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 0u64 {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::other_tag("LoopbackDone", found, 0u64),
+                );
+            }
+            ::core::result::Result::Ok(LoopbackDone {
+                data: __LOOPBACK_DONE__DATA.read(fixed),
+            })
+        }
+        #[inline]
+        fn into_descriptor(
+            self,
+            echo: &LoopbackDoneEcho,
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            ::urom_abi::wire::notification::<
+                __LEN,
+            >(
+                "LoopbackDone",
+                |fixed| {
+                    __TAG.write(fixed, &0);
+                    __LOOPBACK_DONE__DATA.write(fixed, &self.data);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl LoopbackDoneEcho {
+        #[doc(hidden)]
+        pub fn refusal(
+            &self,
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            ::urom_abi::wire::notification::<
+                __LEN,
+            >(
+                "LoopbackDone",
+                |fixed| {
+                    __TAG.write(fixed, &0);
+                },
+            )
+        }
+    }
+};

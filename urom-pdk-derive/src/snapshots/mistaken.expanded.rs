@@ -1,0 +1,274 @@
+::core::compile_error! {
+    "`bool` cannot travel, because most bytes are no `bool`: use `u8`"
+}
+enum Command {
+    Wait { forever: bool },
+}
+/// The command `Wait`.
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+struct Wait {
+    /// The field `forever`.
+    forever: (),
+}
+/// The protocol of the plugin `mistaken`: its commands and notifications as one type.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+struct Protocol;
+/// What a plugin `mistaken` does: one method for each command, which ends with the notification that answers it.
+///
+/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
+/// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+#[allow(
+    async_fn_in_trait,
+    dead_code,
+    reason = "a plugin's futures stay on the thread that polls them"
+)]
+trait Handler<
+    AnySide: ::urom_abi::protocol::PluginSide,
+>: ::core::marker::Sized + 'static {
+    /// Makes the handler, when a worker opens the plugin.
+    ///
+    /// # Errors
+    /// The worker does not start then.
+    fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
+    /// The plugin's own network address; it has none unless it says so.
+    ///
+    /// # Errors
+    /// The worker reports the failure and has no address of this plugin then.
+    fn address(&self) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+        ::core::result::Result::Ok(::std::vec::Vec::new())
+    }
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+    fn progress(&self) -> bool {
+        false
+    }
+    /// Answers the command [`Wait`].
+    async fn wait(
+        &self,
+        cx: &AnySide::Context,
+        cmd: Wait,
+    ) -> ::core::result::Result<Done, AnySide::Error>;
+    #[doc(hidden)]
+    fn __made_by_urom_command() -> Protocol {
+        Protocol
+    }
+}
+/// Sends commands to the plugin `mistaken`: one `task_*` method for each command.
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
+    plugin: AnyHost::Plugin,
+}
+/// A command [`Wait`] that is ready to be submitted.
+#[must_use = "a task does nothing until it is submitted"]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
+    plugin: &'task AnyHost::Plugin,
+    worker: &'task AnyHost::Worker,
+    command: Wait,
+}
+#[allow(unused, reason = "the definition has an error, so these stand without bodies")]
+const _: () = {
+    const __LEN: usize = 0;
+    const __FINGERPRINT: u64 = 0;
+    #[automatically_derived]
+    impl Command {
+        /// The size in bytes of every message without its inline payloads.
+        const FIXED_LEN: usize = __LEN;
+        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
+        const FINGERPRINT: u64 = __FINGERPRINT;
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        #[inline]
+        fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<Command, ::urom_abi::wire::DecodeError> {
+            ::core::unreachable!()
+        }
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short; nothing is written then.
+        #[inline]
+        fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            ::core::unreachable!()
+        }
+    }
+    #[automatically_derived]
+    impl ::core::convert::From<Wait> for Command {
+        #[inline]
+        fn from(command: Wait) -> Command {
+            ::core::unreachable!()
+        }
+    }
+    #[automatically_derived]
+    impl Wait {
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
+        #[inline]
+        fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<Wait, ::urom_abi::wire::DecodeError> {
+            ::core::unreachable!()
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::protocol::Request for Wait {
+        type Protocol = Protocol;
+        type Reply = Done;
+        #[inline]
+        fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::core::option::Option::Some(__LEN)
+        }
+        #[inline]
+        fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            ::core::unreachable!()
+        }
+        #[inline]
+        fn echo(&self) -> <Done as ::urom_abi::protocol::Reply>::Echo {
+            ::core::unreachable!()
+        }
+    }
+    #[automatically_derived]
+    impl Protocol {
+        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
+        /// one agree on the bytes.
+        const FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+            .text("mistaken")
+            .number(1u64)
+            .number(__FINGERPRINT)
+            .number(Notification::FINGERPRINT)
+            .value();
+    }
+    #[automatically_derived]
+    impl ::urom_abi::protocol::Protocol for Protocol {
+        const NAME: &'static str = "mistaken";
+        const VERSION: u64 = 1u64;
+        const COMMAND_LEN: usize = __LEN;
+        const NOTIFICATION_LEN: usize = Notification::FIXED_LEN;
+        type Client<AnyHost: ::urom_abi::protocol::HostSide> = Client<AnyHost>;
+        fn client<AnyHost: ::urom_abi::protocol::HostSide>(
+            plugin: AnyHost::Plugin,
+        ) -> Client<AnyHost> {
+            Client { plugin }
+        }
+        fn refusal(
+            command: &[u8],
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            ::core::unreachable!()
+        }
+    }
+    #[automatically_derived]
+    impl<AnySide, AnyHandler> ::urom_abi::protocol::Serve<AnySide, AnyHandler>
+    for Protocol
+    where
+        AnySide: ::urom_abi::protocol::PluginSide,
+        AnyHandler: Handler<AnySide>,
+    {
+        fn open(
+            cx: &AnySide::OpenContext,
+        ) -> ::core::result::Result<AnyHandler, AnySide::Error> {
+            <AnyHandler as Handler<AnySide>>::open(cx)
+        }
+        fn address(
+            handler: &AnyHandler,
+        ) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+            <AnyHandler as Handler<AnySide>>::address(handler)
+        }
+        fn progress(handler: &AnyHandler) -> bool {
+            <AnyHandler as Handler<AnySide>>::progress(handler)
+        }
+        async fn serve<'command>(
+            handler: &'command AnyHandler,
+            cx: &'command AnySide::Context,
+            bytes: &'command [u8],
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            AnySide::Error,
+        > {
+            ::core::unreachable!()
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::clone::Clone
+    for Client<AnyHost> {
+        fn clone(&self) -> Self {
+            Client {
+                plugin: ::core::clone::Clone::clone(&self.plugin),
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::fmt::Debug
+    for Client<AnyHost> {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            ::core::fmt::Formatter::write_str(
+                f,
+                ::core::concat!("Client(", "mistaken", ")"),
+            )
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: ::urom_abi::protocol::HostSide> Client<AnyHost> {
+        /// The plugin as the service knows it.
+        fn plugin(&self) -> &AnyHost::Plugin {
+            &self.plugin
+        }
+        /// Makes the command [`Wait`].
+        fn task_wait<'task>(
+            &'task self,
+            worker: &'task AnyHost::Worker,
+            forever: (),
+        ) -> WaitTask<'task, AnyHost> {
+            ::core::unreachable!()
+        }
+    }
+    #[automatically_derived]
+    impl<'task, AnyHost: ::urom_abi::protocol::HostSide> WaitTask<'task, AnyHost> {
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
+        fn submit(
+            self,
+        ) -> ::core::result::Result<AnyHost::Completion<Wait>, AnyHost::Error> {
+            <AnyHost as ::urom_abi::protocol::HostSide>::submit(
+                self.plugin,
+                self.worker,
+                &self.command,
+            )
+        }
+        /// Submits the command and calls `callback` inside the progress call that completes it.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        fn submit_with<AnyCallback>(
+            self,
+            callback: AnyCallback,
+        ) -> ::core::result::Result<(), AnyHost::Error>
+        where
+            AnyCallback: ::core::ops::FnOnce(
+                    ::core::result::Result<Done, AnyHost::Error>,
+                ) + 'static,
+        {
+            <AnyHost as ::urom_abi::protocol::HostSide>::submit_with(
+                self.plugin,
+                self.worker,
+                &self.command,
+                callback,
+            )
+        }
+    }
+};

@@ -1,0 +1,924 @@
+use urom_abi::{urom_command, urom_notification};
+/// Commands of several kinds.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Numbers and an echo.
+    TagSend {
+        /// Repeated by the answer.
+        context: u64,
+        dest: u64,
+        key: [u8; 16],
+    },
+    /// A structure, which only the compiler knows to be plain data.
+    Move { to: Point },
+}
+/// Numbers and an echo.
+#[derive(Debug, ::core::clone::Clone, ::core::marker::Copy, ::core::cmp::PartialEq)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct TagSend {
+    /// Repeated by the answer.
+    pub(crate) context: u64,
+    /// The field `dest`.
+    pub(crate) dest: u64,
+    /// The field `key`.
+    pub(crate) key: [u8; 16],
+}
+/// A structure, which only the compiler knows to be plain data.
+#[derive(Debug)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct Move {
+    /// The field `to`.
+    pub(crate) to: Point,
+}
+/// The protocol of the plugin `worker_several`: its commands and notifications as one type.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct Protocol;
+/// What a plugin `worker_several` does: one method for each command, which ends with the notification that answers it.
+///
+/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
+/// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+#[allow(
+    async_fn_in_trait,
+    dead_code,
+    reason = "a plugin's futures stay on the thread that polls them"
+)]
+pub(crate) trait Handler<
+    AnySide: kit::abi::protocol::PluginSide,
+>: ::core::marker::Sized + 'static {
+    /// Makes the handler, when a worker opens the plugin.
+    ///
+    /// # Errors
+    /// The worker does not start then.
+    fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
+    /// The plugin's own network address; it has none unless it says so.
+    ///
+    /// # Errors
+    /// The worker reports the failure and has no address of this plugin then.
+    fn address(&self) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+        ::core::result::Result::Ok(::std::vec::Vec::new())
+    }
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+    fn progress(&self) -> bool {
+        false
+    }
+    /// Numbers and an echo.
+    async fn tag_send(
+        &self,
+        cx: &AnySide::Context,
+        cmd: TagSend,
+    ) -> ::core::result::Result<answers::Done, AnySide::Error>;
+    /// A structure, which only the compiler knows to be plain data.
+    async fn r#move(
+        &self,
+        cx: &AnySide::Context,
+        cmd: Move,
+    ) -> ::core::result::Result<answers::Moved, AnySide::Error>;
+    #[doc(hidden)]
+    fn __made_by_urom_command() -> Protocol {
+        Protocol
+    }
+}
+/// Sends commands to the plugin `worker_several`: one `task_*` method for each command.
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct Client<AnyHost: kit::abi::protocol::HostSide> {
+    plugin: AnyHost::Plugin,
+}
+/// A command [`TagSend`] that is ready to be submitted.
+#[must_use = "a task does nothing until it is submitted"]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct TagSendTask<'task, AnyHost: kit::abi::protocol::HostSide> {
+    plugin: &'task AnyHost::Plugin,
+    worker: &'task AnyHost::Worker,
+    command: TagSend,
+}
+/// A command [`Move`] that is ready to be submitted.
+#[must_use = "a task does nothing until it is submitted"]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct MoveTask<'task, AnyHost: kit::abi::protocol::HostSide> {
+    plugin: &'task AnyHost::Plugin,
+    worker: &'task AnyHost::Worker,
+    command: Move,
+}
+#[allow(
+    dead_code,
+    deprecated,
+    non_upper_case_globals,
+    reason = "not every program uses every part of a protocol"
+)]
+const _: () = {
+    use kit::abi::wire::layout as __layout;
+    const __TAG: kit::abi::wire::Field<u64, 0, __LEN> = kit::abi::wire::field::<
+        u64,
+        0,
+        __LEN,
+    >();
+    const __UNION: __layout::Extent = __layout::union(
+        &[__layout::structure(&__TAG_SEND), __layout::structure(&__MOVE)],
+    );
+    const __UNION_AT: usize = __layout::align_up(
+        ::core::mem::size_of::<u64>(),
+        __UNION.align,
+    );
+    const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
+        .size;
+    const __KNOWN: &[(&str, u64)] = &[("TagSend", 4u64), ("Move", 5u64)];
+    const __TAG_SEND: [__layout::Extent; 3usize] = [
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<[u8; 16]>(),
+    ];
+    const __TAG_SEND_AT: [usize; 3usize] = __layout::offsets(__UNION_AT, __TAG_SEND);
+    const __TAG_SEND__CONTEXT: kit::abi::wire::Field<
+        u64,
+        { __TAG_SEND_AT[0usize] },
+        __LEN,
+    > = kit::abi::wire::field::<u64, { __TAG_SEND_AT[0usize] }, __LEN>();
+    const __TAG_SEND__DEST: kit::abi::wire::Field<
+        u64,
+        { __TAG_SEND_AT[1usize] },
+        __LEN,
+    > = kit::abi::wire::field::<u64, { __TAG_SEND_AT[1usize] }, __LEN>();
+    const __TAG_SEND__KEY: kit::abi::wire::Field<
+        [u8; 16],
+        { __TAG_SEND_AT[2usize] },
+        __LEN,
+    > = kit::abi::wire::field::<[u8; 16], { __TAG_SEND_AT[2usize] }, __LEN>();
+    const __MOVE: [__layout::Extent; 1usize] = [__layout::Extent::of::<Point>()];
+    const __MOVE_AT: [usize; 1usize] = __layout::offsets(__UNION_AT, __MOVE);
+    const __MOVE__TO: kit::abi::wire::Field<Point, { __MOVE_AT[0usize] }, __LEN> = kit::abi::wire::field::<
+        Point,
+        { __MOVE_AT[0usize] },
+        __LEN,
+    >();
+    const _: () = ::core::assert!(
+        __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
+        kit::abi::plugin::WorkerCmd > (),
+        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+    );
+    const __FINGERPRINT: u64 = kit::abi::wire::Fingerprint::new()
+        .text("Command")
+        .number(__LEN as u64)
+        .text("TagSend")
+        .number(4u64)
+        .text("context")
+        .number(__TAG_SEND_AT[0usize] as u64)
+        .number(__TAG_SEND[0usize].size as u64)
+        .number(1u64)
+        .text("dest")
+        .number(__TAG_SEND_AT[1usize] as u64)
+        .number(__TAG_SEND[1usize].size as u64)
+        .number(0u64)
+        .text("key")
+        .number(__TAG_SEND_AT[2usize] as u64)
+        .number(__TAG_SEND[2usize].size as u64)
+        .number(0u64)
+        .text("Move")
+        .number(5u64)
+        .text("to")
+        .number(__MOVE_AT[0usize] as u64)
+        .number(__MOVE[0usize].size as u64)
+        .number(0u64)
+        .value();
+    #[automatically_derived]
+    impl Command {
+        /// The size in bytes of every message without its inline payloads.
+        pub(crate) const FIXED_LEN: usize = __LEN;
+        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
+        pub(crate) const FINGERPRINT: u64 = __FINGERPRINT;
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        #[inline]
+        pub(crate) fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<Command, kit::abi::wire::DecodeError> {
+            ::core::result::Result::Ok(
+                match kit::abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                    4u64 => {
+                        <Command as ::core::convert::From<
+                            TagSend,
+                        >>::from(TagSend::decode(bytes)?)
+                    }
+                    5u64 => {
+                        <Command as ::core::convert::From<
+                            Move,
+                        >>::from(Move::decode(bytes)?)
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            kit::abi::wire::unknown_tag("Command", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
+        }
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short; nothing is written then.
+        #[inline]
+        pub(crate) fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
+            match self {
+                Command::TagSend { context: field_0, dest: field_1, key: field_2 } => {
+                    let fixed = kit::abi::wire::room::<__LEN>("TagSend", out)?;
+                    __TAG.write(fixed, &4);
+                    __TAG_SEND__CONTEXT.write(fixed, field_0);
+                    __TAG_SEND__DEST.write(fixed, field_1);
+                    __TAG_SEND__KEY.write(fixed, field_2);
+                }
+                Command::Move { to: field_0 } => {
+                    let fixed = kit::abi::wire::room::<__LEN>("Move", out)?;
+                    __TAG.write(fixed, &5);
+                    __MOVE__TO.write(fixed, field_0);
+                }
+            }
+            ::core::result::Result::Ok(__LEN)
+        }
+    }
+    #[automatically_derived]
+    impl ::core::convert::From<TagSend> for Command {
+        #[inline]
+        fn from(command: TagSend) -> Command {
+            Command::TagSend {
+                context: command.context,
+                dest: command.dest,
+                key: command.key,
+            }
+        }
+    }
+    #[automatically_derived]
+    impl TagSend {
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
+        #[inline]
+        pub(crate) fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<TagSend, kit::abi::wire::DecodeError> {
+            let fixed = kit::abi::wire::exact::<__LEN>("TagSend", bytes)?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 4u64 {
+                return ::core::result::Result::Err(
+                    kit::abi::wire::other_tag("TagSend", found, 4u64),
+                );
+            }
+            ::core::result::Result::Ok(TagSend {
+                context: __TAG_SEND__CONTEXT.read(fixed),
+                dest: __TAG_SEND__DEST.read(fixed),
+                key: __TAG_SEND__KEY.read(fixed),
+            })
+        }
+    }
+    #[automatically_derived]
+    impl kit::abi::protocol::Request for TagSend {
+        type Protocol = Protocol;
+        type Reply = answers::Done;
+        #[inline]
+        fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::core::option::Option::Some(__LEN)
+        }
+        #[inline]
+        fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
+            let fixed = kit::abi::wire::room::<__LEN>("TagSend", out)?;
+            __TAG.write(fixed, &4);
+            __TAG_SEND__CONTEXT.write(fixed, &self.context);
+            __TAG_SEND__DEST.write(fixed, &self.dest);
+            __TAG_SEND__KEY.write(fixed, &self.key);
+            ::core::result::Result::Ok(__LEN)
+        }
+        #[inline]
+        fn echo(&self) -> <answers::Done as kit::abi::protocol::Reply>::Echo {
+            type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
+            __Echo {
+                context: __TAG_SEND__CONTEXT.copy(&self.context),
+            }
+        }
+    }
+    #[automatically_derived]
+    impl ::core::clone::Clone for Move {
+        fn clone(&self) -> Move {
+            Move {
+                to: __MOVE__TO.copy(&self.to),
+            }
+        }
+    }
+    #[automatically_derived]
+    impl ::core::convert::From<Move> for Command {
+        #[inline]
+        fn from(command: Move) -> Command {
+            Command::Move { to: command.to }
+        }
+    }
+    #[automatically_derived]
+    impl Move {
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
+        #[inline]
+        pub(crate) fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<Move, kit::abi::wire::DecodeError> {
+            let fixed = kit::abi::wire::exact::<__LEN>("Move", bytes)?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 5u64 {
+                return ::core::result::Result::Err(
+                    kit::abi::wire::other_tag("Move", found, 5u64),
+                );
+            }
+            ::core::result::Result::Ok(Move { to: __MOVE__TO.read(fixed) })
+        }
+    }
+    #[automatically_derived]
+    impl kit::abi::protocol::Request for Move {
+        type Protocol = Protocol;
+        type Reply = answers::Moved;
+        #[inline]
+        fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::core::option::Option::Some(__LEN)
+        }
+        #[inline]
+        fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
+            let fixed = kit::abi::wire::room::<__LEN>("Move", out)?;
+            __TAG.write(fixed, &5);
+            __MOVE__TO.write(fixed, &self.to);
+            ::core::result::Result::Ok(__LEN)
+        }
+        #[inline]
+        fn echo(&self) -> <answers::Moved as kit::abi::protocol::Reply>::Echo {
+            type __Echo = <answers::Moved as kit::abi::protocol::Reply>::Echo;
+            __Echo {}
+        }
+    }
+    #[automatically_derived]
+    impl Protocol {
+        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
+        /// one agree on the bytes.
+        pub(crate) const FINGERPRINT: u64 = kit::abi::wire::Fingerprint::new()
+            .text("worker_several")
+            .number(2u64)
+            .number(__FINGERPRINT)
+            .number(answers::Answer::FINGERPRINT)
+            .value();
+    }
+    #[automatically_derived]
+    impl kit::abi::protocol::Protocol for Protocol {
+        const NAME: &'static str = "worker_several";
+        const VERSION: u64 = 2u64;
+        const COMMAND_LEN: usize = __LEN;
+        const NOTIFICATION_LEN: usize = answers::Answer::FIXED_LEN;
+        type Client<AnyHost: kit::abi::protocol::HostSide> = Client<AnyHost>;
+        fn client<AnyHost: kit::abi::protocol::HostSide>(
+            plugin: AnyHost::Plugin,
+        ) -> Client<AnyHost> {
+            Client { plugin }
+        }
+        fn refusal(
+            command: &[u8],
+        ) -> ::core::result::Result<
+            kit::abi::descriptor::NotificationDesc,
+            kit::abi::wire::EncodeError,
+        > {
+            match kit::abi::wire::tag::<u64, __LEN>("Command", command) {
+                ::core::result::Result::Ok(4u64) => {
+                    let echo = {
+                        type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
+                        __Echo {
+                            context: __TAG_SEND__CONTEXT.read_or_zero(command),
+                        }
+                    };
+                    echo.refusal()
+                }
+                ::core::result::Result::Ok(5u64) => {
+                    let echo = {
+                        type __Echo = <answers::Moved as kit::abi::protocol::Reply>::Echo;
+                        __Echo {}
+                    };
+                    echo.refusal()
+                }
+                ::core::result::Result::Ok(found) => answers::Answer::refusal(found),
+                ::core::result::Result::Err(_) => answers::Answer::refusal(0),
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<AnySide, AnyHandler> kit::abi::protocol::Serve<AnySide, AnyHandler> for Protocol
+    where
+        AnySide: kit::abi::protocol::PluginSide,
+        AnyHandler: Handler<AnySide>,
+    {
+        fn open(
+            cx: &AnySide::OpenContext,
+        ) -> ::core::result::Result<AnyHandler, AnySide::Error> {
+            <AnyHandler as Handler<AnySide>>::open(cx)
+        }
+        fn address(
+            handler: &AnyHandler,
+        ) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+            <AnyHandler as Handler<AnySide>>::address(handler)
+        }
+        fn progress(handler: &AnyHandler) -> bool {
+            <AnyHandler as Handler<AnySide>>::progress(handler)
+        }
+        async fn serve<'command>(
+            handler: &'command AnyHandler,
+            cx: &'command AnySide::Context,
+            bytes: &'command [u8],
+        ) -> ::core::result::Result<
+            kit::abi::descriptor::NotificationDesc,
+            AnySide::Error,
+        > {
+            ::core::result::Result::Ok(
+                match kit::abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                    4u64 => {
+                        let command = TagSend::decode(bytes)?;
+                        let echo = kit::abi::protocol::Request::echo(&command);
+                        let reply = <AnyHandler as Handler<
+                            AnySide,
+                        >>::tag_send(handler, cx, command)
+                            .await?;
+                        kit::abi::protocol::Reply::into_descriptor(reply, &echo)?
+                    }
+                    5u64 => {
+                        let command = Move::decode(bytes)?;
+                        let echo = kit::abi::protocol::Request::echo(&command);
+                        let reply = <AnyHandler as Handler<
+                            AnySide,
+                        >>::r#move(handler, cx, command)
+                            .await?;
+                        kit::abi::protocol::Reply::into_descriptor(reply, &echo)?
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            kit::abi::wire::unknown_tag("Command", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: kit::abi::protocol::HostSide> ::core::clone::Clone
+    for Client<AnyHost> {
+        fn clone(&self) -> Self {
+            Client {
+                plugin: ::core::clone::Clone::clone(&self.plugin),
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: kit::abi::protocol::HostSide> ::core::fmt::Debug for Client<AnyHost> {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            ::core::fmt::Formatter::write_str(
+                f,
+                ::core::concat!("Client(", "worker_several", ")"),
+            )
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: kit::abi::protocol::HostSide> Client<AnyHost> {
+        /// The plugin as the service knows it.
+        pub(crate) fn plugin(&self) -> &AnyHost::Plugin {
+            &self.plugin
+        }
+        /// Numbers and an echo.
+        pub(crate) fn task_tag_send<'task>(
+            &'task self,
+            worker: &'task AnyHost::Worker,
+            dest: u64,
+            key: [u8; 16],
+        ) -> TagSendTask<'task, AnyHost> {
+            TagSendTask {
+                plugin: &self.plugin,
+                worker: worker,
+                command: TagSend {
+                    context: __TAG_SEND__CONTEXT.zero(),
+                    dest,
+                    key,
+                },
+            }
+        }
+        /// A structure, which only the compiler knows to be plain data.
+        pub(crate) fn task_move<'task>(
+            &'task self,
+            worker: &'task AnyHost::Worker,
+            to: Point,
+        ) -> MoveTask<'task, AnyHost> {
+            MoveTask {
+                plugin: &self.plugin,
+                worker: worker,
+                command: Move { to },
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<'task, AnyHost: kit::abi::protocol::HostSide> TagSendTask<'task, AnyHost> {
+        /// Repeated by the answer.
+        pub(crate) fn context(mut self, context: u64) -> Self {
+            self.command.context = context;
+            self
+        }
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
+        pub(crate) fn submit(
+            self,
+        ) -> ::core::result::Result<AnyHost::Completion<TagSend>, AnyHost::Error> {
+            <AnyHost as kit::abi::protocol::HostSide>::submit(
+                self.plugin,
+                self.worker,
+                &self.command,
+            )
+        }
+        /// Submits the command and calls `callback` inside the progress call that completes it.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        pub(crate) fn submit_with<AnyCallback>(
+            self,
+            callback: AnyCallback,
+        ) -> ::core::result::Result<(), AnyHost::Error>
+        where
+            AnyCallback: ::core::ops::FnOnce(
+                    ::core::result::Result<answers::Done, AnyHost::Error>,
+                ) + 'static,
+        {
+            <AnyHost as kit::abi::protocol::HostSide>::submit_with(
+                self.plugin,
+                self.worker,
+                &self.command,
+                callback,
+            )
+        }
+    }
+    #[automatically_derived]
+    impl<'task, AnyHost: kit::abi::protocol::HostSide> MoveTask<'task, AnyHost> {
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
+        pub(crate) fn submit(
+            self,
+        ) -> ::core::result::Result<AnyHost::Completion<Move>, AnyHost::Error> {
+            <AnyHost as kit::abi::protocol::HostSide>::submit(
+                self.plugin,
+                self.worker,
+                &self.command,
+            )
+        }
+        /// Submits the command and calls `callback` inside the progress call that completes it.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        pub(crate) fn submit_with<AnyCallback>(
+            self,
+            callback: AnyCallback,
+        ) -> ::core::result::Result<(), AnyHost::Error>
+        where
+            AnyCallback: ::core::ops::FnOnce(
+                    ::core::result::Result<answers::Moved, AnyHost::Error>,
+                ) + 'static,
+        {
+            <AnyHost as kit::abi::protocol::HostSide>::submit_with(
+                self.plugin,
+                self.worker,
+                &self.command,
+                callback,
+            )
+        }
+    }
+};
+#[repr(u64)]
+pub enum Answer {
+    /// With an echo and a value.
+    Done { context: u64, status: i8 } = 9,
+    /// With a structure.
+    Moved { from: Point },
+}
+/// With an echo and a value.
+#[derive(
+    ::core::clone::Clone,
+    ::core::marker::Copy,
+    ::core::fmt::Debug,
+    ::core::cmp::PartialEq
+)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct Done {
+    /// The field `status`.
+    pub status: i8,
+}
+/// The fields of `Done` that repeat the command's.
+#[doc(hidden)]
+#[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct DoneEcho {
+    /// The field `context`.
+    pub context: u64,
+}
+/// With a structure.
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct Moved {
+    /// The field `from`.
+    pub from: Point,
+}
+/// The fields of `Moved` that repeat the command's.
+#[doc(hidden)]
+#[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct MovedEcho;
+#[allow(
+    dead_code,
+    deprecated,
+    non_upper_case_globals,
+    reason = "not every program uses every part of a protocol"
+)]
+const _: () = {
+    use kit::abi::wire::layout as __layout;
+    const __TAG: kit::abi::wire::Field<u64, 0, __LEN> = kit::abi::wire::field::<
+        u64,
+        0,
+        __LEN,
+    >();
+    const __UNION: __layout::Extent = __layout::union(
+        &[__layout::structure(&__DONE), __layout::structure(&__MOVED)],
+    );
+    const __UNION_AT: usize = __layout::align_up(
+        ::core::mem::size_of::<u64>(),
+        __UNION.align,
+    );
+    const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
+        .size;
+    const __KNOWN: &[(&str, u64)] = &[("Done", 9u64), ("Moved", 10u64)];
+    const __DONE: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<i8>(),
+    ];
+    const __DONE_AT: [usize; 2usize] = __layout::offsets(__UNION_AT, __DONE);
+    const __DONE__CONTEXT: kit::abi::wire::Field<u64, { __DONE_AT[0usize] }, __LEN> = kit::abi::wire::field::<
+        u64,
+        { __DONE_AT[0usize] },
+        __LEN,
+    >();
+    const __DONE__STATUS: kit::abi::wire::Field<i8, { __DONE_AT[1usize] }, __LEN> = kit::abi::wire::field::<
+        i8,
+        { __DONE_AT[1usize] },
+        __LEN,
+    >();
+    const __MOVED: [__layout::Extent; 1usize] = [__layout::Extent::of::<Point>()];
+    const __MOVED_AT: [usize; 1usize] = __layout::offsets(__UNION_AT, __MOVED);
+    const __MOVED__FROM: kit::abi::wire::Field<Point, { __MOVED_AT[0usize] }, __LEN> = kit::abi::wire::field::<
+        Point,
+        { __MOVED_AT[0usize] },
+        __LEN,
+    >();
+    const _: () = ::core::assert!(
+        __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
+        kit::abi::plugin::WorkerNotify > (),
+        "every variant of `Answer` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
+    );
+    const __FINGERPRINT: u64 = kit::abi::wire::Fingerprint::new()
+        .text("Answer")
+        .number(__LEN as u64)
+        .text("Done")
+        .number(9u64)
+        .text("context")
+        .number(__DONE_AT[0usize] as u64)
+        .number(__DONE[0usize].size as u64)
+        .number(1u64)
+        .text("status")
+        .number(__DONE_AT[1usize] as u64)
+        .number(__DONE[1usize].size as u64)
+        .number(0u64)
+        .text("Moved")
+        .number(10u64)
+        .text("from")
+        .number(__MOVED_AT[0usize] as u64)
+        .number(__MOVED[0usize].size as u64)
+        .number(0u64)
+        .value();
+    #[automatically_derived]
+    impl Answer {
+        /// The size in bytes of every message without its inline payloads.
+        pub const FIXED_LEN: usize = __LEN;
+        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
+        pub const FINGERPRINT: u64 = __FINGERPRINT;
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        #[inline]
+        pub fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<Answer, kit::abi::wire::DecodeError> {
+            ::core::result::Result::Ok(
+                match kit::abi::wire::tag::<u64, __LEN>("Answer", bytes)? {
+                    9u64 => {
+                        let fixed = kit::abi::wire::exact::<__LEN>("Done", bytes)?;
+                        Answer::Done {
+                            context: __DONE__CONTEXT.read(fixed),
+                            status: __DONE__STATUS.read(fixed),
+                        }
+                    }
+                    10u64 => {
+                        let fixed = kit::abi::wire::exact::<__LEN>("Moved", bytes)?;
+                        Answer::Moved {
+                            from: __MOVED__FROM.read(fixed),
+                        }
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            kit::abi::wire::unknown_tag("Answer", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
+        }
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short; nothing is written then.
+        #[inline]
+        pub fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
+            match self {
+                Answer::Done { context: field_0, status: field_1 } => {
+                    let fixed = kit::abi::wire::room::<__LEN>("Done", out)?;
+                    __TAG.write(fixed, &9);
+                    __DONE__CONTEXT.write(fixed, field_0);
+                    __DONE__STATUS.write(fixed, field_1);
+                }
+                Answer::Moved { from: field_0 } => {
+                    let fixed = kit::abi::wire::room::<__LEN>("Moved", out)?;
+                    __TAG.write(fixed, &10);
+                    __MOVED__FROM.write(fixed, field_0);
+                }
+            }
+            ::core::result::Result::Ok(__LEN)
+        }
+    }
+    #[automatically_derived]
+    impl Answer {
+        #[doc(hidden)]
+        pub fn refusal(
+            tag: u64,
+        ) -> ::core::result::Result<
+            kit::abi::descriptor::NotificationDesc,
+            kit::abi::wire::EncodeError,
+        > {
+            kit::abi::wire::notification::<
+                __LEN,
+            >("Answer", |fixed| __TAG.write(fixed, &(tag as u64)))
+        }
+    }
+    #[automatically_derived]
+    impl kit::abi::protocol::Reply for Done {
+        type Echo = DoneEcho;
+        #[inline]
+        fn decode(
+            bytes: &[u8],
+            echo: &DoneEcho,
+        ) -> ::core::result::Result<Done, kit::abi::wire::DecodeError> {
+            let fixed = kit::abi::wire::exact::<__LEN>("Done", bytes)?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 9u64 {
+                return ::core::result::Result::Err(
+                    kit::abi::wire::other_tag("Done", found, 9u64),
+                );
+            }
+            if !__DONE__CONTEXT.holds(fixed, &echo.context) {
+                return ::core::result::Result::Err(
+                    kit::abi::wire::not_echoed("Done", "context"),
+                );
+            }
+            ::core::result::Result::Ok(Done {
+                status: __DONE__STATUS.read(fixed),
+            })
+        }
+        #[inline]
+        fn into_descriptor(
+            self,
+            echo: &DoneEcho,
+        ) -> ::core::result::Result<
+            kit::abi::descriptor::NotificationDesc,
+            kit::abi::wire::EncodeError,
+        > {
+            kit::abi::wire::notification::<
+                __LEN,
+            >(
+                "Done",
+                |fixed| {
+                    __TAG.write(fixed, &9);
+                    __DONE__CONTEXT.write(fixed, &echo.context);
+                    __DONE__STATUS.write(fixed, &self.status);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl DoneEcho {
+        #[doc(hidden)]
+        pub fn refusal(
+            &self,
+        ) -> ::core::result::Result<
+            kit::abi::descriptor::NotificationDesc,
+            kit::abi::wire::EncodeError,
+        > {
+            kit::abi::wire::notification::<
+                __LEN,
+            >(
+                "Done",
+                |fixed| {
+                    __TAG.write(fixed, &9);
+                    __DONE__CONTEXT.write(fixed, &self.context);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl ::core::clone::Clone for Moved {
+        fn clone(&self) -> Moved {
+            Moved {
+                from: __MOVED__FROM.copy(&self.from),
+            }
+        }
+    }
+    #[automatically_derived]
+    impl ::core::convert::From<Moved> for Answer {
+        #[inline]
+        fn from(reply: Moved) -> Answer {
+            Answer::Moved { from: reply.from }
+        }
+    }
+    #[automatically_derived]
+    impl kit::abi::protocol::Reply for Moved {
+        type Echo = MovedEcho;
+        #[inline]
+        fn decode(
+            bytes: &[u8],
+            echo: &MovedEcho,
+        ) -> ::core::result::Result<Moved, kit::abi::wire::DecodeError> {
+            let fixed = kit::abi::wire::exact::<__LEN>("Moved", bytes)?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 10u64 {
+                return ::core::result::Result::Err(
+                    kit::abi::wire::other_tag("Moved", found, 10u64),
+                );
+            }
+            ::core::result::Result::Ok(Moved {
+                from: __MOVED__FROM.read(fixed),
+            })
+        }
+        #[inline]
+        fn into_descriptor(
+            self,
+            echo: &MovedEcho,
+        ) -> ::core::result::Result<
+            kit::abi::descriptor::NotificationDesc,
+            kit::abi::wire::EncodeError,
+        > {
+            kit::abi::wire::notification::<
+                __LEN,
+            >(
+                "Moved",
+                |fixed| {
+                    __TAG.write(fixed, &10);
+                    __MOVED__FROM.write(fixed, &self.from);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl MovedEcho {
+        #[doc(hidden)]
+        pub fn refusal(
+            &self,
+        ) -> ::core::result::Result<
+            kit::abi::descriptor::NotificationDesc,
+            kit::abi::wire::EncodeError,
+        > {
+            kit::abi::wire::notification::<
+                __LEN,
+            >(
+                "Moved",
+                |fixed| {
+                    __TAG.write(fixed, &10);
+                },
+            )
+        }
+    }
+};
