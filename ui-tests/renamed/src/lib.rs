@@ -64,7 +64,7 @@ pub mod by_path {
     #[derive(Debug)]
     pub struct Doer;
 
-    #[urom_plugin(crate = crate::reexport::pdk)]
+    #[urom_plugin(crate = crate::reexport::pdk, abort = "allowed")]
     impl Handler for Doer {
         fn open(_: &OpenContext) -> Result<Self> {
             Ok(Doer)
