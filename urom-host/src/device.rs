@@ -54,7 +54,8 @@ impl Device {
         let what = || format!("opening device `{}`", name.escape_debug());
         let list = List::create(library)?;
         let Some(found) = list.iter().find(|device| list.describe(*device).name == name) else {
-            let names: Vec<_> = list.iter().map(|device| format!("`{}`", list.describe(device).name)).collect();
+            let names: Vec<_> =
+                list.iter().map(|device| format!("`{}`", list.describe(device).name)).collect();
             let why = match names.is_empty() {
                 true => "this host has no device at all".to_owned(),
                 false => format!("this host has {}", names.join(", ")),

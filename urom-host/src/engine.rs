@@ -171,22 +171,13 @@ impl EngineCore {
         let pe = crate::library::non_null(pe, "creating a progress engine")?;
         let mut core = EngineCore { library, pe, handle: -1 };
         // SAFETY: the engine is live, and the pointer is to a local variable.
-        let code =
-            unsafe { (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle) };
+        let code = unsafe { (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle) };
         check(code, || "asking a progress engine for its notification handle")?;
         Ok(core)
     }
 
     fn api(&self) -> &'static urom_abi::host::Api {
         self.library.api()
-    }
-
-    pub(crate) fn library(&self) -> Library {
-        self.library
-    }
-
-    pub(crate) fn pe(&self) -> NonNull<Pe> {
-        self.pe
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {

@@ -1,5 +1,8 @@
 //! Drive DOCA UROM workers from a Rust host program.
-#![cfg_attr(not(feature = "builtin"), allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off"))]
+#![cfg_attr(
+    not(feature = "builtin"),
+    allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off")
+)]
 
 mod device;
 mod engine;

@@ -80,6 +80,7 @@ impl fmt::Debug for Library {
 
 /// What a library gave out together with `SUCCESS`: a NULL there is its mistake, not this program's.
 pub(crate) fn non_null<T>(pointer: *mut T, what: &'static str) -> Result<NonNull<T>> {
-    NonNull::new(pointer)
-        .ok_or_else(|| Error::new(DocaError::UNEXPECTED, what).why("the library reported success with a NULL pointer"))
+    NonNull::new(pointer).ok_or_else(|| {
+        Error::new(DocaError::UNEXPECTED, what).why("the library reported success with a NULL pointer")
+    })
 }

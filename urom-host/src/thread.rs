@@ -103,9 +103,9 @@ pub(crate) fn guard(body: impl FnOnce()) {
 /// Lets a panic go on that a callback started.
 pub(crate) fn resume() {
     let payload = THREAD.try_with(|thread| thread.panic.take()).ok().flatten();
-    if let Some(payload) = payload {
-        if !std::thread::panicking() {
-            std::panic::resume_unwind(payload);
-        }
+    if let Some(payload) = payload
+        && !std::thread::panicking()
+    {
+        std::panic::resume_unwind(payload);
     }
 }

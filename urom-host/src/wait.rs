@@ -79,10 +79,10 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
     notifier.notified.store(true, Ordering::Relaxed);
     let mut idle = Idle::default();
     loop {
-        if notifier.notified.swap(false, Ordering::AcqRel) {
-            if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-                return Some(output);
-            }
+        if notifier.notified.swap(false, Ordering::AcqRel)
+            && let Poll::Ready(output) = future.as_mut().poll(&mut context)
+        {
+            return Some(output);
         }
         if thread::progress_all() || notifier.notified.load(Ordering::Acquire) {
             idle.restart();
@@ -156,7 +156,7 @@ impl Idle {
 
     fn tick(&mut self) -> Option<Instant> {
         self.ticks = self.ticks.wrapping_add(1);
-        if self.ticks % 16 != 0 {
+        if !self.ticks.is_multiple_of(16) {
             return None;
         }
         let now = Instant::now();
@@ -235,11 +235,11 @@ impl Wake for Notifier {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.notified.store(true, Ordering::SeqCst);
-        if self.asleep.load(Ordering::SeqCst) {
-            if let Some(bell) = &self.bell {
-                // It can only fail when the counter is full, and then the thread is awake.
-                let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
-            }
+        if self.asleep.load(Ordering::SeqCst)
+            && let Some(bell) = &self.bell
+        {
+            // It can only fail when the counter is full, and then the thread is awake.
+            let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
         }
     }
 }

@@ -55,7 +55,8 @@ impl ServiceCore {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let library = settings.library;
         let what = settings.what();
-        let system = |error: std::io::Error| Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error);
+        let system =
+            |error: std::io::Error| Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error);
         let mailbox = Arc::new(Mailbox::new().map_err(system)?);
         let (report, connected) = mpsc::sync_channel(1);
         let theirs = Arc::clone(&mailbox);

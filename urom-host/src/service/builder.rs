@@ -56,8 +56,7 @@ impl ServiceBuilder {
     /// A service of any library.
     pub fn with_library(library: Library) -> ServiceBuilder {
         let place = Place::Environment;
-        let settings =
-            Settings { library, place, device: None, max_workers: None, max_message_size: None };
+        let settings = Settings { library, place, device: None, max_workers: None, max_message_size: None };
         ServiceBuilder { settings, engine: None }
     }
 

@@ -225,9 +225,9 @@ impl ServiceCore {
                 true => "the service found no plugin at all".to_owned(),
                 false => format!("the service has {}", names.join(", ")),
             };
-            return Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(
-                "put the directory of its .so into the service's UROM_PLUGIN_PATH and connect again",
-            ));
+            return Err(Error::new(DocaError::NOT_FOUND, looking())
+                .why(why)
+                .hint("put the directory of its .so into the service's UROM_PLUGIN_PATH and connect again"));
         };
         if found.version() != P::VERSION {
             return Err(Error::new(DocaError::UNSUPPORTED_VERSION, looking())

@@ -112,7 +112,9 @@ impl Session {
             Place::Address { address, origin } => {
                 let (address, origin) = (settings.c_string(address)?, settings.c_string(origin)?);
                 // SAFETY: the service is live and idle; the strings live until the call returns, which copies them.
-                unsafe { (extensions()?.urom_service_set_address)(service, address.as_ptr(), origin.as_ptr()) }
+                unsafe {
+                    (extensions()?.urom_service_set_address)(service, address.as_ptr(), origin.as_ptr())
+                }
             }
             Place::Embedded { plugin_path } => {
                 let path = plugin_path.as_ref().map(|path| settings.c_path(path)).transpose()?;

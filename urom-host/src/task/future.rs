@@ -78,9 +78,14 @@ impl Drop for Ticket {
 }
 
 /// Encodes a command straight into a new task.
-pub(super) fn prepare<'a, C: Request>(context: &'a Context, plugin: &Plugin, command: &C) -> Result<Task<'a>> {
+pub(super) fn prepare<'a, C: Request>(
+    context: &'a Context,
+    plugin: &Plugin,
+    command: &C,
+) -> Result<Task<'a>> {
     let mut task = Task::allocate(context, plugin)?;
-    let length = command.encode(task.payload()?).map_err(|error| outcome::unencodable::<C>(context, error))?;
+    let length =
+        command.encode(task.payload()?).map_err(|error| outcome::unencodable::<C>(context, error))?;
     task.set_len(length)?;
     Ok(task)
 }
@@ -89,8 +94,8 @@ pub(super) fn prepare<'a, C: Request>(context: &'a Context, plugin: &Plugin, com
 pub(crate) fn submit<C: Request>(plugin: &Plugin, worker: &Worker, command: &C) -> Result<Completion<C>> {
     let owner = worker.owner();
     let task = prepare(owner, plugin, command)?;
-    let ticket =
-        Ticket::submit(owner, task).map_err(|(code, _task)| outcome::rejected(owner, outcome::describe::<C>(owner), code))?;
+    let ticket = Ticket::submit(owner, task)
+        .map_err(|(code, _task)| outcome::rejected(owner, outcome::describe::<C>(owner), code))?;
     Ok(Completion { ticket, echo: command.echo() })
 }
 

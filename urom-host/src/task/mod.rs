@@ -43,14 +43,20 @@ impl<'a> Task<'a> {
     /// Allocates a task for a command to `plugin`.
     pub(crate) fn allocate(context: &'a Context, plugin: &Plugin) -> Result<Task<'a>> {
         if plugin.service() != context.service.serial() {
-            return Err(Error::new(DocaError::INVALID_VALUE, outcome::what(context, plugin.name(), "command"))
-                .why("the plugin was found on another service, and ids of one mean nothing to another")
-                .hint("look the plugin up on this worker's service"));
+            return Err(Error::new(
+                DocaError::INVALID_VALUE,
+                outcome::what(context, plugin.name(), "command"),
+            )
+            .why("the plugin was found on another service, and ids of one mean nothing to another")
+            .hint("look the plugin up on this worker's service"));
         }
         if plugin.id() & context.plugins.get() == 0 {
-            return Err(Error::new(DocaError::INVALID_VALUE, outcome::what(context, plugin.name(), "command"))
-                .why("the worker was started without this plugin")
-                .hint("name it with WorkerBuilder::plugin"));
+            return Err(Error::new(
+                DocaError::INVALID_VALUE,
+                outcome::what(context, plugin.name(), "command"),
+            )
+            .why("the worker was started without this plugin")
+            .hint("name it with WorkerBuilder::plugin"));
         }
         let mut task = ptr::null_mut();
         // SAFETY: the worker is live, and the pointer is to a local variable.
@@ -64,7 +70,8 @@ impl<'a> Task<'a> {
 
     fn payload_buffer(&self) -> Result<NonNull<Buf>> {
         // SAFETY: the task is live.
-        let buffer = unsafe { (self.context.api().doca_urom_worker_cmd_task_get_payload)(self.task.as_ptr()) };
+        let buffer =
+            unsafe { (self.context.api().doca_urom_worker_cmd_task_get_payload)(self.task.as_ptr()) };
         non_null(buffer, "asking a command task for its payload")
     }
 
@@ -105,7 +112,8 @@ impl<'a> Task<'a> {
     /// 32 bytes of the caller's inside the task, 8-aligned, until it is released.
     pub(crate) fn user_data(&self) -> Result<NonNull<c_void>> {
         // SAFETY: the task is live.
-        let data = unsafe { (self.context.api().doca_urom_worker_cmd_task_get_user_data)(self.task.as_ptr()) };
+        let data =
+            unsafe { (self.context.api().doca_urom_worker_cmd_task_get_user_data)(self.task.as_ptr()) };
         non_null(data, "asking a command task for its user data")
     }
 

@@ -31,7 +31,11 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
             .why(format!("all {} tasks are allocated", context.max_inflight.get()))
             .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight"),
         DocaError::BAD_STATE => error
-            .why(Some(context.failure()).filter(|why| !why.is_empty()).unwrap_or("the worker does not run".into()))
+            .why(
+                Some(context.failure())
+                    .filter(|why| !why.is_empty())
+                    .unwrap_or("the worker does not run".into()),
+            )
             .hint("start a new worker"),
         _ => error.why(context.failure()),
     }
@@ -76,6 +80,8 @@ pub(super) fn failed(context: &Context, what: String, code: DocaError, bytes: Op
     let error = Error::new(code, what);
     match bytes {
         Some(bytes) => error.why("the plugin answered with this status").with_reply(bytes),
-        None => error.why(context.failure()).hint("see the worker's state; one that is gone must be started anew"),
+        None => {
+            error.why(context.failure()).hint("see the worker's state; one that is gone must be started anew")
+        }
     }
 }

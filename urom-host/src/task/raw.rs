@@ -9,7 +9,6 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll};
 
-use urom_abi::DocaError;
 use urom_abi::host::CmdTask;
 use urom_abi::wire::EncodeError;
 
@@ -28,6 +27,7 @@ const COMMAND: &str = "a raw command";
 pub struct RawTask {
     owner: Rc<Owner>,
     plugin: Plugin,
+    capacity: usize,
     /// `None` once it was submitted.
     task: Option<NonNull<CmdTask>>,
 }
@@ -35,16 +35,15 @@ pub struct RawTask {
 impl RawTask {
     pub(crate) fn allocate(worker: &Worker, plugin: &Plugin) -> Result<RawTask> {
         let owner = Rc::clone(worker.owner());
-        let task = Some(Task::allocate(&owner, plugin)?.into_raw());
-        Ok(RawTask { owner, plugin: *plugin, task })
+        let mut task = Task::allocate(&owner, plugin)?;
+        let capacity = task.payload()?.len();
+        let task = Some(task.into_raw());
+        Ok(RawTask { owner, plugin: *plugin, capacity, task })
     }
 
     /// How many bytes a command may have.
-    ///
-    /// # Errors
-    /// `UNEXPECTED` when the library has no payload for the task.
-    pub fn capacity(&mut self) -> Result<usize> {
-        self.with(|task| task.payload().map(|payload| payload.len()))
+    pub fn capacity(&self) -> usize {
+        self.capacity
     }
 
     /// Submits `command` (`doca_task_submit`).
@@ -53,8 +52,8 @@ impl RawTask {
     /// Together with the error comes the task, still the caller's: `TOO_BIG`, with both numbers, for more bytes than
     /// [`capacity`](Self::capacity), and whatever the library refuses with.
     pub fn submit(mut self, command: &[u8]) -> Result<RawCompletion, Rejected> {
-        if let Err(error) = self.with(|task| fill(task, command)) {
-            return Err(Rejected { error: describe(&self.owner, &self.plugin, error), task: self });
+        if let Err(error) = self.fill(command) {
+            return Err(Rejected { error, task: self });
         }
         let Some(task) = self.task.take() else { unreachable!("a task is taken only to be submitted") };
         // SAFETY: the task is this owner's, and was just given up by its only other holder.
@@ -68,44 +67,20 @@ impl RawTask {
         Err(Rejected { error: outcome::rejected(&self.owner, what, code), task: self })
     }
 
-    fn with<T>(&mut self, work: impl FnOnce(&mut Task<'_>) -> T) -> T {
+    fn fill(&mut self, command: &[u8]) -> Result<()> {
         let Some(task) = self.task else { unreachable!("a task is taken only to be submitted") };
         // SAFETY: the task is this owner's, and not released by this loan.
         let mut task = ManuallyDrop::new(unsafe { Task::from_raw(&self.owner, task) });
-        work(&mut task)
-    }
-}
-
-fn fill(task: &mut Task<'_>, command: &[u8]) -> Result<(), Failure> {
-    let payload = task.payload()?;
-    let (need, room) = (command.len(), payload.len());
-    payload.get_mut(..need).ok_or(EncodeError::TooBig { message: COMMAND, need, room })?.copy_from_slice(command);
-    Ok(task.set_len(need)?)
-}
-
-enum Failure {
-    Encode(EncodeError),
-    Library(Error),
-}
-
-impl From<EncodeError> for Failure {
-    fn from(error: EncodeError) -> Failure {
-        Failure::Encode(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Library(error)
-    }
-}
-
-fn describe(owner: &Owner, plugin: &Plugin, failure: Failure) -> Error {
-    match failure {
-        Failure::Library(error) => error,
-        Failure::Encode(error) => {
-            Error::new(DocaError::from(error), outcome::what(owner, plugin.name(), COMMAND)).caused_by(error)
+        let (need, room) = (command.len(), self.capacity);
+        if need > room {
+            let error = EncodeError::TooBig { message: COMMAND, need, room };
+            return Err(Error::new(error.into(), outcome::what(&self.owner, self.plugin.name(), COMMAND))
+                .caused_by(error));
         }
+        // First the length: an earlier attempt may have left a shorter one.
+        task.set_len(need)?;
+        task.payload()?.copy_from_slice(command);
+        Ok(())
     }
 }
 

@@ -139,7 +139,9 @@ impl WorkerBuilder {
         let owner = Owner::create(self.service, engine, slots)?;
         let (api, worker) = (library.api(), owner.worker());
         owner.id.set(self.id);
-        let set = |code: DocaError, what: &'static str| check(code, || format!("setting {what} of {}", owner.name()));
+        let set = |code: DocaError, what: &'static str| {
+            check(code, || format!("setting {what} of {}", owner.name()))
+        };
         // SAFETY: the worker is live and idle.
         set(unsafe { (api.doca_urom_worker_set_id)(worker, self.id) }, "the id")?;
         if let Some(group) = self.group {

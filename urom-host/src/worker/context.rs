@@ -224,8 +224,7 @@ impl Owner {
         let code = unsafe { (api.doca_ctx_set_user_data)(self.ctx.as_ptr(), data) };
         check(code, || "setting up a worker")?;
         // SAFETY: the context is live, and the callback takes the data just set.
-        let code =
-            unsafe { (api.doca_ctx_set_state_changed_cb)(self.ctx.as_ptr(), Some(on_state_changed)) };
+        let code = unsafe { (api.doca_ctx_set_state_changed_cb)(self.ctx.as_ptr(), Some(on_state_changed)) };
         check(code, || "setting up a worker")
     }
 }

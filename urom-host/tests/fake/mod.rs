@@ -3,7 +3,7 @@
 //! A worker answers a command with the command's own bytes, which is what the graph plugin does. The first byte of a
 //! loopback's data says otherwise; see [`script`].
 
-#![allow(dead_code, reason = "every test program uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "every test program uses a part of it")]
 
 mod core;
 mod objects;

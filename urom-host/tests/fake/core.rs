@@ -1,0 +1,191 @@
+//! The fake's progress engines and the states of its contexts.
+
+use std::ffi::c_int;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::event::{EventfdFlags, eventfd};
+use urom_abi::DocaError;
+use urom_abi::host::{Ctx, CtxState, Data, Pe, StateChangedCallback};
+
+use super::objects::{Context, created, destroyed, plan};
+use super::task::{complete, complete_query};
+
+pub struct Engine {
+    pub contexts: Vec<*mut Context>,
+    bell: OwnedFd,
+    busy: bool,
+}
+
+/// # Safety
+/// `pe` is live, and this borrow is used for one statement.
+unsafe fn engine<'a>(pe: *const Pe) -> &'a mut Engine {
+    // SAFETY: the caller's promise.
+    unsafe { &mut *pe.cast_mut().cast::<Engine>() }
+}
+
+pub unsafe extern "C" fn pe_create(pe: *mut *mut Pe) -> DocaError {
+    created();
+    let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
+    // SAFETY: an out pointer.
+    unsafe { *pe = Box::into_raw(Box::new(Engine { contexts: Vec::new(), bell, busy: false })).cast() };
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn pe_destroy(pe: *mut Pe) -> DocaError {
+    // SAFETY: a live engine.
+    if !unsafe { engine(pe) }.contexts.is_empty() {
+        return DocaError::IN_USE;
+    }
+    destroyed();
+    // SAFETY: it came from a box, and the caller gives it up.
+    drop(unsafe { Box::from_raw(pe.cast::<Engine>()) });
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn pe_connect(pe: *mut Pe, ctx: *mut Ctx) -> DocaError {
+    // SAFETY: a live engine.
+    unsafe { engine(pe) }.contexts.push(ctx.cast());
+    // SAFETY: a live context.
+    unsafe { Context::get(ctx) }.engine = pe.cast();
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn pe_progress(pe: *mut Pe) -> u8 {
+    // SAFETY: a live engine.
+    let this = unsafe { engine(pe) };
+    assert!(!this.busy, "progress inside a callback");
+    this.busy = true;
+    let mut moved = 0;
+    // By index: callbacks add and remove contexts.
+    for index in 0.. {
+        // SAFETY: a live engine.
+        let Some(ctx) = unsafe { engine(pe) }.contexts.get(index).copied() else { break };
+        if step(ctx) {
+            moved = 1;
+            break;
+        }
+    }
+    // SAFETY: a live engine.
+    unsafe { engine(pe) }.busy = false;
+    moved
+}
+
+/// Delivers at most one event of a context.
+fn step(ctx: *mut Context) -> bool {
+    // SAFETY: contexts leave their engine when they are destroyed.
+    let this = unsafe { Context::get(ctx) };
+    if let Some(next) = this.next.take() {
+        change(ctx, next);
+        return true;
+    }
+    let stopping = this.state == CtxState::STOPPING;
+    if stopping && this.in_flight.is_empty() && this.allocated == 0 {
+        change(ctx, CtxState::IDLE);
+        return true;
+    }
+    if let Some(query) = this.queries.pop_front() {
+        complete_query(query);
+        return true;
+    }
+    complete(ctx, stopping)
+}
+
+pub fn change(ctx: *mut Context, next: CtxState) {
+    // SAFETY: a live context.
+    let this = unsafe { Context::get(ctx) };
+    let previous = std::mem::replace(&mut this.state, next);
+    if let Some(callback) = this.callback {
+        // SAFETY: what the host registered, with its data.
+        unsafe { callback(this.user_data, ctx.cast(), previous, next) };
+    }
+}
+
+pub unsafe extern "C" fn pe_in_flight(pe: *const Pe, count: *mut usize) -> DocaError {
+    // SAFETY: a live engine.
+    let contexts = &unsafe { engine(pe) }.contexts;
+    // SAFETY: contexts leave their engine when they are destroyed.
+    let sum = contexts.iter().map(|ctx| unsafe { Context::get(*ctx) }.in_flight.len()).sum();
+    // SAFETY: an out pointer.
+    unsafe { *count = sum };
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn pe_handle(pe: *const Pe, handle: *mut c_int) -> DocaError {
+    // SAFETY: a live engine.
+    let fd = unsafe { engine(pe) }.bell.as_raw_fd();
+    // SAFETY: an out pointer.
+    unsafe { *handle = fd };
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn pe_request(_pe: *mut Pe) -> DocaError {
+    // Whatever can happen here has happened before anyone sleeps.
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn pe_clear(_pe: *mut Pe, _handle: c_int) -> DocaError {
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaError {
+    // SAFETY: a live context.
+    let this = unsafe { Context::get(ctx) };
+    if this.state != CtxState::IDLE {
+        return DocaError::BAD_STATE;
+    }
+    if this.is_service {
+        change(ctx.cast(), CtxState::RUNNING);
+        return DocaError::SUCCESS;
+    }
+    plan(this);
+    change(ctx.cast(), CtxState::STARTING);
+    DocaError::IN_PROGRESS
+}
+
+pub unsafe extern "C" fn ctx_stop(ctx: *mut Ctx) -> DocaError {
+    // SAFETY: a live context.
+    let this = unsafe { Context::get(ctx) };
+    if this.is_service {
+        change(ctx.cast(), CtxState::IDLE);
+        return DocaError::SUCCESS;
+    }
+    this.next = None;
+    change(ctx.cast(), CtxState::STOPPING);
+    DocaError::IN_PROGRESS
+}
+
+pub unsafe extern "C" fn ctx_get_state(ctx: *const Ctx, state: *mut CtxState) -> DocaError {
+    // SAFETY: a live context.
+    let now = unsafe { Context::get(ctx.cast_mut()) }.state;
+    // SAFETY: an out pointer.
+    unsafe { *state = now };
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn ctx_set_user_data(ctx: *mut Ctx, data: Data) -> DocaError {
+    // SAFETY: a live context.
+    unsafe { Context::get(ctx) }.user_data = data;
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn ctx_get_user_data(ctx: *const Ctx, data: *mut Data) -> DocaError {
+    // SAFETY: a live context.
+    let mine = unsafe { Context::get(ctx.cast_mut()) }.user_data;
+    // SAFETY: an out pointer.
+    unsafe { *data = mine };
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn ctx_set_cb(ctx: *mut Ctx, callback: Option<StateChangedCallback>) -> DocaError {
+    // SAFETY: a live context.
+    unsafe { Context::get(ctx) }.callback = callback;
+    DocaError::SUCCESS
+}
+
+pub unsafe extern "C" fn ctx_in_flight(ctx: *const Ctx, count: *mut usize) -> DocaError {
+    // SAFETY: a live context.
+    let length = unsafe { Context::get(ctx.cast_mut()) }.in_flight.len();
+    // SAFETY: an out pointer.
+    unsafe { *count = length };
+    DocaError::SUCCESS
+}
