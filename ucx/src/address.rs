@@ -1,4 +1,4 @@
-//! The address of a worker, as bytes that travel to a peer.
+//! The address of a worker, as bytes that travel to a peer: UCX's own, and sealed so that a damaged one is noticed.
 
 use std::fmt;
 use std::ptr;
@@ -6,6 +6,7 @@ use std::ptr;
 use ucx_sys as sys;
 
 use crate::status::{Result, Status, check};
+use crate::version::{Version, version, wire_compatible};
 
 /// The longest address that is taken for one. Real ones have a few hundred bytes.
 const LONGEST: usize = 64 * 1024;
@@ -17,42 +18,95 @@ const SHORTEST: usize = 10;
 /// of ones has the mark of the last entry in every place where UCX looks for one.
 const SLACK: usize = 4096;
 
+/// What a seal begins with; the last byte is the version of its format.
+const MARK: [u8; 4] = *b"UWA\x01";
+
+/// The seal: the mark, UCX's version, the length and the sum of all that, each little-endian.
+const SEAL: usize = 4 + 3 * 4 + 4 + 8;
+
 /// The address of a worker: `ucp_address_t`.
 ///
-/// The bytes are UCX's own format and may be sent anywhere. UCX has no way to check them: it reads them as they come,
-/// and what they make of it depends on its version. [`from_bytes`](WorkerAddress::from_bytes) refuses lengths that no
-/// address has and keeps a truncated address from being read past its end; beyond that only take addresses from peers
-/// that you would also let send you UCX messages.
+/// UCX cannot check an address: it reads the bytes as they come, without their length, and garbage makes it abort or
+/// worse. So the bytes of [`as_bytes`](WorkerAddress::as_bytes) carry the UCX version of their worker and a sum, and
+/// [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged or would not understand this UCX. That keeps off
+/// accidents, not a peer that makes addresses up; but whoever may send UCX messages to a process must be trusted by it
+/// anyway.
+///
+/// Programs that are not made with this crate exchange UCX's own bytes: [`as_raw_bytes`](WorkerAddress::as_raw_bytes)
+/// and [`from_raw_bytes`](WorkerAddress::from_raw_bytes).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct WorkerAddress {
-    /// The address, and `SLACK` bytes of ones.
+    /// The seal, the address, and `SLACK` bytes of ones.
     padded: Vec<u8>,
 }
 
 impl WorkerAddress {
-    /// The address in bytes that a peer sent.
+    /// The address that a peer's [`as_bytes`](WorkerAddress::as_bytes) made these bytes of.
     ///
     /// # Errors
     ///
-    /// `INVALID_ADDR` when the length cannot be that of an address, or when all bytes are zero.
+    /// `INVALID_ADDR` for bytes that are no such address or were cut or damaged; `UNREACHABLE` when the peer's UCX and
+    /// this one do not understand each other, naming both.
     pub fn from_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
-        if !(SHORTEST..=LONGEST).contains(&bytes.len()) {
+        let invalid = |why: &str| {
+            Status::INVALID_ADDR.during(format!("reading a worker address of {} bytes: {why}", bytes.len()))
+        };
+        let (seal, raw) = bytes.split_at_checked(SEAL).ok_or_else(|| invalid("it is too short"))?;
+        if !seal.starts_with(&MARK) {
+            return Err(invalid("it has not the mark of one; UCX's own bytes are read by from_raw_bytes"));
+        }
+        let field = |index: usize| {
+            let bytes = &seal[4 + 4 * index..][..4];
+            u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+        };
+        let peer = Version { major: field(0), minor: field(1), patch: field(2) };
+        if field(3) as usize != raw.len() || !(SHORTEST..=LONGEST).contains(&raw.len()) {
+            return Err(invalid("it was cut, or something was added"));
+        }
+        if seal[SEAL - 8..] != sum(&seal[..SEAL - 8], raw).to_le_bytes() {
+            return Err(invalid("it was damaged"));
+        }
+        if !wire_compatible(peer, version()) {
             let what = format!(
-                "reading a worker address of {} bytes (they have {SHORTEST} to {LONGEST}); was it cut?",
-                bytes.len()
+                "reading the address of a worker of UCX {peer}, which UCX {} here cannot reach",
+                version()
             );
-            return Err(Status::INVALID_ADDR.during(what));
+            return Err(Status::UNREACHABLE.during(what));
         }
-        if bytes.iter().all(|&byte| byte == 0) {
-            return Err(Status::INVALID_ADDR.during("reading a worker address of zeros"));
-        }
-        Ok(WorkerAddress::padded(bytes))
+        Ok(WorkerAddress::sealed(raw, peer))
     }
 
-    /// The bytes to send to a peer.
+    /// The bytes to send to a peer that is made with this crate too.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.padded[..self.padded.len() - SLACK]
+    }
+
+    /// The address in bytes of UCX's own, as [`as_raw_bytes`](WorkerAddress::as_raw_bytes) or `ucp_worker_get_address`
+    /// gives them.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ADDR` when the length cannot be that of an address.
+    ///
+    /// # Safety
+    ///
+    /// A worker of a UCX that understands this one (see [`wire_compatible`]) made these bytes. They may have been cut at
+    /// the end, but not changed: UCX has no way to check them.
+    pub unsafe fn from_raw_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
+        if !(SHORTEST..=LONGEST).contains(&bytes.len()) {
+            let length = bytes.len();
+            let what =
+                format!("reading a worker address of {length} bytes (they have {SHORTEST} to {LONGEST})");
+            return Err(Status::INVALID_ADDR.during(what));
+        }
+        Ok(WorkerAddress::sealed(bytes, version()))
+    }
+
+    /// UCX's own bytes, for peers that are not made with this crate.
+    #[must_use]
+    pub fn as_raw_bytes(&self) -> &[u8] {
+        &self.as_bytes()[SEAL..]
     }
 
     /// Asks a live worker for its address.
@@ -63,26 +117,98 @@ impl WorkerAddress {
         let status = unsafe { sys::ucp_worker_get_address(worker, &mut raw, &mut length) };
         check(status, "asking for a worker's address")?;
         // SAFETY: UCX returned `length` bytes that stay until the release below.
-        let address = WorkerAddress::padded(unsafe { std::slice::from_raw_parts(raw.cast::<u8>(), length) });
+        let bytes = unsafe { std::slice::from_raw_parts(raw.cast::<u8>(), length) };
+        let address = WorkerAddress::sealed(bytes, version());
         // SAFETY: from `ucp_worker_get_address` of this worker, released once.
         unsafe { sys::ucp_worker_release_address(worker, raw) };
         Ok(address)
     }
 
     pub(crate) fn raw(&self) -> *const sys::ucp_address_t {
-        self.padded.as_ptr().cast()
+        self.padded[SEAL..].as_ptr().cast()
     }
 
-    fn padded(bytes: &[u8]) -> WorkerAddress {
-        let mut padded = Vec::with_capacity(bytes.len() + SLACK);
-        padded.extend_from_slice(bytes);
-        padded.resize(bytes.len() + SLACK, u8::MAX);
+    fn sealed(raw: &[u8], version: Version) -> WorkerAddress {
+        let mut padded = Vec::with_capacity(SEAL + raw.len() + SLACK);
+        padded.extend_from_slice(&MARK);
+        // Addresses are far shorter than 4 GiB.
+        for field in [version.major, version.minor, version.patch, raw.len() as u32] {
+            padded.extend_from_slice(&field.to_le_bytes());
+        }
+        let sum = sum(&padded, raw);
+        padded.extend_from_slice(&sum.to_le_bytes());
+        padded.extend_from_slice(raw);
+        padded.resize(SEAL + raw.len() + SLACK, u8::MAX);
         WorkerAddress { padded }
     }
 }
 
+/// FNV-1a with 64 bits over both.
+fn sum(a: &[u8], b: &[u8]) -> u64 {
+    a.iter()
+        .chain(b)
+        .fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
 impl fmt::Debug for WorkerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "WorkerAddress({} bytes)", self.as_bytes().len())
+        write!(f, "WorkerAddress({} bytes)", self.as_raw_bytes().len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address() -> WorkerAddress {
+        let raw: Vec<u8> = (0..200).collect();
+        WorkerAddress::sealed(&raw, version())
+    }
+
+    #[test]
+    fn an_address_comes_back_as_it_went() {
+        let address = address();
+        assert_eq!(WorkerAddress::from_bytes(address.as_bytes()).unwrap(), address);
+        assert_eq!(address.as_raw_bytes().len(), 200);
+        // SAFETY: UCX never sees this address.
+        assert_eq!(unsafe { WorkerAddress::from_raw_bytes(address.as_raw_bytes()) }.unwrap(), address);
+    }
+
+    #[test]
+    fn a_byte_that_was_changed_added_or_lost_is_noticed() {
+        let address = address();
+        for index in 0..address.as_bytes().len() {
+            let mut bytes = address.as_bytes().to_vec();
+            bytes[index] ^= 0x10;
+            let error = WorkerAddress::from_bytes(&bytes).unwrap_err();
+            assert_eq!(error.status(), Status::INVALID_ADDR, "{index}");
+            let error = WorkerAddress::from_bytes(&bytes[..index]).unwrap_err();
+            assert_eq!(error.status(), Status::INVALID_ADDR, "{index}");
+        }
+        let longer = [address.as_bytes(), &[0]].concat();
+        assert_eq!(WorkerAddress::from_bytes(&longer).unwrap_err().status(), Status::INVALID_ADDR);
+    }
+
+    #[test]
+    fn an_address_of_another_version_of_ucx_is_refused_by_name() {
+        let other = Version { minor: version().minor + 20, ..version() };
+        let bytes = WorkerAddress::sealed(&[7; 100], other);
+        let error = WorkerAddress::from_bytes(bytes.as_bytes()).unwrap_err();
+        assert_eq!(error.status(), Status::UNREACHABLE);
+        for version in [other, version()] {
+            assert!(error.to_string().contains(&version.to_string()), "{error}");
+        }
+    }
+
+    #[test]
+    fn lengths_that_no_address_has_are_refused() {
+        for length in [0, SHORTEST - 1, LONGEST + 1] {
+            // SAFETY: UCX never sees this address.
+            let error = unsafe { WorkerAddress::from_raw_bytes(&vec![1; length]) }.unwrap_err();
+            assert_eq!(error.status(), Status::INVALID_ADDR, "{length}");
+            let bytes = WorkerAddress::sealed(&vec![1; length], version());
+            let error = WorkerAddress::from_bytes(bytes.as_bytes()).unwrap_err();
+            assert_eq!(error.status(), Status::INVALID_ADDR, "{length}");
+        }
     }
 }

@@ -152,8 +152,8 @@ impl ContextBuilder {
     ///
     /// # Errors
     ///
-    /// `NO_ELEM` for a configuration name that UCX does not know, `NO_DEVICE` when the list of transports leaves none,
-    /// `INVALID_PARAM` for a text with a zero byte in it, and whatever else UCX finds wrong.
+    /// `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know; `NO_DEVICE` when the list
+    /// of transports leaves none; `INVALID_PARAM` for a text with a zero byte in it; whatever else UCX finds wrong.
     pub fn build(self) -> Result<Context> {
         let config = Config::read()?;
         for (name, value) in &self.config {

@@ -142,7 +142,7 @@ impl EndpointBuilder {
     /// # Errors
     ///
     /// `UNREACHABLE` when no transport reaches the peer, also when its UCX has another version (see
-    /// [`wire_compatible`](crate::wire_compatible)); `INVALID_ADDR` or `INVALID_PARAM` for bytes that are no address.
+    /// [`wire_compatible`](crate::wire_compatible)); `INVALID_ADDR` or `INVALID_PARAM` for an address that was cut.
     pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
         let mut params = sys::ucp_ep_params_t::zeroed();
         params.field_mask = sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS.into();

@@ -1,0 +1,101 @@
+//! Contexts: their configuration, and what outlives what.
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use common::{Pair, context, log};
+use ucx::{Context, Features, Status};
+
+#[test]
+fn an_unknown_name_is_refused_and_named() {
+    let error = Context::builder(Features::AM).config("TLX", "tcp").build().unwrap_err();
+    assert!(matches!(error.status(), Status::NO_ELEM | Status::INVALID_PARAM), "{error}");
+    assert!(error.to_string().contains("TLX"), "{error}");
+}
+
+#[test]
+fn a_value_that_does_not_parse_is_refused() {
+    let error = Context::builder(Features::AM).config("MAX_EAGER_LANES", "many").build().unwrap_err();
+    assert!(error.status().is_error());
+    assert!(error.to_string().contains("many"), "{error}");
+}
+
+#[test]
+fn text_with_a_zero_byte_is_refused() {
+    for builder in [
+        Context::builder(Features::AM).config("T\0LS", "tcp"),
+        Context::builder(Features::AM).config("TLS", "t\0cp"),
+        Context::builder(Features::AM).name("a\0b"),
+    ] {
+        assert_eq!(builder.build().unwrap_err().status(), Status::INVALID_PARAM);
+    }
+}
+
+#[test]
+fn transports_that_do_not_exist_are_refused() {
+    let error = Context::builder(Features::AM).config("TLS", "carrier_pigeon").build().unwrap_err();
+    assert_eq!(error.status(), Status::NO_DEVICE);
+    assert!(error.to_string().contains("carrier_pigeon"), "{error}");
+}
+
+#[test]
+fn features_combine() {
+    let features = Features::AM | Features::TAG;
+    assert!(features.contains(Features::AM) && features.contains(Features::TAG));
+    assert!(!features.contains(Features::AM | Features::RMA));
+    let named = Context::builder(features).config("TLS", "self").name("a test").build().unwrap();
+    assert_eq!(named.features(), features);
+}
+
+#[test]
+fn whatever_is_dropped_first_the_rest_works_on() {
+    let Pair { to_b, a, b } = Pair::new("tcp");
+    let (seen, log) = log();
+    b.set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec())).unwrap();
+    // Only the endpoint keeps its worker and context.
+    let keeper = a.clone();
+    drop(a);
+    let weak = keeper.downgrade();
+    drop(keeper);
+    let a = weak.upgrade().expect("the endpoint holds the worker");
+    common::finish(&[&a, &b], to_b.am_send(1, b"still here", ())).0.unwrap();
+    common::until(&[&a, &b], "the message", || !seen.borrow().is_empty());
+    drop(a);
+    drop(to_b);
+    assert!(weak.upgrade().is_none());
+}
+
+#[test]
+fn a_dropped_worker_drops_its_handlers() {
+    let worker = context("self").worker().unwrap();
+    let owned = Rc::new(RefCell::new(0));
+    let weak = worker.downgrade();
+    for id in 0..3 {
+        let owned = (Rc::clone(&owned), weak.clone());
+        worker.set_am_handler(id, move |_| *owned.0.borrow_mut() += 1).unwrap();
+    }
+    assert_eq!(Rc::strong_count(&owned), 4);
+    drop(worker);
+    assert_eq!(Rc::strong_count(&owned), 1);
+}
+
+#[test]
+fn threads_have_contexts_of_their_own_at_the_same_time() {
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            std::thread::spawn(|| {
+                for _ in 0..5 {
+                    let pair = Pair::new("tcp");
+                    pair.b.set_am_handler(9, |_| ()).unwrap();
+                    assert_eq!(pair.finish(pair.to_b.am_send(9, b"", ())).0, Ok(()));
+                    assert_eq!(pair.finish(pair.to_b.flush()).0, Ok(()));
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}

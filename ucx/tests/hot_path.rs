@@ -1,0 +1,132 @@
+//! In the steady state nothing is allocated on the Rust heap: not by a send, a receive, a wake or a round of progress.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use common::{Pair, TRANSPORTS};
+use ucx::{AmFlags, Data};
+
+/// The system's allocator, counting what this thread asks of it.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is the system allocator's; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller keeps the allocator's contract.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the allocator's contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What the last half of some rounds allocates.
+fn steady(mut round: impl FnMut()) -> u64 {
+    (0..200).for_each(|_| round());
+    let before = ALLOCATIONS.get();
+    (0..200).for_each(|_| round());
+    ALLOCATIONS.get() - before
+}
+
+#[test]
+fn a_round_trip_of_short_messages_allocates_nothing() {
+    for transports in TRANSPORTS {
+        let pair = Pair::new(transports);
+        pair.b
+            .set_am_handler(1, |message| {
+                message.reply().unwrap().am_send(2, message.header, ()).detach();
+            })
+            .unwrap();
+        let answers = Rc::new(Cell::new(0_u64));
+        let counter = Rc::clone(&answers);
+        pair.a.set_am_handler(2, move |_| counter.set(counter.get() + 1)).unwrap();
+        let mut buffer = Some(vec![5; 64]);
+        let mut rounds = 0;
+        let allocated = steady(|| {
+            rounds += 1;
+            let request = pair.to_b.am_send_with(1, b"header", buffer.take().unwrap(), AmFlags::REPLY);
+            let (result, back) = pair.finish(request);
+            result.unwrap();
+            buffer = Some(back);
+            pair.until("the answer", || answers.get() == rounds);
+        });
+        assert_eq!(allocated, 0, "{transports}");
+    }
+}
+
+#[test]
+fn a_pending_request_and_its_wake_allocate_nothing() {
+    for transports in TRANSPORTS {
+        let pair = Pair::new(transports);
+        let (mut sent, mut received) = (Some(vec![5; 64]), Some(vec![0; 64]));
+        let allocated = steady(|| {
+            let mut cx = TaskContext::from_waker(Waker::noop());
+            let mut receive = pin!(pair.b.tag_recv(1, u64::MAX, received.take().unwrap()));
+            assert!(receive.as_mut().poll(&mut cx).is_pending());
+            let mut send = pin!(pair.to_b.tag_send(1, sent.take().unwrap()));
+            pair.until("both", || {
+                if received.is_none()
+                    && let Poll::Ready((info, buffer)) = receive.as_mut().poll(&mut cx)
+                {
+                    info.unwrap();
+                    received = Some(buffer);
+                }
+                if sent.is_none()
+                    && let Poll::Ready((result, buffer)) = send.as_mut().poll(&mut cx)
+                {
+                    result.unwrap();
+                    sent = Some(buffer);
+                }
+                sent.is_some() && received.is_some()
+            });
+        });
+        assert_eq!(allocated, 0, "{transports}");
+    }
+}
+
+#[test]
+fn a_large_message_is_received_without_allocating() {
+    for transports in TRANSPORTS {
+        let pair = Pair::new(transports);
+        let target = Rc::new(Cell::new(Some(vec![0; 1 << 20])));
+        let request = Rc::new(Cell::new(None));
+        let (buffer, started) = (Rc::clone(&target), Rc::clone(&request));
+        pair.b
+            .set_am_handler(1, move |message| {
+                let Data::Rendezvous(rendezvous) = message.data else { panic!("asked for rendezvous") };
+                started.set(Some(rendezvous.recv(buffer.take().unwrap())));
+            })
+            .unwrap();
+        let mut source = Some(vec![3; 1 << 20]);
+        let allocated = steady(|| {
+            let send = pair.to_b.am_send_with(1, b"", source.take().unwrap(), AmFlags::RENDEZVOUS);
+            let mut receive = None;
+            pair.until("the announcement", || {
+                receive = request.take();
+                receive.is_some()
+            });
+            let (length, buffer) = pair.finish(receive.take().unwrap());
+            assert_eq!(length, Ok(1 << 20));
+            target.set(Some(buffer));
+            let (result, buffer) = pair.finish(send);
+            result.unwrap();
+            source = Some(buffer);
+        });
+        assert_eq!(allocated, 0, "{transports}");
+    }
+}

@@ -1,0 +1,139 @@
+//! Sleeping on a worker's event descriptor, and being woken by messages and by other threads.
+
+mod common;
+
+use std::os::fd::AsRawFd;
+use std::sync::mpsc;
+use std::thread;
+
+use common::{DEADLINE, TRANSPORTS, context, log};
+use ucx::{Context, Features, Status, Worker};
+
+/// Sleeps until the descriptor is readable; false when that took too long.
+fn sleep(worker: &Worker) -> bool {
+    let mut poll =
+        libc::pollfd { fd: worker.event_fd().unwrap().as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one descriptor, and a place for its answer.
+    let ready = unsafe { libc::poll(&mut poll, 1, DEADLINE.as_millis() as i32) };
+    ready == 1
+}
+
+/// Progresses, and sleeps when there is nothing to do, until `done` says so. Returns how often it slept.
+fn run(worker: &Worker, mut done: impl FnMut() -> bool) -> u32 {
+    let mut sleeps = 0;
+    while !done() {
+        if !worker.progress() && worker.arm().unwrap() && !done() {
+            assert!(sleep(worker), "nothing came");
+            sleeps += 1;
+        }
+    }
+    sleeps
+}
+
+#[test]
+fn a_message_of_another_thread_wakes_a_sleeping_worker() {
+    for transports in TRANSPORTS {
+        let worker = context(transports).worker().unwrap();
+        let address = worker.address().unwrap();
+        let (seen, log) = log();
+        worker.set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec())).unwrap();
+        // Armed before the other thread begins, so only an event can end the sleep.
+        while worker.progress() || !worker.arm().unwrap() {}
+        let (quit, wait) = mpsc::channel::<()>();
+        let sender = thread::spawn(move || {
+            let sender = context(transports).worker().unwrap();
+            let mode = if transports == "tcp" { ucx::ErrorMode::Peer } else { ucx::ErrorMode::None };
+            let endpoint = sender.endpoint().error_mode(mode).connect(&address).unwrap();
+            assert_eq!(endpoint.am_send(1, b"wake", ()).wait().0, Ok(()));
+            sender.progress_until(|| wait.try_recv() == Err(mpsc::TryRecvError::Disconnected));
+        });
+        assert!(sleep(&worker), "the first event");
+        run(&worker, || !seen.borrow().is_empty());
+        assert_eq!(seen.take(), [b"wake"]);
+        drop(quit);
+        sender.join().unwrap();
+    }
+}
+
+#[test]
+fn a_signal_of_another_thread_wakes_a_sleeping_worker() {
+    for transports in TRANSPORTS {
+        let worker = context(transports).worker().unwrap();
+        let signal = worker.signal().unwrap();
+        while worker.progress() || !worker.arm().unwrap() {}
+        let other = thread::spawn(move || signal.signal().unwrap());
+        assert!(sleep(&worker), "the signal");
+        other.join().unwrap();
+        // The signal is used up by progress, and the next arming holds.
+        while worker.progress() || !worker.arm().unwrap() {}
+    }
+}
+
+#[test]
+fn a_signal_outlives_its_worker() {
+    let worker = context("tcp").worker().unwrap();
+    let signal = worker.signal().unwrap();
+    signal.signal().unwrap();
+    drop(worker);
+    let error = thread::spawn(move || signal.clone().signal()).join().unwrap().unwrap_err();
+    assert_eq!(error.status(), Status::NOT_CONNECTED);
+}
+
+#[test]
+fn a_round_trip_between_two_sleeping_threads_ends() {
+    for transports in TRANSPORTS {
+        const ROUNDS: u8 = 100;
+        let mode = if transports == "tcp" { ucx::ErrorMode::Peer } else { ucx::ErrorMode::None };
+        let (tell, told) = mpsc::channel();
+        let (quit, wait) = mpsc::channel::<()>();
+        let echo = thread::spawn(move || {
+            let worker = context(transports).worker().unwrap();
+            let (seen, log) = log();
+            worker
+                .set_am_handler(1, move |message| {
+                    message.reply().unwrap().am_send(2, message.header, ()).detach();
+                    log.borrow_mut().push(message.header[0]);
+                })
+                .unwrap();
+            tell.send((worker.address().unwrap(), worker.signal().unwrap())).unwrap();
+            let over = || wait.try_recv() == Err(mpsc::TryRecvError::Disconnected);
+            run(&worker, over);
+            assert!(seen.take().into_iter().eq(0..ROUNDS));
+        });
+        let (address, signal) = told.recv().unwrap();
+        let worker = context(transports).worker().unwrap();
+        let endpoint = worker.endpoint().error_mode(mode).connect(&address).unwrap();
+        let (seen, log) = log();
+        worker.set_am_handler(2, move |message| log.borrow_mut().push(message.header[0])).unwrap();
+        for round in 0..ROUNDS {
+            endpoint.am_send_with(1, &[round], (), ucx::AmFlags::REPLY).detach();
+            run(&worker, || seen.borrow().len() > usize::from(round));
+        }
+        assert!(seen.take().into_iter().eq(0..ROUNDS));
+        drop(quit);
+        signal.signal().unwrap();
+        echo.join().unwrap();
+    }
+}
+
+#[test]
+fn a_worker_with_an_error_hook_to_run_does_not_sleep() {
+    let worker = context("tcp").worker().unwrap();
+    let (seen, log) = log();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let _endpoint = worker
+        .endpoint()
+        .on_error(move |status| log.borrow_mut().push(status))
+        .connect_socket(nobody)
+        .unwrap();
+    run(&worker, || !seen.borrow().is_empty());
+    assert!(seen.borrow()[0].is_error());
+}
+
+#[test]
+fn without_the_feature_there_is_no_sleep() {
+    let worker = Context::builder(Features::AM).config("TLS", "self").build().unwrap().worker().unwrap();
+    assert_eq!(worker.event_fd().unwrap_err().status(), Status::UNSUPPORTED);
+    assert_eq!(worker.arm().unwrap_err().status(), Status::UNSUPPORTED);
+    assert_eq!(worker.signal().unwrap_err().status(), Status::UNSUPPORTED);
+}
