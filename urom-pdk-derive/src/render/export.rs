@@ -23,15 +23,15 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
     if !export.export {
         return refusal;
     }
-    // The trait's hidden function has the protocol as its result, so its type names the protocol for `of`.
+    // The trait's hidden function has the protocol as its result, so its type names the protocol for `of`. Builds of the
+    // crate's own tests check and use the functions, and export nothing.
     quote! {
         #refusal
-        #[cfg(not(test))]
         const _: () = {
             const _: #private::GetIfaceFn = urom_plugin_get_iface;
             const _: #private::GetVersionFn = urom_plugin_get_version;
 
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             unsafe extern "C" fn urom_plugin_get_iface(iface: *mut #private::PluginIface) -> #private::DocaError {
                 unsafe fn of<AnyProtocol: #private::Serve<#krate::Side, #ty>>(
                     _: fn() -> AnyProtocol,
@@ -44,7 +44,7 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
                 unsafe { of(<#ty as #handler>::__made_by_urom_command, iface) }
             }
 
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             unsafe extern "C" fn urom_plugin_get_version(version: *mut u64) -> #private::DocaError {
                 unsafe fn of<AnyProtocol: #private::Serve<#krate::Side, #ty>>(
                     _: fn() -> AnyProtocol,

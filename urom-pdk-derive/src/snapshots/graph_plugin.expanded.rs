@@ -13,11 +13,10 @@ impl Handler<::urom_pdk::Side> for Graph {
 ::core::compile_error! {
     "a plugin built with `panic = \"abort\"` takes the whole worker down when a handler panics: build with `panic = \"unwind\"`, or accept it with `#[urom_plugin(abort = \"allowed\")]`"
 }
-#[cfg(not(test))]
 const _: () = {
     const _: ::urom_pdk::__private::GetIfaceFn = urom_plugin_get_iface;
     const _: ::urom_pdk::__private::GetVersionFn = urom_plugin_get_version;
-    #[unsafe(no_mangle)]
+    #[cfg_attr(not(test), unsafe(no_mangle))]
     unsafe extern "C" fn urom_plugin_get_iface(
         iface: *mut ::urom_pdk::__private::PluginIface,
     ) -> ::urom_pdk::__private::DocaError {
@@ -31,7 +30,7 @@ const _: () = {
             of(<Graph as Handler<::urom_pdk::Side>>::__made_by_urom_command, iface)
         }
     }
-    #[unsafe(no_mangle)]
+    #[cfg_attr(not(test), unsafe(no_mangle))]
     unsafe extern "C" fn urom_plugin_get_version(
         version: *mut u64,
     ) -> ::urom_pdk::__private::DocaError {
