@@ -1,4 +1,48 @@
 //! Safe UCX: contexts, workers, endpoints, active messages, tags, memory.
+//!
+//! A [`Context`] says which features and transports a program uses, a [`Worker`] moves everything, an [`Endpoint`] is a
+//! connection of a worker, and every operation is a [`Request`]: a future that owns its buffer until UCX is done with it.
+//! UCX 1.16 or newer; see `ucx-sys` for how it is found, and for the three lines that a package with a program needs.
+//!
+//! ```no_run
+//! use ucx::{Context, Data, Features, Listener};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let context = Context::builder(Features::AM | Features::WAKEUP).config("TLS", "tcp,shm,self").build()?;
+//! let worker = context.worker()?;
+//! let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
+//! worker.set_am_handler(1, |message| {
+//!     if let Data::Eager(bytes) = message.data {
+//!         println!("{} bytes, where UCX received them", bytes.len());
+//!     }
+//! })?;
+//!
+//! let client = Context::new(Features::AM)?.worker()?;
+//! let endpoint = client.connect_socket(listener.local_addr()?)?;
+//! let mut buffer = vec![0; 64];
+//! loop {
+//!     // A short message is done on return, and its buffer is free for the next one.
+//!     match endpoint.am_send(1, b"header", buffer).into_done() {
+//!         Ok((result, again)) => {
+//!             result?;
+//!             buffer = again;
+//!         }
+//!         Err(request) => buffer = request.wait().1,
+//!     }
+//!     worker.progress();
+//! }
+//! # }
+//! ```
+//!
+//! # Rules that hold everywhere
+//!
+//! - A worker and what belongs to it stay on one thread; each thread makes its own [`Context`]. [`Signal`] is what other
+//!   threads may have.
+//! - Handlers, hooks and wakers are called from [`Worker::progress`]. No panic crosses C: one in a handler goes on in the
+//!   caller of `progress` when UCX has returned.
+//! - Nothing that C says is trusted to be a valid value: a [`Status`] is any byte. What peers send to UCX itself is: UCX
+//!   has no defence against a peer that means harm.
+//! - In the steady state sending, receiving, waking and progressing allocate nothing.
 
 mod address;
 mod am;

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use std::cell::RefCell;
+use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -82,6 +83,24 @@ pub(crate) fn finish<B, T: ucx::Outcome>(
 /// Bytes that differ from place to place.
 pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|index| (index * 7 + index / 251) as u8).collect()
+}
+
+/// The running test program again, for a part that is a process of its own: the test `name`, marked as ignored.
+pub(crate) fn again(name: &str) -> Command {
+    let program = std::env::current_exe().unwrap();
+    // An emulated test cannot start its own kind by itself.
+    let runner = std::env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER").unwrap_or_default();
+    let mut words = runner.split_whitespace().filter(|_| cfg!(target_arch = "aarch64"));
+    let mut command = match words.next() {
+        Some(emulator) => {
+            let mut command = Command::new(emulator);
+            command.args(words).arg(program);
+            command
+        }
+        None => Command::new(program),
+    };
+    command.args(["--exact", "--ignored", "--nocapture", name]);
+    command
 }
 
 /// A list that handlers add to.

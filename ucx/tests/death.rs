@@ -1,0 +1,139 @@
+//! Peers that are processes of their own and are killed.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
+use std::time::Instant;
+
+use common::{DEADLINE, again, finish, log, pattern, until};
+use ucx::{AmFlags, CloseMode, Data, Endpoint, Listener, Worker, WorkerAddress};
+
+const TRANSPORTS: [&str; 2] = ["tcp", "tcp,shm,self"];
+
+/// Where the peer tells its addresses: a line of its own among those of the test program.
+const MARK: &str = "addresses: ";
+
+/// The peer: listens, says where, echoes, and never ends by itself.
+#[test]
+#[ignore = "the other process of the tests in this file"]
+fn peer() {
+    let Ok(transports) = std::env::var("UROM_TEST_TRANSPORTS") else { return };
+    let worker = common::context(&transports).worker().unwrap();
+    let listener = Listener::bind(&worker, "127.0.0.1:0".parse().unwrap()).unwrap();
+    worker
+        .set_am_handler(1, |message| {
+            message.reply().unwrap().am_send(2, message.header, ()).detach();
+        })
+        .unwrap();
+    let mut kept = Vec::new();
+    worker
+        .set_am_handler(7, move |message| {
+            if let Data::Rendezvous(announcement) = message.data {
+                kept.push(announcement);
+            }
+        })
+        .unwrap();
+    let address: Vec<String> =
+        worker.address().unwrap().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("\n{MARK}{} {}", listener.local_addr().unwrap(), address.concat());
+    std::io::stdout().flush().unwrap();
+    let mut endpoints = Vec::new();
+    let begin = Instant::now();
+    while begin.elapsed() < 2 * DEADLINE {
+        worker.progress();
+        if let Some(request) = listener.next() {
+            endpoints.push(worker.endpoint().accept(request).unwrap());
+        }
+    }
+}
+
+/// A peer process, killed at the latest with this value.
+struct Peer {
+    process: Child,
+    socket: std::net::SocketAddr,
+    worker: WorkerAddress,
+}
+
+impl Peer {
+    fn start(transports: &str) -> Peer {
+        let mut command = again("peer");
+        command.env("UROM_TEST_TRANSPORTS", transports).stdout(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let line = lines.map(Result::unwrap).find_map(|line| line.strip_prefix(MARK).map(str::to_owned));
+        let line = line.expect("the peer says where it is");
+        let (socket, hex) = line.split_once(' ').unwrap();
+        let byte = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).unwrap();
+        let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+        Peer { process, socket: socket.parse().unwrap(), worker: WorkerAddress::from_bytes(&bytes).unwrap() }
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Sends a message and waits for its echo.
+fn echo(worker: &Worker, endpoint: &Endpoint) {
+    let (seen, log) = log();
+    worker.set_am_handler(2, move |message| log.borrow_mut().push(message.header.to_vec())).unwrap();
+    assert_eq!(finish(&[worker], endpoint.am_send_with(1, b"there?", (), AmFlags::REPLY)).0, Ok(()));
+    until(&[worker], "the echo", || !seen.borrow().is_empty());
+    assert_eq!(seen.take(), [b"there?"]);
+}
+
+#[test]
+fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
+    for transports in TRANSPORTS {
+        for by_socket in [true, false] {
+            let mut peer = Peer::start(transports);
+            let worker = common::context(transports).worker().unwrap();
+            let (seen, log) = log();
+            let builder = worker.endpoint().on_error(move |status| log.borrow_mut().push(status));
+            let endpoint =
+                if by_socket { builder.connect_socket(peer.socket) } else { builder.connect(&peer.worker) };
+            let endpoint = endpoint.unwrap();
+            echo(&worker, &endpoint);
+            // An announcement that nobody fetches.
+            let waiting = endpoint.am_send_with(7, b"", pattern(1 << 20), AmFlags::RENDEZVOUS);
+            echo(&worker, &endpoint);
+            assert!(!waiting.is_done());
+            peer.kill();
+            until(&[&worker], "the error", || !seen.borrow().is_empty());
+            assert!(endpoint.is_failed());
+            assert!(seen.borrow()[0].is_error());
+            let (result, buffer) = finish(&[&worker], waiting);
+            assert!(result.is_err());
+            assert!(buffer == pattern(1 << 20));
+            let (result, _) = finish(&[&worker], endpoint.am_send(1, b"gone", ()));
+            assert!(result.is_err());
+            assert_eq!(endpoint.close(CloseMode::Flush).wait(), Ok(()));
+            // The worker serves others as before.
+            let other = Peer::start(transports);
+            let endpoint = worker.connect_socket(other.socket).unwrap();
+            echo(&worker, &endpoint);
+        }
+    }
+}
+
+#[test]
+fn a_worker_can_be_dropped_while_its_peer_is_dead() {
+    for transports in TRANSPORTS {
+        let mut peer = Peer::start(transports);
+        let worker = common::context(transports).worker().unwrap();
+        let endpoint = worker.connect_socket(peer.socket).unwrap();
+        echo(&worker, &endpoint);
+        peer.kill();
+        endpoint.am_send(1, b"", pattern(4 << 20)).detach();
+        drop(endpoint);
+        drop(worker);
+    }
+}
