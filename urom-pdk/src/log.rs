@@ -110,7 +110,7 @@ fn to_stderr(level: Level, at: &Location<'_>, text: &str) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-fn file_name<'a>(at: &Location<'a>) -> &'a str {
+fn file_name<'a>(at: &'a Location<'_>) -> &'a str {
     at.file().rsplit('/').next().unwrap_or_default()
 }
 
