@@ -14,6 +14,7 @@
 
 pub mod daemon;
 pub mod embedded;
+pub mod library;
 pub mod log;
 mod mailbox;
 mod plugin_file;

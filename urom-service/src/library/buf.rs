@@ -1,0 +1,199 @@
+//! `doca_buf`: the memory of a task's payload and response.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::{Cell, RefCell};
+use std::ptr::NonNull;
+
+use urom_abi::DocaError;
+
+/// Zeroed memory, 8-aligned, that never moves until it is replaced.
+struct Memory {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Memory {
+    /// `None` when there is no memory left.
+    fn new(len: usize) -> Option<Memory> {
+        // Never zero bytes: the pointer given to a host is always one it can read.
+        let layout = Layout::from_size_align(len.max(8), 8).ok()?;
+        // SAFETY: the layout is not empty.
+        let start = unsafe { alloc_zeroed(layout) };
+        Some(Memory { start: NonNull::new(start)?, layout })
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: from `alloc_zeroed` with this layout, freed once.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// A buffer as a host sees it: a head, a capacity, and the data within.
+pub(super) struct Buffer {
+    memory: RefCell<Memory>,
+    /// Bytes in front of the head that only the library writes.
+    room: usize,
+    capacity: Cell<usize>,
+    /// Where the data begins, counted from the head.
+    offset: Cell<usize>,
+    len: Cell<usize>,
+    /// What was wrong with the last `set_data`: hosts may not look at its result, and then submit must say it.
+    refused: Cell<DocaError>,
+}
+
+impl Buffer {
+    /// A buffer of `capacity` bytes with `room` bytes (a multiple of 8) in front. `None` when there is no memory left.
+    pub(super) fn new(room: usize, capacity: usize) -> Option<Buffer> {
+        debug_assert!(room.is_multiple_of(8));
+        Some(Buffer {
+            memory: RefCell::new(Memory::new(room + capacity)?),
+            room,
+            capacity: Cell::new(capacity),
+            offset: Cell::new(0),
+            len: Cell::new(capacity),
+            refused: Cell::new(DocaError::SUCCESS),
+        })
+    }
+
+    /// As right after allocation: the data is all there is.
+    pub(super) fn reset(&self) {
+        self.offset.set(0);
+        self.len.set(self.capacity.get());
+        self.refused.set(DocaError::SUCCESS);
+    }
+
+    fn head(&self) -> *mut u8 {
+        // `room` bytes and the capacity are one allocation.
+        self.memory.borrow().start.as_ptr().wrapping_add(self.room)
+    }
+
+    /// Where the data begins.
+    pub(super) fn data(&self) -> *mut u8 {
+        self.head().wrapping_add(self.offset.get())
+    }
+
+    /// How long the data is.
+    pub(super) fn len(&self) -> usize {
+        self.len.get()
+    }
+
+    /// Whether the data begins at the head, right behind the room.
+    pub(super) fn is_at_head(&self) -> bool {
+        self.offset.get() == 0
+    }
+
+    /// Sets the data, which must lie within the buffer.
+    pub(super) fn set_data(&self, data: *mut u8, len: usize) -> Result<(), DocaError> {
+        let offset = data.addr().wrapping_sub(self.head().addr());
+        let room = self.capacity.get().checked_sub(offset);
+        let Some(room) = room else {
+            self.refused.set(DocaError::INVALID_VALUE);
+            return Err(DocaError::INVALID_VALUE);
+        };
+        if len > room {
+            self.refused.set(DocaError::TOO_BIG);
+            return Err(DocaError::INVALID_VALUE);
+        }
+        self.offset.set(offset);
+        self.len.set(len);
+        self.refused.set(DocaError::SUCCESS);
+        Ok(())
+    }
+
+    /// What was wrong with the last `set_data`.
+    pub(super) fn check(&self) -> Result<(), DocaError> {
+        self.refused.get().check()
+    }
+
+    /// Writes the room before a head.
+    pub(super) fn write_room(&self, bytes: &[u8; 8]) {
+        assert!(self.room == 8, "only a payload has room for a header");
+        let memory = self.memory.borrow();
+        // SAFETY: the memory has the eight bytes of room, and only the library knows of them.
+        unsafe { memory.start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), 8) };
+    }
+
+    /// The room and the data behind it as one piece, for data at the head.
+    pub(super) fn whole(&self) -> (*const u8, usize) {
+        debug_assert!(self.is_at_head());
+        (self.memory.borrow().start.as_ptr(), self.room + self.len.get())
+    }
+
+    /// Runs `f` with the data.
+    ///
+    /// # Safety
+    ///
+    /// The host does not write to the buffer meanwhile: true inside its call to submit.
+    pub(super) unsafe fn with_data<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        // SAFETY: `set_data` keeps the range within the memory, which is initialised and does not go away in this call;
+        // the caller promises that nobody writes.
+        f(unsafe { std::slice::from_raw_parts(self.data(), self.len.get()) })
+    }
+
+    /// Makes the data a copy of `bytes`; grows if need be. False when there is no memory left.
+    #[must_use]
+    pub(super) fn fill(&self, bytes: &[u8]) -> bool {
+        let needed = self.room + bytes.len();
+        if self.memory.borrow().layout.size() < needed {
+            let Some(memory) = Memory::new(needed.next_power_of_two()) else { return false };
+            *self.memory.borrow_mut() = memory;
+        }
+        self.capacity.set(bytes.len());
+        self.reset();
+        // SAFETY: the memory is at least as long; `bytes` is a message, never this buffer.
+        unsafe { self.head().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_buffer_is_all_data_and_aligned() {
+        let buffer = Buffer::new(8, 100).unwrap();
+        assert_eq!((buffer.len(), buffer.data().addr() % 8), (100, 0));
+        // SAFETY: nobody else knows the buffer.
+        assert!(unsafe { buffer.with_data(|data| data.iter().all(|byte| *byte == 0)) });
+    }
+
+    #[test]
+    fn data_stays_within_the_buffer() {
+        let buffer = Buffer::new(8, 100).unwrap();
+        let head = buffer.data();
+        for (offset, len) in [(0, 0), (0, 100), (100, 0), (40, 60)] {
+            assert_eq!(buffer.set_data(head.wrapping_add(offset), len), Ok(()), "{offset} {len}");
+        }
+        for (offset, len) in [(-1, 0), (-8, 8), (101, 0), (isize::MIN, 1)] {
+            assert_eq!(buffer.set_data(head.wrapping_offset(offset), len), Err(DocaError::INVALID_VALUE));
+            assert_eq!(buffer.check(), Err(DocaError::INVALID_VALUE), "{offset} {len}");
+        }
+        assert_eq!((buffer.len(), buffer.data()), (60, head.wrapping_add(40)));
+    }
+
+    #[test]
+    fn too_long_data_is_remembered_until_it_is_set_right() {
+        let buffer = Buffer::new(8, 16).unwrap();
+        let head = buffer.data();
+        for (offset, len) in [(0, 17), (10, 7), (0, usize::MAX)] {
+            assert_eq!(buffer.set_data(head.wrapping_add(offset), len), Err(DocaError::INVALID_VALUE));
+            assert_eq!(buffer.check(), Err(DocaError::TOO_BIG));
+        }
+        assert_eq!(buffer.set_data(head, 16), Ok(()));
+        assert_eq!(buffer.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_response_has_the_length_of_what_came() {
+        let buffer = Buffer::new(0, 0).unwrap();
+        for len in [0, 3, 64, 5000, 8, 4096] {
+            assert!(buffer.fill(&vec![7; len]));
+            assert_eq!((buffer.len(), buffer.data().addr() % 8), (len, 0));
+            // SAFETY: nobody else knows the buffer.
+            assert!(unsafe { buffer.with_data(|data| data == vec![7; len]) });
+        }
+    }
+}

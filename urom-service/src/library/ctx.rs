@@ -1,0 +1,226 @@
+//! `doca_ctx`: what service and worker contexts have in common.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use urom_abi::DocaError;
+use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
+
+use super::event::Event;
+use super::pe::Pe;
+use super::service::Service;
+use super::worker::Worker;
+use crate::wire::control::Failure;
+
+/// A context. Pointers to its `doca_ctx` and to its service or worker are one and the same.
+pub(super) struct Context {
+    me: Weak<Context>,
+    state: Cell<CtxState>,
+    user_data: Cell<Data>,
+    state_changed: Cell<Option<StateChangedCallback>>,
+    pe: RefCell<Option<Rc<Pe>>>,
+    failure: RefCell<String>,
+    kind: Kind,
+}
+
+/// What a context is.
+pub(super) enum Kind {
+    /// `doca_urom_service`.
+    Service(Service),
+    /// `doca_urom_worker`.
+    Worker(Worker),
+}
+
+/// A number for one run of a context, from a start to the next idle; no two runs of a process have the same.
+pub(super) fn next_run() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Context {
+    /// An idle context.
+    pub(super) fn new(kind: Kind) -> Rc<Context> {
+        Rc::new_cyclic(|me| Context {
+            me: Weak::clone(me),
+            state: Cell::new(CtxState::IDLE),
+            user_data: Cell::new(Data { u64: 0 }),
+            state_changed: Cell::new(None),
+            pe: RefCell::new(None),
+            failure: RefCell::default(),
+            kind,
+        })
+    }
+
+    /// A handle that keeps it alive.
+    pub(super) fn handle(&self) -> Option<Rc<Context>> {
+        self.me.upgrade()
+    }
+
+    pub(super) fn weak(&self) -> Weak<Context> {
+        Weak::clone(&self.me)
+    }
+
+    /// As a host knows it.
+    pub(super) fn as_ctx(&self) -> *mut Ctx {
+        self.me.as_ptr().cast_mut().cast()
+    }
+
+    pub(super) fn service(&self) -> Result<&Service, DocaError> {
+        match &self.kind {
+            Kind::Service(service) => Ok(service),
+            Kind::Worker(_) => Err(DocaError::INVALID_VALUE),
+        }
+    }
+
+    pub(super) fn worker(&self) -> Result<&Worker, DocaError> {
+        match &self.kind {
+            Kind::Worker(worker) => Ok(worker),
+            Kind::Service(_) => Err(DocaError::INVALID_VALUE),
+        }
+    }
+
+    pub(super) fn state(&self) -> CtxState {
+        self.state.get()
+    }
+
+    pub(super) fn is(&self, state: CtxState) -> bool {
+        self.state.get() == state
+    }
+
+    /// `BAD_STATE` unless it can be configured.
+    pub(super) fn require_idle(&self) -> Result<(), DocaError> {
+        if self.is(CtxState::IDLE) { Ok(()) } else { Err(DocaError::BAD_STATE) }
+    }
+
+    /// `BAD_STATE` unless it runs.
+    pub(super) fn require_running(&self) -> Result<(), DocaError> {
+        if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
+    }
+
+    pub(super) fn user_data(&self) -> Data {
+        self.user_data.get()
+    }
+
+    pub(super) fn set_user_data(&self, data: Data) {
+        self.user_data.set(data);
+    }
+
+    pub(super) fn set_state_changed(&self, callback: Option<StateChangedCallback>) {
+        self.state_changed.set(callback);
+    }
+
+    /// Whether the host wants to hear of changes of state.
+    pub(super) fn is_watched(&self) -> bool {
+        self.state_changed.get().is_some()
+    }
+
+    /// Changes the state, then tells the host.
+    pub(super) fn set_state(&self, next: CtxState) {
+        let previous = self.state.replace(next);
+        if previous == next {
+            return;
+        }
+        if let Some(callback) = self.state_changed.get() {
+            // SAFETY: the host gave this function for exactly this call, and the context is live.
+            unsafe { callback(self.user_data.get(), self.as_ctx(), previous, next) };
+        }
+    }
+
+    /// The progress engine, or `NOT_CONNECTED`.
+    pub(super) fn pe(&self) -> Result<Rc<Pe>, DocaError> {
+        self.pe.borrow().clone().ok_or(DocaError::NOT_CONNECTED)
+    }
+
+    /// Connects it to a progress engine, once.
+    pub(super) fn connect(&self, pe: Rc<Pe>) -> Result<(), DocaError> {
+        if self.pe.borrow().is_some() {
+            return Err(DocaError::NOT_PERMITTED);
+        }
+        self.require_idle()?;
+        pe.connected(1);
+        *self.pe.borrow_mut() = Some(pe);
+        Ok(())
+    }
+
+    /// Notes why it failed to start or left RUNNING, for [`failure_text`](Context::failure_text), and gives the code.
+    pub(super) fn fail(&self, failure: &Failure) -> DocaError {
+        tracing::error!(target: "urom_library", "{}", failure.text);
+        self.failure.borrow_mut().clone_from(&failure.text);
+        DocaError(failure.code)
+    }
+
+    /// Runs `f` with the text of the last failure; it is empty when nothing failed.
+    pub(super) fn failure_text<R>(&self, f: impl FnOnce(&str) -> R) -> R {
+        f(&self.failure.borrow())
+    }
+
+    /// `doca_ctx_start`.
+    pub(super) fn start(&self) -> DocaError {
+        if let Err(code) = self.require_idle() {
+            return code;
+        }
+        self.failure.borrow_mut().clear();
+        match &self.kind {
+            Kind::Service(service) => service.start(self),
+            Kind::Worker(worker) => worker.start(self),
+        }
+        .unwrap_or_else(|failure| self.fail(&failure))
+    }
+
+    /// `doca_ctx_stop`.
+    pub(super) fn stop(&self) -> DocaError {
+        match self.state.get() {
+            CtxState::IDLE => DocaError::SUCCESS,
+            CtxState::STOPPING => DocaError::IN_PROGRESS,
+            _ => match &self.kind {
+                Kind::Service(service) => service.stop(self),
+                Kind::Worker(worker) => worker.stop(self),
+            },
+        }
+    }
+
+    /// Something that happened to a run of this context.
+    pub(super) fn on_event(&self, event: Event) {
+        match &self.kind {
+            Kind::Service(service) => service.on_event(self, event),
+            Kind::Worker(worker) => worker.on_event(self, event),
+        }
+    }
+
+    /// Takes a change of state that was in the queue, if it still applies.
+    pub(super) fn arrive(&self, next: CtxState) -> bool {
+        let applies = match next {
+            CtxState::RUNNING => self.is(CtxState::STARTING) && self.worker().is_ok_and(Worker::begins),
+            CtxState::STOPPING => self.is(CtxState::RUNNING),
+            _ => !self.is(CtxState::IDLE),
+        };
+        if !applies {
+            return false;
+        }
+        if next == CtxState::IDLE {
+            match &self.kind {
+                Kind::Service(service) => service.ended(self),
+                Kind::Worker(worker) => worker.ended(self),
+            }
+        }
+        self.set_state(next);
+        true
+    }
+
+    /// How many of its tasks are in flight.
+    pub(super) fn in_flight(&self) -> usize {
+        match &self.kind {
+            Kind::Service(service) => service.in_flight(),
+            Kind::Worker(worker) => worker.in_flight(),
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if let Some(pe) = self.pe.get_mut().take() {
+            pe.connected(-1);
+        }
+    }
+}

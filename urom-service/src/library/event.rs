@@ -1,0 +1,39 @@
+//! What the control thread tells a progress engine.
+
+use crate::wire::control::Failure;
+
+/// Something that happened to one run of a context (from a start to the next idle).
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A worker let the host in.
+    Attached(Attached),
+    /// The worker should have greeted over UCX by now.
+    Overdue,
+    /// The control stream is over: by the host's own wish, or for this reason.
+    Ended(Option<Failure>),
+    /// The answer to a group query.
+    Group {
+        /// Which query.
+        query: u64,
+        /// The worker ids, or why there are none.
+        result: Result<Vec<u64>, Failure>,
+    },
+}
+
+/// How the control thread leaves events for a progress engine: the run's number, and what happened to it.
+pub(super) type Mailbox = crate::mailbox::Mailbox<(u64, Event)>;
+
+/// What a worker said when it let the host in.
+#[derive(Debug)]
+pub(super) struct Attached {
+    /// The worker's id.
+    pub(super) id: u64,
+    /// Its UCX address.
+    pub(super) ucx_address: Vec<u8>,
+    /// Its number for the connection.
+    pub(super) channel: u16,
+    /// The message limit that holds for both.
+    pub(super) max_message: usize,
+    /// Whether it is on this machine.
+    pub(super) same_machine: bool,
+}

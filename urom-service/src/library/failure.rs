@@ -1,0 +1,21 @@
+//! Failures inside the library: the code the caller gets, and the sentence `urom_ctx_get_failure` gives.
+
+use urom_abi::DocaError;
+
+use crate::wire::control::Failure;
+use crate::wire::stream::StreamError;
+
+/// A failure with a code and a sentence.
+pub(super) fn failure(code: DocaError, text: impl Into<String>) -> Failure {
+    Failure { code: code.0, text: text.into() }
+}
+
+/// Which code the end of a control stream stands for.
+pub(super) fn stream_code(error: &StreamError) -> DocaError {
+    match error {
+        StreamError::Silent => DocaError::TIME_OUT,
+        StreamError::Hello(_) => DocaError::UNSUPPORTED_VERSION,
+        StreamError::Garbage(_) => DocaError::IO_FAILED,
+        StreamError::Closed | StreamError::Io(_) => DocaError::CONNECTION_RESET,
+    }
+}

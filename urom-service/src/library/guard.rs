@@ -1,0 +1,52 @@
+//! The border to C: no panic crosses it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+
+use urom_abi::DocaError;
+
+/// Runs a call that ends with a code; a panic is logged and becomes `UNEXPECTED`.
+#[track_caller]
+#[inline]
+pub(super) fn guard(call: impl FnOnce() -> Result<(), DocaError>) -> DocaError {
+    guard_or(DocaError::UNEXPECTED, || DocaError::of(call()))
+}
+
+/// Runs a call that ends with something else; a panic is logged and becomes `otherwise`.
+#[track_caller]
+#[inline]
+pub(super) fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
+    let place = Location::caller();
+    // What a panic may leave half done is behind cells whose every value is valid.
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        report(place, &*panic);
+        otherwise
+    })
+}
+
+#[cold]
+fn report(place: &Location<'_>, panic: &(dyn Any + Send)) {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without text");
+    tracing::error!(target: "urom_library", "a call of the host interface ({place}) panicked: {text}; please report it");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_code() {
+        assert_eq!(guard(|| panic!("on purpose")), DocaError::UNEXPECTED);
+        assert_eq!(guard_or(7, || std::panic::panic_any(3)), 7);
+    }
+
+    #[test]
+    fn results_pass() {
+        assert_eq!(guard(|| Ok(())), DocaError::SUCCESS);
+        assert_eq!(guard(|| Err(DocaError::FULL)), DocaError::FULL);
+    }
+}

@@ -1,0 +1,389 @@
+//! The progress engine.
+//!
+//! A call of `doca_pe_progress` either delivers the oldest event that is ready, or moves everything that can move and
+//! then delivers at most one event. So a host gets one callback a call, in the order in which answers arrived, and 0
+//! whenever nothing it can see has happened.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+use rustix::event::{EventfdFlags, epoll, eventfd};
+use urom_abi::DocaError;
+use urom_abi::host::{CmdTask as CCmdTask, CtxState, GidTask as CGidTask};
+
+use super::channels::Channels;
+use super::ctx::Context;
+use super::event::Mailbox;
+use super::failure::failure;
+use super::gid::GidTask;
+use super::run::Run;
+use super::task::{CmdTask, Stage};
+use super::transport::Transport;
+use crate::wire::control::Failure;
+use crate::wire::frame;
+
+/// Something a host is to see.
+pub(super) enum Ready {
+    /// A command completed.
+    Command(Rc<CmdTask>),
+    /// A group query completed.
+    Group(Rc<GidTask>),
+    /// A context changes its state.
+    State(Rc<Context>, CtxState),
+}
+
+/// What delivering an event came to.
+enum Delivery {
+    /// The host saw something that counts.
+    Seen,
+    /// A callback ran that does not count.
+    Told,
+    /// Nothing was ready, or what was no longer applied.
+    Nothing,
+}
+
+const MAGIC: u64 = u64::from_le_bytes(*b"urom-pe!");
+
+/// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
+pub(super) struct Pe {
+    magic: Cell<u64>,
+    me: Weak<Pe>,
+    mailbox: Arc<Mailbox>,
+    /// Readable when something is ready that neither UCX nor the mailbox shows.
+    wake: OwnedFd,
+    epoll: OwnedFd,
+    /// UCX, once a worker context starts.
+    transport: RefCell<Option<Rc<Transport>>>,
+    ready: RefCell<VecDeque<Ready>>,
+    /// Runs that have frames to send, sends under way, or a broken endpoint.
+    to_tend: RefCell<Vec<Rc<Run>>>,
+    runs: RefCell<HashMap<u64, Rc<Context>>>,
+    channels: RefCell<Channels<Rc<Run>>>,
+    connected: Cell<isize>,
+    in_flight: Cell<usize>,
+    busy: Cell<bool>,
+}
+
+/// Clears the flag on every way out.
+struct Busy<'a>(&'a Cell<bool>);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+impl Pe {
+    /// An engine without contexts.
+    pub(super) fn new() -> std::io::Result<Rc<Pe>> {
+        let mailbox = Arc::new(Mailbox::new()?);
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(&epoll, mailbox.as_fd(), epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+        epoll::add(&epoll, &wake, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
+        Ok(Rc::new_cyclic(|me| Pe {
+            magic: Cell::new(MAGIC),
+            me: Weak::clone(me),
+            mailbox,
+            wake,
+            epoll,
+            transport: RefCell::default(),
+            ready: RefCell::default(),
+            to_tend: RefCell::default(),
+            runs: RefCell::default(),
+            channels: RefCell::new(Channels::new()),
+            connected: Cell::new(0),
+            in_flight: Cell::new(0),
+            busy: Cell::new(false),
+        }))
+    }
+
+    /// Whether this is an engine, as far as its first look tells.
+    pub(super) fn is_genuine(&self) -> bool {
+        self.magic.get() == MAGIC
+    }
+
+    pub(super) fn handle(&self) -> Option<Rc<Pe>> {
+        self.me.upgrade()
+    }
+
+    /// Counts contexts that are connected.
+    pub(super) fn connected(&self, by: isize) {
+        self.connected.set(self.connected.get() + by);
+    }
+
+    /// `IN_USE` while contexts are connected, and inside a callback.
+    pub(super) fn may_go(&self) -> Result<(), DocaError> {
+        if self.connected.get() != 0 || self.busy.get() { Err(DocaError::IN_USE) } else { Ok(()) }
+    }
+
+    pub(super) fn mailbox(&self) -> &Arc<Mailbox> {
+        &self.mailbox
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.get()
+    }
+
+    /// Counts a task as in flight.
+    pub(super) fn submitted(&self) {
+        self.in_flight.set(self.in_flight.get() + 1);
+    }
+
+    /// UCX, made when it is first needed.
+    pub(super) fn transport(&self) -> Result<Rc<Transport>, Failure> {
+        if let Some(transport) = &*self.transport.borrow() {
+            return Ok(Rc::clone(transport));
+        }
+        let broken = |what: &str| failure(DocaError::INITIALIZATION, format!("UCX cannot be used: {what}"));
+        let transport =
+            Rc::new(Transport::new(Weak::clone(&self.me)).map_err(|error| broken(&error.to_string()))?);
+        let fd = transport.ucx().event_fd().map_err(|error| broken(&error.to_string()))?;
+        epoll::add(&self.epoll, fd, epoll::EventData::new_u64(2), epoll::EventFlags::IN)
+            .map_err(|error| broken(&error.to_string()))?;
+        *self.transport.borrow_mut() = Some(Rc::clone(&transport));
+        Ok(transport)
+    }
+
+    /// Registers a run for events.
+    pub(super) fn begin(&self, run: u64, ctx: Rc<Context>) {
+        self.runs.borrow_mut().insert(run, ctx);
+    }
+
+    /// Events of this run mean nothing from now on.
+    pub(super) fn end(&self, run: u64) {
+        self.runs.borrow_mut().remove(&run);
+    }
+
+    /// A channel number for a run of a worker. `None` when all are taken.
+    pub(super) fn open_channel(&self, make: impl FnOnce(u16) -> Rc<Run>) -> Option<Rc<Run>> {
+        self.channels.borrow_mut().open(make)
+    }
+
+    pub(super) fn close_channel(&self, channel: u16) {
+        self.channels.borrow_mut().close(channel);
+    }
+
+    /// Puts an event behind those that are ready. A sleeper is woken by what made it ready, except for `State`.
+    pub(super) fn push(&self, ready: Ready) {
+        if matches!(ready, Ready::State(..)) {
+            self.wake();
+        }
+        self.ready.borrow_mut().push_back(ready);
+    }
+
+    /// Has a run looked after by the next progress.
+    pub(super) fn tend(&self, run: Rc<Run>) {
+        self.to_tend.borrow_mut().push(run);
+    }
+
+    /// `doca_pe_progress`.
+    pub(super) fn progress(&self) -> u8 {
+        if self.busy.replace(true) {
+            return 0;
+        }
+        let _busy = Busy(&self.busy);
+        match self.deliver() {
+            Delivery::Seen => return 1,
+            Delivery::Told => return 0,
+            Delivery::Nothing => {}
+        }
+        self.advance();
+        u8::from(matches!(self.deliver(), Delivery::Seen))
+    }
+
+    /// Everything that can move, without the host seeing it.
+    fn advance(&self) {
+        self.flush();
+        if let Some(transport) = &*self.transport.borrow() {
+            transport.ucx().progress();
+        }
+        if self.mailbox.has_post() {
+            self.read_mail();
+        }
+    }
+
+    /// Sends what waits to be sent.
+    fn flush(&self) {
+        if self.to_tend.borrow().is_empty() {
+            return;
+        }
+        // What has to be looked after again goes to the end of the list, which keeps its memory.
+        let count = self.to_tend.borrow().len();
+        for at in 0..count {
+            let run = self.to_tend.borrow().get(at).cloned();
+            if let Some(run) = run {
+                run.tend(self);
+            }
+        }
+        self.to_tend.borrow_mut().drain(..count);
+    }
+
+    #[cold]
+    fn read_mail(&self) {
+        for (run, event) in self.mailbox.take() {
+            let ctx = self.runs.borrow().get(&run).cloned();
+            if let Some(ctx) = ctx {
+                ctx.on_event(event);
+            }
+        }
+    }
+
+    /// Receives what UCX still has, after a peer is gone.
+    pub(super) fn drain(&self) {
+        let Some(transport) = self.transport.borrow().clone() else { return };
+        for _ in 0..10_000 {
+            if !transport.ucx().progress() {
+                break;
+            }
+        }
+    }
+
+    /// A message of notifications.
+    pub(super) fn on_notifications(&self, message: &[u8]) {
+        for notification in frame::notifications(message) {
+            let notification = match notification {
+                Ok(notification) => notification,
+                Err(error) => {
+                    tracing::warn!(target: "urom_library", "notifications dropped: {error}");
+                    return;
+                }
+            };
+            let run = self.channels.borrow().get(notification.channel).cloned();
+            match run {
+                Some(run) => run.on_notification(self, &notification),
+                None => tracing::debug!(
+                    target: "urom_library",
+                    "a notification for channel {}, which is closed, was dropped",
+                    notification.channel
+                ),
+            }
+        }
+    }
+
+    /// A worker showed that UCX carries.
+    pub(super) fn on_greeting(&self, channel: u16) {
+        let run = self.channels.borrow().get(channel).cloned();
+        if let Some(run) = run {
+            run.on_greeting(self);
+        }
+    }
+
+    /// Delivers the oldest event.
+    fn deliver(&self) -> Delivery {
+        loop {
+            let Some(ready) = self.ready.borrow_mut().pop_front() else { return Delivery::Nothing };
+            match ready {
+                Ready::Command(task) => {
+                    if task.sending.get() && !task.run.upgrade().is_some_and(|run| run.is_leaving()) {
+                        // UCX still reads the payload: a moment more.
+                        self.ready.borrow_mut().push_front(Ready::Command(task));
+                        return Delivery::Nothing;
+                    }
+                    self.complete_command(&task);
+                    return Delivery::Seen;
+                }
+                Ready::Group(task) => {
+                    self.complete_group(&task);
+                    return Delivery::Seen;
+                }
+                Ready::State(ctx, next) => {
+                    let told = ctx.is_watched();
+                    if ctx.arrive(next) {
+                        if next != CtxState::STOPPING {
+                            return Delivery::Seen;
+                        } else if told {
+                            return Delivery::Told;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn complete_command(&self, task: &Rc<CmdTask>) {
+        self.in_flight.set(self.in_flight.get() - 1);
+        let run = task.run.upgrade();
+        if let Some(run) = &run {
+            run.completed();
+        }
+        task.head.stage.set(Stage::Done);
+        if let Some(callback) = task.callback.get() {
+            let user_data = task.head.user_data.get();
+            let ctx_data = task.head.ctx.upgrade().map_or(user_data, |ctx| ctx.user_data());
+            let task = Rc::as_ptr(task).cast_mut().cast::<CCmdTask>();
+            // SAFETY: the host gave this function for exactly this call, and the task is the host's from now on.
+            unsafe { callback(task, user_data, ctx_data) };
+        }
+        if let Some(run) = run {
+            run.check_over(self);
+        }
+    }
+
+    fn complete_group(&self, task: &Rc<GidTask>) {
+        self.in_flight.set(self.in_flight.get() - 1);
+        let run = task.run.upgrade();
+        if let Some(run) = &run {
+            run.completed();
+        }
+        task.head.stage.set(Stage::Done);
+        if let Some(callback) = task.callback.get() {
+            let user_data = task.head.user_data.get();
+            let ctx_data = task.head.ctx.upgrade().map_or(user_data, |ctx| ctx.user_data());
+            let task = Rc::as_ptr(task).cast_mut().cast::<CGidTask>();
+            // SAFETY: as for commands.
+            unsafe { callback(task, user_data, ctx_data) };
+        }
+        if let Some(run) = run {
+            run.check_over(self);
+        }
+    }
+
+    /// The descriptor that [`request_notification`](Pe::request_notification) arms.
+    pub(super) fn notification_fd(&self) -> i32 {
+        self.epoll.as_raw_fd()
+    }
+
+    /// Sends what waits, then has the descriptor become readable with the next event, or at once.
+    pub(super) fn request_notification(&self) -> Result<(), DocaError> {
+        self.flush();
+        let armed = self.ready.borrow().is_empty()
+            && !self.mailbox.has_post()
+            && self.to_tend.borrow().is_empty()
+            && self.arm()?;
+        if !armed {
+            self.wake();
+        }
+        Ok(())
+    }
+
+    fn arm(&self) -> Result<bool, DocaError> {
+        let transport = self.transport.borrow().clone();
+        let Some(transport) = transport else { return Ok(true) };
+        transport.ucx().arm().map_err(|error| {
+            tracing::error!(target: "urom_library", "{error}");
+            DocaError::DRIVER
+        })
+    }
+
+    /// Makes the descriptor readable.
+    fn wake(&self) {
+        // Fails only when the counter is full: then it is readable already.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// Makes the descriptor wait again; what UCX and the mailbox have is taken by progress.
+    pub(super) fn clear_notification(&self) {
+        // Fails only when it is not readable.
+        let _ = rustix::io::read(&self.wake, &mut [0_u8; 8]);
+    }
+}
+
+impl Drop for Pe {
+    fn drop(&mut self) {
+        self.magic.set(0);
+    }
+}

@@ -1,0 +1,396 @@
+//! One run of a worker context, from its start to the next idle: the connection and its tasks.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use ucx::{ErrorMode, Status, WorkerAddress};
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+
+use super::ctx::Context;
+use super::event::Attached;
+use super::failure::failure;
+use super::pe::{Pe, Ready};
+use super::sender::Sender;
+use super::session::Place;
+use super::slots::Slots;
+use super::task::{CmdTask, Stage};
+use crate::wire::control::Failure;
+use crate::wire::frame::{Notification, command_header};
+
+/// Bytes of the header before a command that count against the limit (`struct urom_worker_cmd`).
+const COMMAND_HEADER: usize = size_of::<urom_abi::plugin::WorkerCmd>();
+/// The same before a notification (`struct urom_worker_notify`).
+const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>();
+
+/// A run.
+pub(super) struct Run {
+    number: u64,
+    me: Weak<Run>,
+    ctx: Weak<Context>,
+    pe: Weak<Pe>,
+    channel: u16,
+    plugins: u64,
+    /// Counts against the service's limit.
+    _place: Arc<Place>,
+    /// Dropped to leave the worker.
+    leave: RefCell<Option<oneshot::Sender<()>>>,
+    id: Cell<u64>,
+    their_channel: Cell<u16>,
+    max_message: Cell<usize>,
+    connected: Cell<bool>,
+    greeted: Cell<bool>,
+    /// What submit says, unless it is `SUCCESS`.
+    refusal: Cell<DocaError>,
+    /// It is over, but for what the host still has to see or release.
+    leaving: Cell<bool>,
+    stream_over: Cell<bool>,
+    idle_queued: Cell<bool>,
+    slots: RefCell<Slots<CmdTask>>,
+    /// Submitted and not answered.
+    unanswered: Cell<usize>,
+    /// Submitted and not completed.
+    in_flight: Cell<usize>,
+    serial: Cell<u64>,
+    sender: Sender,
+    broken: Cell<Option<Status>>,
+    tended: Cell<bool>,
+}
+
+/// What a run is made from.
+pub(super) struct Config {
+    pub(super) number: u64,
+    pub(super) plugins: u64,
+    pub(super) max_inflight: usize,
+    pub(super) place: Arc<Place>,
+    pub(super) leave: oneshot::Sender<()>,
+}
+
+impl Run {
+    pub(super) fn new(config: Config, ctx: Weak<Context>, pe: Weak<Pe>, channel: u16) -> Rc<Run> {
+        Rc::new_cyclic(|me| Run {
+            number: config.number,
+            me: Weak::clone(me),
+            ctx,
+            pe,
+            channel,
+            plugins: config.plugins,
+            _place: config.place,
+            leave: RefCell::new(Some(config.leave)),
+            id: Cell::new(0),
+            their_channel: Cell::new(0),
+            max_message: Cell::new(0),
+            connected: Cell::new(false),
+            greeted: Cell::new(false),
+            refusal: Cell::new(DocaError::BAD_STATE),
+            leaving: Cell::new(false),
+            stream_over: Cell::new(false),
+            idle_queued: Cell::new(false),
+            slots: RefCell::new(Slots::new(config.max_inflight)),
+            unanswered: Cell::new(0),
+            in_flight: Cell::new(0),
+            serial: Cell::new(0),
+            sender: Sender::default(),
+            broken: Cell::new(None),
+            tended: Cell::new(false),
+        })
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn channel(&self) -> u16 {
+        self.channel
+    }
+
+    /// The worker's id, once it is known.
+    pub(super) fn id(&self) -> u64 {
+        self.id.get()
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.get()
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.get()
+    }
+
+    /// The worker let the host in: connect UCX and greet it.
+    pub(super) fn on_attached(&self, pe: &Pe, attached: Attached) {
+        if self.leaving.get() {
+            return;
+        }
+        if let Err(failure) = self.connect(pe, attached) {
+            self.lose(pe, &failure);
+        } else if self.greeted.get() {
+            self.announce(pe);
+        }
+    }
+
+    fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
+        let Attached { id, ucx_address, channel, max_message, same_machine } = attached;
+        let wrong = |code: DocaError, what: String| failure(code, format!("worker {id}: {what}"));
+        if max_message <= NOTIFICATION_HEADER {
+            return Err(wrong(
+                DocaError::IO_FAILED,
+                format!("it allows messages of only {max_message} bytes"),
+            ));
+        }
+        self.id.set(id);
+        self.their_channel.set(channel);
+        self.max_message.set(max_message);
+        let mode = if same_machine { ErrorMode::None } else { ErrorMode::Peer };
+        let me = Weak::clone(&self.me);
+        let transport = pe.transport()?;
+        let endpoint = WorkerAddress::from_bytes(&ucx_address).and_then(|address| {
+            let hook = move |status| {
+                if let Some(run) = me.upgrade() {
+                    run.on_broken(status);
+                }
+            };
+            transport.ucx().endpoint().error_mode(mode).on_error(hook).connect(&address)
+        });
+        let endpoint = endpoint.map_err(|error| wrong(DocaError::CONNECTION_RESET, error.to_string()))?;
+        self.sender.open(endpoint, channel);
+        self.connected.set(true);
+        Ok(())
+    }
+
+    /// The worker's greeting came over UCX.
+    pub(super) fn on_greeting(&self, pe: &Pe) {
+        if !self.greeted.replace(true) && self.connected.get() && !self.leaving.get() {
+            self.announce(pe);
+        }
+    }
+
+    fn announce(&self, pe: &Pe) {
+        if let Some(ctx) = self.ctx.upgrade() {
+            pe.push(Ready::State(ctx, CtxState::RUNNING));
+        }
+    }
+
+    /// The host is about to see the context run.
+    pub(super) fn running(&self) {
+        self.refusal.set(DocaError::SUCCESS);
+    }
+
+    /// The greeting should have come by now.
+    pub(super) fn on_overdue(&self, pe: &Pe) {
+        // A host that did not progress for long may have it waiting.
+        pe.drain();
+        if !self.greeted.get() && !self.leaving.get() {
+            let text = format!(
+                "worker {} let this host in but cannot be heard over UCX: check UCX_TLS and UCX_NET_DEVICES on both \
+                 sides, and firewalls between them",
+                self.id.get()
+            );
+            self.lose(pe, &failure(DocaError::TIME_OUT, text));
+        }
+    }
+
+    /// UCX found the endpoint broken.
+    fn on_broken(&self, status: Status) {
+        self.broken.set(Some(status));
+        if let Some(pe) = self.pe.upgrade() {
+            self.tend_later(&pe);
+        }
+    }
+
+    /// The control stream is over.
+    pub(super) fn on_ended(&self, pe: &Pe, reason: Option<Failure>) {
+        self.stream_over.set(true);
+        if let Some(failure) = reason
+            && !self.leaving.get()
+        {
+            // What the worker said last counts.
+            pe.drain();
+            self.lose(pe, &failure);
+        }
+        self.check_over(pe);
+    }
+
+    /// The worker is gone, or never came.
+    fn lose(&self, pe: &Pe, reason: &Failure) {
+        if self.leaving.get() {
+            return;
+        }
+        let Some(ctx) = self.ctx.upgrade() else { return };
+        let code = ctx.fail(reason);
+        if ctx.is(CtxState::RUNNING) {
+            pe.push(Ready::State(ctx, CtxState::STOPPING));
+        }
+        self.give_up(pe, code, code, false);
+        self.check_over(pe);
+    }
+
+    /// The host stops the context.
+    pub(super) fn stop(&self, pe: &Pe) {
+        self.give_up(pe, DocaError::BAD_STATE, DocaError::SHUTDOWN, true);
+        self.check_over(pe);
+    }
+
+    /// Answers every task in flight with `flushed`, and leaves the worker.
+    fn give_up(&self, pe: &Pe, refusal: DocaError, flushed: DocaError, gracefully: bool) {
+        self.leaving.set(true);
+        self.refusal.set(refusal);
+        self.sender.close(gracefully && !self.sender.is_busy());
+        let slots = self.slots.borrow();
+        let mut lost: Vec<&Rc<CmdTask>> =
+            slots.iter().filter(|task| task.head.stage.get() == Stage::InFlight).collect();
+        lost.sort_by_key(|task| task.serial.get());
+        for task in lost {
+            task.answer(flushed, None);
+            pe.push(Ready::Command(Rc::clone(task)));
+        }
+        self.unanswered.set(0);
+        // The other end takes this for the wish to leave.
+        drop(self.leave.take());
+    }
+
+    /// Goes idle once nothing holds it back.
+    pub(super) fn check_over(&self, pe: &Pe) {
+        if !self.leaving.get() {
+            return;
+        }
+        let held = self.in_flight.get() != 0 || self.slots.borrow().out() != 0;
+        if held || !self.stream_over.get() || self.idle_queued.get() {
+            return;
+        }
+        if let Some(ctx) = self.ctx.upgrade() {
+            self.idle_queued.set(true);
+            pe.push(Ready::State(ctx, CtxState::IDLE));
+        }
+    }
+
+    /// A task for the host.
+    pub(super) fn allocate(&self, plugin: u64) -> Result<Rc<CmdTask>, DocaError> {
+        let capacity = self.max_message.get() - COMMAND_HEADER;
+        let task = self
+            .slots
+            .borrow_mut()
+            .allocate(|slot| CmdTask::new(Weak::clone(&self.me), Weak::clone(&self.ctx), slot, capacity))
+            .ok_or(DocaError::NO_MEMORY)?;
+        task.hold(plugin);
+        Ok(task)
+    }
+
+    /// Takes a task back.
+    pub(super) fn release(&self, task: &CmdTask) {
+        task.head.stage.set(Stage::Free);
+        self.slots.borrow_mut().release(task.slot);
+        if self.leaving.get()
+            && let Some(pe) = self.pe.upgrade()
+        {
+            self.check_over(&pe);
+        }
+    }
+
+    /// Whether tasks of this plugin can go to this worker.
+    pub(super) fn has_plugin(&self, plugin: u64) -> bool {
+        plugin.is_power_of_two() && plugin & self.plugins != 0
+    }
+
+    /// Sends a task's command. After an error the task is still the caller's.
+    pub(super) fn submit(&self, task: &CmdTask) -> Result<(), DocaError> {
+        self.refusal.get().check()?;
+        let slots = self.slots.borrow();
+        let task = slots.get(task.slot).ok_or(DocaError::INVALID_VALUE)?;
+        task.payload.check()?;
+        let plugin = task.plugin.get();
+        if !self.has_plugin(plugin) {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let pe = self.pe.upgrade().ok_or(DocaError::BAD_STATE)?;
+        let bit = plugin.trailing_zeros() as u8;
+        let header = command_header(self.their_channel.get(), task.slot, bit, task.payload.len());
+        let before = task.head.stage.replace(Stage::InFlight);
+        match self.sender.submit(task, &header, self.unanswered.get() == 0) {
+            Ok(busy) => {
+                if busy {
+                    self.tend_later(&pe);
+                }
+            }
+            Err(status) => {
+                task.head.stage.set(before);
+                self.on_broken(status);
+                return Err(DocaError::CONNECTION_RESET);
+            }
+        }
+        task.has_response.set(false);
+        task.head.status.set(DocaError::IN_PROGRESS);
+        task.serial.set(self.serial.replace(self.serial.get() + 1));
+        self.unanswered.set(self.unanswered.get() + 1);
+        self.in_flight.set(self.in_flight.get() + 1);
+        pe.submitted();
+        Ok(())
+    }
+
+    /// A notification came.
+    pub(super) fn on_notification(&self, pe: &Pe, notification: &Notification<'_>) {
+        let slots = self.slots.borrow();
+        let task = slots.get(notification.slot).filter(|task| task.head.stage.get() == Stage::InFlight);
+        let Some(task) = task else {
+            tracing::debug!(
+                target: "urom_library",
+                "a notification of worker {} for slot {}, which has no command in flight, was dropped",
+                self.id.get(),
+                notification.slot
+            );
+            return;
+        };
+        let limit = self.max_message.get() - NOTIFICATION_HEADER;
+        match notification.payload {
+            Some(payload) if payload.len() > limit => {
+                tracing::warn!(
+                    target: "urom_library",
+                    "worker {} sent a notification of {} bytes where {limit} are allowed; its task fails",
+                    self.id.get(),
+                    payload.len()
+                );
+                task.answer(DocaError::TOO_BIG, None);
+            }
+            payload => task.answer(notification.status, payload),
+        }
+        self.unanswered.set(self.unanswered.get() - 1);
+        pe.push(Ready::Command(Rc::clone(task)));
+    }
+
+    /// A task is about to be the host's again.
+    pub(super) fn completed(&self) {
+        self.in_flight.set(self.in_flight.get() - 1);
+    }
+
+    fn tend_later(&self, pe: &Pe) {
+        if !self.tended.replace(true)
+            && let Some(me) = self.me.upgrade()
+        {
+            pe.tend(me);
+        }
+    }
+
+    /// Sends what waits, takes back what is sent, and sees to a broken endpoint.
+    pub(super) fn tend(&self, pe: &Pe) {
+        self.tended.set(false);
+        if let Some(status) = self.broken.take() {
+            let code = if status == Status::ENDPOINT_TIMEOUT {
+                DocaError::TIME_OUT
+            } else {
+                DocaError::CONNECTION_RESET
+            };
+            pe.drain();
+            let text = format!("worker {} was lost: UCX says {status}; start a new one", self.id.get());
+            self.lose(pe, &failure(code, text));
+        }
+        self.sender.collect();
+        if let Err(status) = self.sender.flush() {
+            self.broken.set(Some(status));
+        }
+        if self.broken.get().is_some() || self.sender.is_busy() {
+            self.tend_later(pe);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! `doca_urom_service`: configuration, start and stop, group queries.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+
+use tokio::sync::mpsc;
+use urom_abi::cpu::CpuSet;
+use urom_abi::host::CtxState;
+use urom_abi::plugin::PluginInfo;
+use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
+
+use super::address::{Address, Target, Wish, decide};
+use super::control::Control;
+use super::ctx::{Context, next_run};
+use super::daemon_link::{self, ANSWER_DEADLINE, Request, Welcome};
+use super::device::Device;
+use super::event::{Event, Mailbox};
+use super::failure::failure;
+use super::gid::GidTask;
+use super::pe::{Pe, Ready};
+use super::session::{Session, Shared};
+use super::task::Stage;
+use crate::embedded::Embedded;
+use crate::wire::control::Failure;
+use crate::wire::frame::MAX_PAYLOAD;
+
+/// The smallest message limit: headers and a little.
+const MIN_MESSAGE: usize = 64;
+
+/// A service context.
+pub(super) struct Service {
+    max_message: Cell<usize>,
+    max_workers: Cell<Option<u32>>,
+    device: RefCell<Option<Arc<Device>>>,
+    wish: RefCell<Wish>,
+    shared: Arc<Shared>,
+    /// They stay until the next start, for hosts that keep pointers.
+    plugins: RefCell<Vec<PluginInfo>>,
+    run: RefCell<Option<Rc<ServiceRun>>>,
+}
+
+/// One run of a service context, from its start to the next idle.
+pub(super) struct ServiceRun {
+    number: u64,
+    ctx: Weak<Context>,
+    /// Queries on their way.
+    queries: RefCell<BTreeMap<u64, Rc<GidTask>>>,
+    next_query: Cell<u64>,
+    in_flight: Cell<usize>,
+    /// Queries that are not released.
+    out: Cell<usize>,
+    leaving: Cell<bool>,
+    idle_queued: Cell<bool>,
+}
+
+impl Service {
+    pub(super) fn new() -> Service {
+        Service {
+            max_message: Cell::new(DEFAULT_MAX_MESSAGE),
+            max_workers: Cell::new(None),
+            device: RefCell::new(None),
+            wish: RefCell::default(),
+            shared: Arc::default(),
+            plugins: RefCell::default(),
+            run: RefCell::new(None),
+        }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(super) fn set_max_message(&self, size: usize) -> Result<(), DocaError> {
+        if !(MIN_MESSAGE..=MAX_PAYLOAD).contains(&size) {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        self.max_message.set(size);
+        Ok(())
+    }
+
+    pub(super) fn set_max_workers(&self, count: u32) -> Result<(), DocaError> {
+        if !count.is_power_of_two() {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        self.max_workers.set(Some(count));
+        Ok(())
+    }
+
+    pub(super) fn set_device(&self, device: Arc<Device>) {
+        *self.device.borrow_mut() = Some(device);
+    }
+
+    pub(super) fn set_wish(&self, wish: Wish) {
+        *self.wish.borrow_mut() = wish;
+    }
+
+    /// Where the list of plugins begins, and its length.
+    pub(super) fn plugins(&self, ctx: &Context) -> Result<(*const PluginInfo, usize), DocaError> {
+        ctx.require_running()?;
+        let plugins = self.plugins.borrow();
+        if plugins.is_empty() { Err(DocaError::NOT_FOUND) } else { Ok((plugins.as_ptr(), plugins.len())) }
+    }
+
+    pub(super) fn cpus(&self, ctx: &Context) -> Result<CpuSet, DocaError> {
+        ctx.require_running()?;
+        Ok(self.shared.session().ok_or(DocaError::BAD_STATE)?.cpus)
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.run.borrow().as_ref().map_or(0, |run| run.in_flight.get())
+    }
+
+    /// Connects to the service; blocks until that has succeeded or failed.
+    pub(super) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
+        let pe = ctx.pe().map_err(|code| {
+            failure(
+                code,
+                "the service has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            )
+        })?;
+        let number = next_run();
+        let (session, welcome) = self.connect(number, pe.mailbox())?;
+        let plugins = welcome.plugins.iter().filter_map(|entry| {
+            let info = PluginInfo::new(entry.id, entry.version, &entry.name);
+            if info.is_none() {
+                tracing::warn!(target: "urom_library", "the plugin name {:?} is of no use: left out", entry.name);
+            }
+            info
+        });
+        *self.plugins.borrow_mut() = plugins.collect();
+        self.shared.set_session(Some(Arc::new(session)));
+        *self.run.borrow_mut() = Some(Rc::new(ServiceRun {
+            number,
+            ctx: ctx.weak(),
+            queries: RefCell::default(),
+            next_query: Cell::new(0),
+            in_flight: Cell::new(0),
+            out: Cell::new(0),
+            leaving: Cell::new(false),
+            idle_queued: Cell::new(false),
+        }));
+        if let Some(ctx) = ctx.handle() {
+            pe.begin(number, ctx);
+        }
+        ctx.set_state(CtxState::RUNNING);
+        Ok(DocaError::SUCCESS)
+    }
+
+    fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<(Session, Welcome), Failure> {
+        let device = self.device.borrow();
+        let pci = device.as_ref().and_then(|device| device.pci_address());
+        let (address, embedded) = match decide(&self.wish.borrow(), pci)? {
+            Target::Daemon(address) => (address, None),
+            Target::Embedded(path) => {
+                let embedded = Embedded::shared(path).map_err(|error| {
+                    failure(
+                        DocaError::INITIALIZATION,
+                        format!("the embedded service cannot be started: {error}"),
+                    )
+                })?;
+                (Address::embedded(embedded.address()), Some(embedded))
+            }
+        };
+        let control = Control::shared().map_err(|error| {
+            failure(DocaError::OPERATING_SYSTEM, format!("the control thread cannot be started: {error}"))
+        })?;
+        let (requests, to_send) = mpsc::unbounded_channel();
+        let (report, welcomed) = sync_channel(1);
+        control.spawn(daemon_link::serve(address.clone(), number, Arc::clone(mailbox), to_send, report));
+        let welcome = welcomed
+            .recv_timeout(ANSWER_DEADLINE)
+            .map_err(|_| address.no_answer(crate::wire::control::CONNECT_DEADLINE))??;
+        let cpus = welcome.cpus.parse().map_err(|error| {
+            let text =
+                format!("the daemon at {} named its CPUs in a way nobody reads: {error}", welcome.daemon);
+            failure(DocaError::IO_FAILED, text)
+        })?;
+        let theirs = usize::try_from(welcome.max_message).unwrap_or(usize::MAX);
+        let session = Session {
+            requests,
+            cpus,
+            max_message: self.max_message.get().min(theirs),
+            max_workers: self.max_workers.get(),
+            control,
+            _embedded: embedded,
+        };
+        Ok((session, welcome))
+    }
+
+    /// `SUCCESS` at once, unless queries are out; `IN_USE` while workers are.
+    pub(super) fn stop(&self, ctx: &Context) -> DocaError {
+        if self.shared.is_active() {
+            return DocaError::IN_USE;
+        }
+        let run = self.run.borrow().clone();
+        let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return DocaError::UNEXPECTED };
+        run.give_up(&pe, DocaError::SHUTDOWN);
+        self.shared.set_session(None);
+        if run.out.get() == 0 {
+            self.ended(ctx);
+            ctx.set_state(CtxState::IDLE);
+            return DocaError::SUCCESS;
+        }
+        ctx.set_state(CtxState::STOPPING);
+        DocaError::IN_PROGRESS
+    }
+
+    pub(super) fn on_event(&self, ctx: &Context, event: Event) {
+        let run = self.run.borrow().clone();
+        let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return };
+        match event {
+            Event::Group { query, result } => run.on_answer(&pe, query, result),
+            Event::Ended(Some(reason)) if !run.leaving.get() => {
+                let code = ctx.fail(&reason);
+                if let Some(ctx) = ctx.handle() {
+                    pe.push(Ready::State(ctx, CtxState::STOPPING));
+                }
+                run.give_up(&pe, code);
+                self.shared.set_session(None);
+                run.check_over(&pe);
+            }
+            _ => {}
+        }
+    }
+
+    /// The run is over.
+    pub(super) fn ended(&self, ctx: &Context) {
+        let run = self.run.borrow_mut().take();
+        if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
+            pe.end(run.number);
+        }
+    }
+
+    /// A query for the host.
+    pub(super) fn run(&self, ctx: &Context) -> Result<Rc<ServiceRun>, DocaError> {
+        ctx.require_running()?;
+        self.run.borrow().clone().ok_or(DocaError::BAD_STATE)
+    }
+}
+
+impl ServiceRun {
+    /// Counts a query that was given to the host.
+    pub(super) fn allocated(&self) {
+        self.out.set(self.out.get() + 1);
+    }
+
+    /// Counts a query that came back.
+    pub(super) fn released(&self) {
+        self.out.set(self.out.get() - 1);
+        if let Some(ctx) = self.ctx.upgrade()
+            && let Ok(pe) = ctx.pe()
+        {
+            self.check_over(&pe);
+        }
+    }
+
+    /// Sends a query. After an error it is still the caller's.
+    pub(super) fn submit(&self, task: &GidTask) -> Result<(), DocaError> {
+        let task = task.handle().ok_or(DocaError::INVALID_VALUE)?;
+        let ctx = self.ctx.upgrade().ok_or(DocaError::BAD_STATE)?;
+        ctx.require_running()?;
+        let pe = ctx.pe()?;
+        let session = ctx.service()?.shared.session().ok_or(DocaError::BAD_STATE)?;
+        let query = self.next_query.replace(self.next_query.get() + 1);
+        let request = Request::Group { query, gid: task.gid.get() };
+        session.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
+        task.head.stage.set(Stage::InFlight);
+        task.head.status.set(DocaError::IN_PROGRESS);
+        self.queries.borrow_mut().insert(query, task);
+        self.in_flight.set(self.in_flight.get() + 1);
+        pe.submitted();
+        Ok(())
+    }
+
+    fn on_answer(&self, pe: &Pe, query: u64, result: Result<Vec<u64>, Failure>) {
+        let task = self.queries.borrow_mut().remove(&query);
+        if let Some(task) = task {
+            task.answer(result.map_err(|failure| DocaError(failure.code)));
+            pe.push(Ready::Group(task));
+        }
+    }
+
+    /// Answers every query on its way with a code.
+    fn give_up(&self, pe: &Pe, code: DocaError) {
+        self.leaving.set(true);
+        for task in std::mem::take(&mut *self.queries.borrow_mut()).into_values() {
+            task.answer(Err(code));
+            pe.push(Ready::Group(task));
+        }
+    }
+
+    /// A query is about to be the host's again.
+    pub(super) fn completed(&self) {
+        self.in_flight.set(self.in_flight.get() - 1);
+    }
+
+    /// Goes idle once nothing holds it back.
+    pub(super) fn check_over(&self, pe: &Pe) {
+        if !self.leaving.get() || self.out.get() != 0 || self.idle_queued.get() {
+            return;
+        }
+        if let Some(ctx) = self.ctx.upgrade() {
+            self.idle_queued.set(true);
+            pe.push(Ready::State(ctx, CtxState::IDLE));
+        }
+    }
+}

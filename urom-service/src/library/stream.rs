@@ -1,0 +1,63 @@
+//! One control stream of a host: opened, greeted, and carried by a task of its own.
+
+use std::net::SocketAddr;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::session::{self, BACKLOG, Message};
+use crate::wire::hello::{Hello, Role};
+use crate::wire::stream::{StreamError, greet};
+
+/// A stream under way.
+pub(super) struct Stream<In, Out> {
+    incoming: mpsc::Receiver<In>,
+    outgoing: mpsc::Sender<Out>,
+    carrier: JoinHandle<Option<StreamError>>,
+    /// Both ends of the stream.
+    pub(super) local: SocketAddr,
+    pub(super) peer: SocketAddr,
+}
+
+impl<In, Out> Stream<In, Out>
+where
+    In: Message + DeserializeOwned + Send + 'static,
+    Out: Message + Serialize + Send + Sync + 'static,
+{
+    /// Connects, says hello and hears it.
+    pub(super) async fn open(address: SocketAddr, expected: Role) -> Result<Stream<In, Out>, StreamError> {
+        let mut tcp = TcpStream::connect(address).await?;
+        tcp.set_nodelay(true)?;
+        let (local, peer) = (tcp.local_addr()?, tcp.peer_addr()?);
+        greet(&mut tcp, Hello::new(Role::Host), expected).await?;
+        let (outgoing, to_send) = mpsc::channel(BACKLOG);
+        let (received, incoming) = mpsc::channel(BACKLOG);
+        let carrier =
+            tokio::spawn(async move { session::run(tcp, to_send, &received, |message: In| message).await });
+        Ok(Stream { incoming, outgoing, carrier, local, peer })
+    }
+
+    /// Sends a message; that the stream is over shows in [`next`](Stream::next).
+    pub(super) async fn send(&self, message: Out) {
+        // An error is the end of the carrier, which the next `next` reports.
+        let _ = self.outgoing.send(message).await;
+    }
+
+    /// The next message that is no heartbeat. May be dropped half-way.
+    pub(super) async fn next(&mut self) -> Result<In, StreamError> {
+        match self.incoming.recv().await {
+            Some(message) => Ok(message),
+            None => Err((&mut self.carrier).await.ok().flatten().unwrap_or(StreamError::Closed)),
+        }
+    }
+
+    /// Says goodbye and waits until the peer has heard it, or for a short while.
+    pub(super) async fn close(mut self) {
+        drop(self.outgoing);
+        while self.incoming.recv().await.is_some() {}
+        let _ = (&mut self.carrier).await;
+    }
+}

@@ -1,0 +1,110 @@
+//! `doca_devinfo_*`, `doca_dev_*`.
+
+use std::collections::HashMap;
+use std::ffi::c_char;
+use std::rc::Rc;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use urom_abi::DocaError;
+use urom_abi::host::{Dev, DevInfo};
+
+use crate::library::device::{self, Device, DeviceInfo};
+use crate::library::guard::guard;
+use crate::library::handle::{borrow, present, publish, put, withdraw};
+
+/// `DOCA_DEVINFO_IBDEV_NAME_SIZE`.
+const NAME_SIZE: u32 = 64;
+
+/// How long each list is that a host has, by its address.
+fn lists() -> MutexGuard<'static, HashMap<usize, usize>> {
+    static LISTS: LazyLock<Mutex<HashMap<usize, usize>>> = LazyLock::new(Mutex::default);
+    LISTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) unsafe extern "C" fn create_list(list: *mut *mut *mut DevInfo, count: *mut u32) -> DocaError {
+    guard(|| {
+        present(list)?;
+        present(count)?;
+        let found = device::list();
+        if found.is_empty() {
+            return Err(DocaError::NOT_FOUND);
+        }
+        let entries: Box<[*mut DevInfo]> =
+            found.into_iter().map(|info| publish(Rc::<DeviceInfo>::new(info))).collect();
+        let len = entries.len();
+        let first = Box::into_raw(entries).cast::<*mut DevInfo>();
+        lists().insert(first.addr(), len);
+        // SAFETY: the caller's place.
+        unsafe { put(list, first) }?;
+        // SAFETY: the caller's place.
+        unsafe { put(count, u32::try_from(len).unwrap_or(u32::MAX)) }
+    })
+}
+
+pub(super) unsafe extern "C" fn destroy_list(list: *mut *mut DevInfo) -> DocaError {
+    guard(|| {
+        let len = lists().remove(&list.addr()).ok_or(DocaError::INVALID_VALUE)?;
+        let slice = std::ptr::slice_from_raw_parts_mut(list, len);
+        // SAFETY: from `create_list`, with its length, and taken back once.
+        let entries = unsafe { Box::from_raw(slice) };
+        for entry in entries {
+            withdraw::<DeviceInfo, _>(entry)?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes a C string.
+///
+/// # Safety
+///
+/// `place` is null or has room for the text and its NUL.
+unsafe fn write_text(place: *mut c_char, text: &str) -> Result<(), DocaError> {
+    present(place)?;
+    // SAFETY: the caller promises the room.
+    unsafe { place.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
+    let end = place.wrapping_add(text.len());
+    // SAFETY: as above.
+    unsafe { put(end, 0) }
+}
+
+pub(super) unsafe extern "C" fn get_ibdev_name(
+    info: *const DevInfo,
+    name: *mut c_char,
+    size: u32,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let info: &DeviceInfo = unsafe { borrow(info) }?;
+        if size < NAME_SIZE {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        // SAFETY: the caller's place has 64 bytes or more, and names have at most 63.
+        unsafe { write_text(name, &info.name) }
+    })
+}
+
+pub(super) unsafe extern "C" fn get_pci_addr_str(info: *const DevInfo, address: *mut c_char) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let info: &DeviceInfo = unsafe { borrow(info) }?;
+        present(address)?;
+        let text = info.pci_address.as_deref().ok_or(DocaError::NOT_SUPPORTED)?;
+        // SAFETY: the caller's place has 13 bytes, and an address has 12.
+        unsafe { write_text(address, text) }
+    })
+}
+
+pub(super) unsafe extern "C" fn open(info: *mut DevInfo, dev: *mut *mut Dev) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let info: &DeviceInfo = unsafe { borrow(info) }?;
+        present(dev)?;
+        // SAFETY: the caller's place.
+        unsafe { put(dev, Device::open(info).cast_mut().cast()) }
+    })
+}
+
+pub(super) unsafe extern "C" fn close(dev: *mut Dev) -> DocaError {
+    guard(|| Device::close(dev.cast_const().cast()))
+}

@@ -1,0 +1,231 @@
+//! `doca_urom_service_*`.
+
+use std::ffi::{CStr, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::rc::Rc;
+
+use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+use urom_abi::host::{self, Ctx, Dev, GidTaskCallback, Task};
+use urom_abi::plugin::PluginInfo;
+
+use crate::library::address::{Address, Wish};
+use crate::library::ctx::{Context, Kind};
+use crate::library::device::Device;
+use crate::library::gid::GidTask;
+use crate::library::guard::{guard, guard_or};
+use crate::library::handle::{borrow, present, publish, put, service, withdraw};
+use crate::library::service::Service;
+
+pub(super) unsafe extern "C" fn create(out: *mut *mut host::Service) -> DocaError {
+    guard(|| {
+        present(out)?;
+        let pointer = publish(Context::new(Kind::Service(Service::new())));
+        // SAFETY: the caller's place.
+        unsafe { put(out, pointer) }
+    })
+}
+
+pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Service) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (ctx, own) = unsafe { service(pointer) }?;
+        ctx.require_idle().map_err(|_| DocaError::NOT_PERMITTED)?;
+        if own.shared().is_attached() {
+            return Err(DocaError::IN_USE);
+        }
+        withdraw::<Context, _>(pointer).map(drop)
+    })
+}
+
+/// Runs `set` on an idle service.
+///
+/// # Safety
+///
+/// As [`borrow`].
+unsafe fn configure(
+    pointer: *mut host::Service,
+    set: impl FnOnce(&Service) -> Result<(), DocaError>,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (ctx, own) = unsafe { service(pointer) }?;
+        ctx.require_idle()?;
+        set(own)
+    })
+}
+
+pub(super) unsafe extern "C" fn set_max_comm_msg_size(pointer: *mut host::Service, size: usize) -> DocaError {
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, |own| own.set_max_message(size)) }
+}
+
+pub(super) unsafe extern "C" fn set_max_workers(pointer: *mut host::Service, count: u32) -> DocaError {
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, |own| own.set_max_workers(count)) }
+}
+
+pub(super) unsafe extern "C" fn set_dev(pointer: *mut host::Service, dev: *mut Dev) -> DocaError {
+    let set = |own: &Service| {
+        own.set_device(Device::find(dev.cast_const().cast())?);
+        Ok(())
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
+}
+
+/// A C string of the caller's; `None` for null.
+///
+/// # Safety
+///
+/// `text` is null or a C string that stays for the call.
+unsafe fn text<'a>(text: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: not null, and the caller promises the rest.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
+}
+
+pub(super) unsafe extern "C" fn set_address(
+    pointer: *mut host::Service,
+    address: *const c_char,
+    origin: *const c_char,
+) -> DocaError {
+    // SAFETY: the caller's string.
+    let address = unsafe { text(address) };
+    // SAFETY: the caller's string.
+    let origin = unsafe { text(origin) };
+    let set = |own: &Service| {
+        let address = address.and_then(|address| address.to_str().ok()).ok_or(DocaError::INVALID_VALUE)?;
+        let origin = origin.map(CStr::to_string_lossy);
+        let address = Address::parse(address, origin.as_deref()).ok_or(DocaError::INVALID_VALUE)?;
+        own.set_wish(Wish::Address(address));
+        Ok(())
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
+}
+
+pub(super) unsafe extern "C" fn set_embedded(
+    pointer: *mut host::Service,
+    plugin_path: *const c_char,
+) -> DocaError {
+    // SAFETY: the caller's string.
+    let path = unsafe { text(plugin_path) };
+    let set = |own: &Service| {
+        own.set_wish(Wish::Embedded(path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned())));
+        Ok(())
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
+}
+
+pub(super) unsafe extern "C" fn as_ctx(pointer: *mut host::Service) -> *mut Ctx {
+    guard_or(std::ptr::null_mut(), || {
+        // SAFETY: the caller's object.
+        unsafe { service(pointer) }.map_or(std::ptr::null_mut(), |(ctx, _)| ctx.as_ctx())
+    })
+}
+
+pub(super) unsafe extern "C" fn get_plugins_list(
+    pointer: *mut host::Service,
+    plugins: *mut *const PluginInfo,
+    count: *mut usize,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (ctx, own) = unsafe { service(pointer) }?;
+        present(plugins)?;
+        present(count)?;
+        let (first, len) = own.plugins(ctx)?;
+        // SAFETY: the caller's place.
+        unsafe { put(plugins, first) }?;
+        // SAFETY: the caller's place.
+        unsafe { put(count, len) }
+    })
+}
+
+pub(super) unsafe extern "C" fn get_cpuset(pointer: *mut host::Service, cpus: *mut CpuSet) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (ctx, own) = unsafe { service(pointer) }?;
+        present(cpus)?;
+        // SAFETY: the caller's place.
+        unsafe { put(cpus, own.cpus(ctx)?) }
+    })
+}
+
+pub(super) unsafe extern "C" fn query_allocate(
+    pointer: *mut host::Service,
+    task: *mut *mut host::GidTask,
+) -> DocaError {
+    // SAFETY: the caller's promises are the same.
+    unsafe { query_allocate_init(pointer, 0, None, task) }
+}
+
+pub(super) unsafe extern "C" fn query_allocate_init(
+    pointer: *mut host::Service,
+    gid: u32,
+    callback: Option<GidTaskCallback>,
+    task: *mut *mut host::GidTask,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (ctx, own) = unsafe { service(pointer) }?;
+        present(task)?;
+        let run = own.run(ctx)?;
+        let query = publish(GidTask::new(&run, ctx.weak(), gid, callback));
+        run.allocated();
+        // SAFETY: the caller's place.
+        unsafe { put(task, query) }
+    })
+}
+
+pub(super) unsafe extern "C" fn query_release(pointer: *mut host::GidTask) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let task: &GidTask = unsafe { borrow(pointer) }?;
+        task.head.is_callers()?;
+        let task: Rc<GidTask> = withdraw(pointer)?;
+        if let Some(run) = task.run.upgrade() {
+            run.released();
+        }
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn query_set_gid(pointer: *mut host::GidTask, gid: u32) {
+    guard_or((), || {
+        // SAFETY: the caller's object.
+        if let Ok(task) = unsafe { borrow::<GidTask, _>(pointer) } {
+            task.gid.set(gid);
+        }
+    });
+}
+
+pub(super) unsafe extern "C" fn query_set_cb(pointer: *mut host::GidTask, callback: Option<GidTaskCallback>) {
+    guard_or((), || {
+        // SAFETY: the caller's object.
+        if let Ok(task) = unsafe { borrow::<GidTask, _>(pointer) } {
+            task.callback.set(callback);
+        }
+    });
+}
+
+pub(super) unsafe extern "C" fn query_as_task(pointer: *mut host::GidTask) -> *mut Task {
+    pointer.cast()
+}
+
+pub(super) unsafe extern "C" fn query_get_workers_count(pointer: *mut host::GidTask) -> usize {
+    guard_or(0, || {
+        // SAFETY: the caller's object.
+        let task = unsafe { borrow::<GidTask, _>(pointer) };
+        task.ok().filter(|task| task.is_done()).map_or(0, |task| task.ids.borrow().len())
+    })
+}
+
+pub(super) unsafe extern "C" fn query_get_worker_ids(pointer: *mut host::GidTask) -> *const u64 {
+    guard_or(std::ptr::null(), || {
+        // SAFETY: the caller's object.
+        let task = unsafe { borrow::<GidTask, _>(pointer) };
+        task.ok().filter(|task| task.is_done()).map_or(std::ptr::null(), |task| task.ids.borrow().as_ptr())
+    })
+}

@@ -1,0 +1,247 @@
+//! `doca_urom_worker_*`.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+use urom_abi::host::{self, Buf, CmdTaskCallback, Ctx, Task};
+
+use crate::library::buf::Buffer;
+use crate::library::ctx::{Context, Kind};
+use crate::library::guard::{guard, guard_or};
+use crate::library::handle::{command, present, publish, put, service, withdraw, worker};
+use crate::library::task::Stage;
+use crate::library::worker::Worker;
+
+/// More strings than this are a mistake, not an environment.
+const MOST_ENV: usize = 65_536;
+
+pub(super) unsafe extern "C" fn create(out: *mut *mut host::Worker) -> DocaError {
+    guard(|| {
+        present(out)?;
+        let pointer = publish(Context::new(Kind::Worker(Worker::new())));
+        // SAFETY: the caller's place.
+        unsafe { put(out, pointer) }
+    })
+}
+
+pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Worker) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (ctx, _) = unsafe { worker(pointer) }?;
+        ctx.require_idle().map_err(|_| DocaError::NOT_PERMITTED)?;
+        withdraw::<Context, _>(pointer).map(drop)
+    })
+}
+
+/// Runs `set` on an idle worker.
+///
+/// # Safety
+///
+/// `pointer` is the caller's object.
+unsafe fn configure(
+    pointer: *mut host::Worker,
+    set: impl FnOnce(&Worker) -> Result<(), DocaError>,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (ctx, own) = unsafe { worker(pointer) }?;
+        ctx.require_idle()?;
+        set(own)
+    })
+}
+
+pub(super) unsafe extern "C" fn set_service(
+    pointer: *mut host::Worker,
+    service_pointer: *mut host::Service,
+) -> DocaError {
+    let set = |own: &Worker| {
+        // SAFETY: the caller's object; another thread may use it, but not end it, and only what is shared is touched.
+        let (_, service) = unsafe { service(service_pointer) }?;
+        own.set_service(service.shared().clone());
+        Ok(())
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
+}
+
+pub(super) unsafe extern "C" fn set_id(pointer: *mut host::Worker, id: u64) -> DocaError {
+    let set = |own: &Worker| {
+        own.set_id(id);
+        Ok(())
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
+}
+
+pub(super) unsafe extern "C" fn set_plugins(pointer: *mut host::Worker, mask: u64) -> DocaError {
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, |own| own.set_plugins(mask)) }
+}
+
+pub(super) unsafe extern "C" fn set_cpuset(pointer: *mut host::Worker, cpus: CpuSet) -> DocaError {
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, |own| own.set_cpus(cpus)) }
+}
+
+pub(super) unsafe extern "C" fn set_gid(pointer: *mut host::Worker, gid: u32) -> DocaError {
+    let set = |own: &Worker| {
+        own.set_gid(gid);
+        Ok(())
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
+}
+
+pub(super) unsafe extern "C" fn set_max_inflight_tasks(pointer: *mut host::Worker, count: u32) -> DocaError {
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, |own| own.set_max_inflight(count)) }
+}
+
+pub(super) unsafe extern "C" fn set_env(
+    pointer: *mut host::Worker,
+    env: *const *const c_char,
+    count: usize,
+) -> DocaError {
+    let set = |own: &Worker| {
+        present(env)?;
+        if count > MOST_ENV {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let entry = |at: usize| {
+            // SAFETY: the caller gives `count` pointers.
+            let entry = unsafe { *env.add(at) };
+            present(entry)?;
+            // SAFETY: each is a C string.
+            let entry = unsafe { CStr::from_ptr(entry) };
+            entry.to_str().map(str::to_owned).map_err(|_| DocaError::INVALID_VALUE)
+        };
+        own.set_env((0..count).map(entry).collect::<Result<_, _>>()?)
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
+}
+
+pub(super) unsafe extern "C" fn get_id(pointer: *mut host::Worker, id: *mut u64) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (ctx, own) = unsafe { worker(pointer) }?;
+        present(id)?;
+        // SAFETY: the caller's place.
+        unsafe { put(id, own.id(ctx)?) }
+    })
+}
+
+pub(super) unsafe extern "C" fn get_gid(pointer: *mut host::Worker, gid: *mut u32) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (_, own) = unsafe { worker(pointer) }?;
+        // SAFETY: the caller's place.
+        unsafe { put(gid, own.gid()) }
+    })
+}
+
+pub(super) unsafe extern "C" fn as_ctx(pointer: *mut host::Worker) -> *mut Ctx {
+    guard_or(ptr::null_mut(), || {
+        // SAFETY: the caller's object.
+        unsafe { worker(pointer) }.map_or(ptr::null_mut(), |(ctx, _)| ctx.as_ctx())
+    })
+}
+
+pub(super) unsafe extern "C" fn cmd_allocate(
+    pointer: *mut host::Worker,
+    task: *mut *mut host::CmdTask,
+) -> DocaError {
+    // SAFETY: the caller's promises are the same.
+    guard(|| unsafe { allocate(pointer, None, task) })
+}
+
+pub(super) unsafe extern "C" fn cmd_allocate_init(
+    pointer: *mut host::Worker,
+    plugin: u64,
+    task: *mut *mut host::CmdTask,
+) -> DocaError {
+    // SAFETY: the caller's promises are the same.
+    guard(|| unsafe { allocate(pointer, Some(plugin), task) })
+}
+
+/// # Safety
+///
+/// `pointer` is the caller's object, `task` null or a place that can be written to.
+unsafe fn allocate(
+    pointer: *mut host::Worker,
+    plugin: Option<u64>,
+    task: *mut *mut host::CmdTask,
+) -> Result<(), DocaError> {
+    // SAFETY: the caller's promise.
+    let (ctx, own) = unsafe { worker(pointer) }?;
+    present(task)?;
+    let run = own.run(ctx)?;
+    if plugin.is_some_and(|plugin| !run.has_plugin(plugin)) {
+        return Err(DocaError::INVALID_VALUE);
+    }
+    let new = run.allocate(plugin.unwrap_or(0))?;
+    // SAFETY: the caller's promise.
+    unsafe { put(task, std::rc::Rc::as_ptr(&new).cast_mut().cast()) }
+}
+
+pub(super) unsafe extern "C" fn cmd_release(pointer: *mut host::CmdTask) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let task = unsafe { command(pointer) }?;
+        task.head.is_callers()?;
+        task.run.upgrade().ok_or(DocaError::INVALID_VALUE)?.release(task);
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn cmd_set_plugin(pointer: *mut host::CmdTask, plugin: u64) {
+    guard_or((), || {
+        // SAFETY: the caller's object.
+        if let Ok(task) = unsafe { command(pointer) } {
+            task.plugin.set(plugin);
+        }
+    });
+}
+
+pub(super) unsafe extern "C" fn cmd_set_cb(pointer: *mut host::CmdTask, callback: Option<CmdTaskCallback>) {
+    guard_or((), || {
+        // SAFETY: the caller's object.
+        if let Ok(task) = unsafe { command(pointer) } {
+            task.callback.set(callback);
+        }
+    });
+}
+
+/// As a host knows it.
+fn as_buf(buffer: &Buffer) -> *mut Buf {
+    ptr::from_ref(buffer).cast_mut().cast()
+}
+
+pub(super) unsafe extern "C" fn cmd_get_payload(pointer: *mut host::CmdTask) -> *mut Buf {
+    guard_or(ptr::null_mut(), || {
+        // SAFETY: the caller's object.
+        unsafe { command(pointer) }.map_or(ptr::null_mut(), |task| as_buf(&task.payload))
+    })
+}
+
+pub(super) unsafe extern "C" fn cmd_get_response(pointer: *mut host::CmdTask) -> *mut Buf {
+    guard_or(ptr::null_mut(), || {
+        // SAFETY: the caller's object.
+        let task = unsafe { command(pointer) };
+        let done = task.ok().filter(|task| task.head.stage.get() == Stage::Done && task.has_response.get());
+        done.map_or(ptr::null_mut(), |task| as_buf(&task.response))
+    })
+}
+
+pub(super) unsafe extern "C" fn cmd_get_user_data(pointer: *mut host::CmdTask) -> *mut c_void {
+    guard_or(ptr::null_mut(), || {
+        // SAFETY: the caller's object.
+        unsafe { command(pointer) }.map_or(ptr::null_mut(), |task| task.user_area().cast())
+    })
+}
+
+pub(super) unsafe extern "C" fn cmd_as_task(pointer: *mut host::CmdTask) -> *mut Task {
+    pointer.cast()
+}

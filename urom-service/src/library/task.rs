@@ -1,0 +1,188 @@
+//! Tasks: what every kind begins with, and commands.
+
+use std::cell::{Cell, UnsafeCell};
+use std::rc::{Rc, Weak};
+
+use urom_abi::DocaError;
+use urom_abi::host::{CmdTaskCallback, Data};
+
+use super::buf::Buffer;
+use super::ctx::Context;
+use super::run::Run;
+use crate::wire::frame::HEADER_LEN;
+
+/// Where a task is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// In nobody's hands, waiting to be allocated again.
+    Free,
+    /// The caller's, not submitted.
+    Held,
+    /// The library's, without an answer.
+    InFlight,
+    /// The library's, about to complete.
+    Answered,
+    /// The caller's again, with a status.
+    Done,
+}
+
+/// Which kind of task a `doca_task` is: the first word of each, so that a pointer to anything else is recognised.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct Magic(u64);
+
+impl Magic {
+    pub(super) const COMMAND: Magic = Magic(u64::from_le_bytes(*b"urom-cmd"));
+    pub(super) const GROUP: Magic = Magic(u64::from_le_bytes(*b"urom-gid"));
+    /// What is left behind.
+    const GONE: Magic = Magic(u64::from_le_bytes(*b"urom-end"));
+}
+
+/// What every task begins with.
+#[repr(C)]
+pub(super) struct Head {
+    magic: Cell<Magic>,
+    pub(super) stage: Cell<Stage>,
+    pub(super) status: Cell<DocaError>,
+    pub(super) user_data: Cell<Data>,
+    pub(super) ctx: Weak<Context>,
+}
+
+impl Head {
+    pub(super) fn new(magic: Magic, ctx: Weak<Context>) -> Head {
+        Head {
+            magic: Cell::new(magic),
+            stage: Cell::new(Stage::Free),
+            status: Cell::new(DocaError::BAD_STATE),
+            user_data: Cell::new(Data { u64: 0 }),
+            ctx,
+        }
+    }
+
+    pub(super) fn magic(&self) -> Magic {
+        self.magic.get()
+    }
+
+    /// Hands the task to a caller, as new.
+    pub(super) fn hold(&self) {
+        self.stage.set(Stage::Held);
+        self.status.set(DocaError::BAD_STATE);
+        self.user_data.set(Data { u64: 0 });
+    }
+
+    /// What a host sees: nothing before completion.
+    pub(super) fn shown_status(&self) -> DocaError {
+        match self.stage.get() {
+            Stage::InFlight | Stage::Answered => DocaError::IN_PROGRESS,
+            _ => self.status.get(),
+        }
+    }
+
+    /// Whether the caller may submit or release it.
+    pub(super) fn is_callers(&self) -> Result<(), DocaError> {
+        match self.stage.get() {
+            Stage::Held | Stage::Done => Ok(()),
+            Stage::InFlight | Stage::Answered => Err(DocaError::NOT_PERMITTED),
+            Stage::Free => Err(DocaError::INVALID_VALUE),
+        }
+    }
+}
+
+impl Drop for Head {
+    fn drop(&mut self) {
+        self.magic.set(Magic::GONE);
+    }
+}
+
+/// A command: one slot of a connection.
+#[repr(C)]
+pub(super) struct CmdTask {
+    pub(super) head: Head,
+    pub(super) slot: u16,
+    pub(super) run: Weak<Run>,
+    pub(super) plugin: Cell<u64>,
+    pub(super) callback: Cell<Option<CmdTaskCallback>>,
+    /// UCX reads the payload where it lies.
+    pub(super) sending: Cell<bool>,
+    /// Orders tasks by their submission.
+    pub(super) serial: Cell<u64>,
+    pub(super) payload: Buffer,
+    pub(super) response: Buffer,
+    pub(super) has_response: Cell<bool>,
+    user_area: UnsafeCell<[u64; 4]>,
+}
+
+impl CmdTask {
+    /// A free task with room for payloads of `capacity` bytes. `None` when there is no memory left.
+    pub(super) fn new(run: Weak<Run>, ctx: Weak<Context>, slot: u16, capacity: usize) -> Option<Rc<CmdTask>> {
+        Some(Rc::new(CmdTask {
+            head: Head::new(Magic::COMMAND, ctx),
+            slot,
+            run,
+            plugin: Cell::new(0),
+            callback: Cell::new(None),
+            sending: Cell::new(false),
+            serial: Cell::new(0),
+            payload: Buffer::new(HEADER_LEN, capacity)?,
+            response: Buffer::new(0, 0)?,
+            has_response: Cell::new(false),
+            user_area: UnsafeCell::new([0; 4]),
+        }))
+    }
+
+    /// Hands the task to a caller, as new.
+    pub(super) fn hold(&self, plugin: u64) {
+        self.head.hold();
+        self.plugin.set(plugin);
+        self.callback.set(None);
+        self.payload.reset();
+        self.has_response.set(false);
+        // SAFETY: the task was free, so no host has the area's address any more.
+        unsafe { *self.user_area.get() = [0; 4] };
+    }
+
+    /// The caller's 32 bytes.
+    pub(super) fn user_area(&self) -> *mut [u64; 4] {
+        self.user_area.get()
+    }
+
+    /// Notes how the command ended; `response` is the plugin's notification.
+    pub(super) fn answer(&self, status: DocaError, response: Option<&[u8]>) {
+        let kept = response.is_none_or(|bytes| self.response.fill(bytes));
+        self.has_response.set(kept && response.is_some());
+        self.head.status.set(if kept { status } else { DocaError::NO_MEMORY });
+        self.head.stage.set(Stage::Answered);
+    }
+}
+
+/// A command's frame in its own memory, lent to UCX.
+pub(super) struct InPlace {
+    task: Rc<CmdTask>,
+    start: *const u8,
+    len: usize,
+}
+
+impl InPlace {
+    /// The header's room and the payload of a task that is in flight.
+    pub(super) fn new(task: &Rc<CmdTask>) -> InPlace {
+        let (start, len) = task.payload.whole();
+        InPlace { task: Rc::clone(task), start, len }
+    }
+
+    pub(super) fn task(&self) -> &CmdTask {
+        &self.task
+    }
+}
+
+// SAFETY: the payload's memory belongs to the task, which this value keeps alive, and is never replaced. While the task
+// is in flight the host may not write to it, and a task is not completed before UCX is done with it, unless its
+// connection is over: then what UCX would still send has no reader.
+unsafe impl ucx::Buffer for InPlace {
+    fn start(&self) -> *const u8 {
+        self.start
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+}

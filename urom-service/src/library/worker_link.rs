@@ -1,0 +1,153 @@
+//! The stream between a worker context and its worker: the way in, and the lifeline afterwards.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+use urom_abi::DocaError;
+
+use super::daemon_link::{Request, Started};
+use super::event::{Attached, Event, Mailbox};
+use super::failure::{failure, stream_code};
+use super::stream::Stream;
+use crate::wire::control::{Attach, CONNECT_DEADLINE, Failure, HostToWorker, StartWorker, WorkerToHost};
+use crate::wire::hello::Role;
+
+/// How long a worker's greeting over UCX may take once the control stream works.
+const GREET_DEADLINE: Duration = Duration::from_secs(10);
+
+/// What a worker context brings along.
+pub(super) struct Visit {
+    pub(super) worker: StartWorker,
+    pub(super) ucx_address: Vec<u8>,
+    pub(super) channel: u16,
+    pub(super) max_inflight: u32,
+    pub(super) max_message: usize,
+}
+
+type WorkerStream = Stream<WorkerToHost, HostToWorker>;
+
+/// Has the daemon start a worker, goes in, and stays until the worker is lost or `leave` fires or is dropped.
+pub(super) async fn serve(
+    visit: Visit,
+    requests: mpsc::UnboundedSender<Request>,
+    run: u64,
+    mailbox: Arc<Mailbox>,
+    mut leave: oneshot::Receiver<()>,
+) {
+    let mut entering = Box::pin(enter(visit, requests));
+    let entered = tokio::select! {
+        entered = &mut entering => entered,
+        _ = &mut leave => {
+            mailbox.post((run, Event::Ended(None)));
+            // What was asked for is taken and given back at once, or the worker would wait for this host.
+            if let Ok((stream, _)) = entering.await {
+                stream.close().await;
+            }
+            return;
+        }
+    };
+    let end = match entered {
+        Err(failure) => Some(failure),
+        Ok((mut stream, attached)) => {
+            let who = Who { id: attached.id, stream: &stream }.to_string();
+            mailbox.post((run, Event::Attached(attached)));
+            tokio::select! {
+                failure = watch(&mut stream, &who, run, &mailbox) => Some(failure),
+                _ = &mut leave => {
+                    stream.close().await;
+                    None
+                }
+            }
+        }
+    };
+    mailbox.post((run, Event::Ended(end)));
+}
+
+struct Who<'a> {
+    id: u64,
+    stream: &'a WorkerStream,
+}
+
+impl std::fmt::Display for Who<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "worker {} at {}", self.id, self.stream.peer)
+    }
+}
+
+async fn enter(
+    visit: Visit,
+    requests: mpsc::UnboundedSender<Request>,
+) -> Result<(WorkerStream, Attached), Failure> {
+    let gone = || {
+        failure(
+            DocaError::CONNECTION_RESET,
+            "the service was stopped, or its daemon lost, before the worker was started: start the service again",
+        )
+    };
+    let (answer, answered) = oneshot::channel();
+    requests.send(Request::Start(visit.worker, answer)).map_err(|_| gone())?;
+    drop(requests);
+    let started = answered.await.map_err(|_| gone())??;
+    let Started { id, address, ticket } = started;
+    let no_answer = |code: DocaError, why: String| {
+        failure(
+            code,
+            format!(
+                "worker {id}, started by the daemon, cannot be reached at {address}: {why}; open that port"
+            ),
+        )
+    };
+    let attach = async {
+        let mut stream = WorkerStream::open(address, Role::Worker)
+            .await
+            .map_err(|error| no_answer(stream_code(&error), error.to_string()))?;
+        let same_machine = stream.local.ip() == stream.peer.ip();
+        let attach = Attach {
+            ticket,
+            ucx_address: visit.ucx_address,
+            channel: visit.channel,
+            max_inflight: visit.max_inflight,
+            max_message: visit.max_message as u64,
+            same_machine,
+        };
+        stream.send(HostToWorker::Attach(attach)).await;
+        match stream.next().await {
+            Ok(WorkerToHost::Attached { ucx_address, channel, max_message }) => {
+                let max_message = usize::try_from(max_message).unwrap_or(usize::MAX).min(visit.max_message);
+                Ok((stream, Attached { id, ucx_address, channel, max_message, same_machine }))
+            }
+            Ok(WorkerToHost::Refused(failure)) => Err(failure),
+            Ok(WorkerToHost::Ping) => {
+                Err(no_answer(DocaError::IO_FAILED, "it answered out of turn".to_owned()))
+            }
+            Err(error) => Err(no_answer(stream_code(&error), error.to_string())),
+        }
+    };
+    timeout(CONNECT_DEADLINE, attach).await.unwrap_or_else(|_| {
+        Err(no_answer(DocaError::TIME_OUT, format!("no answer within {} s", CONNECT_DEADLINE.as_secs())))
+    })
+}
+
+/// Stays until the worker is lost.
+async fn watch(stream: &mut WorkerStream, who: &str, run: u64, mailbox: &Mailbox) -> Failure {
+    let mut overdue = Box::pin(tokio::time::sleep(GREET_DEADLINE));
+    let mut waiting = true;
+    loop {
+        tokio::select! {
+            () = &mut overdue, if waiting => {
+                waiting = false;
+                mailbox.post((run, Event::Overdue));
+            }
+            message = stream.next() => match message {
+                Ok(WorkerToHost::Refused(failure)) => return failure,
+                Ok(_) => {}
+                Err(error) => return failure(
+                    stream_code(&error),
+                    format!("{who} was lost: {error}; start a new one"),
+                ),
+            },
+        }
+    }
+}
