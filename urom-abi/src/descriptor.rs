@@ -274,7 +274,8 @@ mod tests {
         let command = CommandDesc::new(7, 2, 0x1234, b"hello").unwrap();
         assert_eq!(command.header(), WorkerCmd { plugin_id: 2, urom_context: 0x1234, len: 5 });
         assert_eq!((command.dest_id(), command.payload()), (7, &b"hello"[..]));
-        let end = command.payload().as_ptr_range().end;
+        // SAFETY: the payload's 5 bytes are within the block.
+        let end = unsafe { command.body().add(5) };
         // SAFETY: `new` allocates and fills COMMAND_SLACK bytes behind the payload.
         let slack = unsafe { std::slice::from_raw_parts(end, COMMAND_SLACK) };
         assert!(slack.iter().all(|byte| *byte == 0));

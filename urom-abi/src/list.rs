@@ -87,11 +87,23 @@ pub unsafe fn pop_front(head: *mut ListLink) -> Option<*mut ListLink> {
 /// # Safety
 /// Both are initialised heads of well-formed, distinct lists that nobody else touches during the call.
 pub unsafe fn append(head: *mut ListLink, from: *mut ListLink) {
-    // SAFETY: both heads are initialised and well formed, and every link moved hangs in no list in between.
-    while let Some(link) = unsafe { pop_front(from) } {
-        // SAFETY: as above.
-        unsafe { push_back(head, link) };
+    // SAFETY: `from` is initialised.
+    let ListLink { prev: last, next: first } = unsafe { from.read() };
+    if std::ptr::eq(first, from) {
+        return;
     }
+    // SAFETY: `head` is initialised.
+    let before = unsafe { (*head).prev };
+    // SAFETY: `before` is a link of a well-formed list, or `head` itself.
+    unsafe { (*before).next = first };
+    // SAFETY: `first` is a link of the other well-formed list.
+    unsafe { (*first).prev = before };
+    // SAFETY: as `first`; it may be the same link.
+    unsafe { (*last).next = head };
+    // SAFETY: `head` is valid for writes.
+    unsafe { (*head).prev = last };
+    // SAFETY: `from` is valid for writes, and what hung in it hangs in `head` now.
+    unsafe { init(from) };
 }
 
 #[cfg(test)]
@@ -130,7 +142,7 @@ mod tests {
 
     #[test]
     fn appending_moves_everything_and_keeps_the_order() {
-        let mut storage = heads::<4>();
+        let mut storage = heads::<6>();
         let base = storage.as_mut_ptr();
         // SAFETY: in bounds of the array.
         let at = |i: usize| unsafe { base.add(i) };
@@ -141,15 +153,24 @@ mod tests {
         }
         // SAFETY: as above.
         unsafe { push_back(a, at(2)) };
-        // SAFETY: as above.
-        unsafe { push_back(b, at(3)) };
+        for i in [3, 4] {
+            // SAFETY: as above.
+            unsafe { push_back(b, at(i)) };
+        }
         // SAFETY: as above.
         unsafe { append(a, b) };
         // SAFETY: as above.
         assert!(unsafe { is_empty(b) });
+        // Appending nothing changes nothing.
         // SAFETY: as above.
-        assert_eq!(unsafe { pop_front(a) }, Some(at(2)));
+        unsafe { append(a, b) };
         // SAFETY: as above.
-        assert_eq!(unsafe { pop_front(a) }, Some(at(3)));
+        unsafe { push_back(a, at(5)) };
+        for i in 2..6 {
+            // SAFETY: as above.
+            assert_eq!(unsafe { pop_front(a) }, Some(at(i)));
+        }
+        // SAFETY: as above.
+        assert_eq!(unsafe { pop_front(a) }, None);
     }
 }
