@@ -69,15 +69,23 @@ pub(crate) fn written(tokens: impl ToTokens) -> String {
     SPACED.iter().fold(printed, |text, (spaced, written)| text.replace(spaced, written))
 }
 
-/// The constant that places one field.
+/// The constant that places one field. The underscores in front keep it apart from the user's own names.
 pub(crate) fn field_const(variant: &Variant, field: &Field) -> Ident {
-    constant(&variant.ident, &format!("__{}", text(&field.ident)))
+    constant(&format!("__AT_{}_", text(&variant.ident)), &field.ident)
 }
 
-/// The constant of a variant that ends in `suffix`. Two underscores keep it apart from the user's own names.
-pub(crate) fn constant(variant: &Ident, suffix: &str) -> Ident {
-    let name = format!("__{}{suffix}", snake_case(&text(variant))).to_uppercase();
-    Ident::new(&name, Span::call_site())
+/// The constant of the sizes and alignments of a variant's fields.
+pub(crate) fn extents_const(variant: &Variant) -> Ident {
+    constant("__EXTENTS_", &variant.ident)
+}
+
+/// The constant of the offsets of a variant's fields.
+pub(crate) fn offsets_const(variant: &Variant) -> Ident {
+    constant("__OFFSETS_", &variant.ident)
+}
+
+fn constant(prefix: &str, name: &Ident) -> Ident {
+    Ident::new(&format!("{prefix}{}", text(name)), Span::call_site())
 }
 
 /// A local variable that no name of the user's can clash with.

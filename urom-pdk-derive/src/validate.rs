@@ -10,7 +10,7 @@ use crate::model::{Field, Kind, Messages, Place, TagWidth, Variant};
 use crate::names;
 
 /// The names of the generic parameters of generated items; a variant of that name would be hidden by them.
-pub(crate) const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];
+pub(crate) const PARAMETERS: [&str; 4] = ["AnyHost", "AnySide", "AnyHandler", "AnyCallback"];
 /// Items that `#[urom_command]` makes whatever the variants are.
 const ITEMS: [&str; 3] = ["Protocol", "Handler", "Client"];
 /// Methods that every handler has.
@@ -33,6 +33,7 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
             plugin_name(name, errors);
         }
         methods(model, errors);
+        replies(model, errors);
     }
     for field in model.variants.iter().flat_map(|variant| &variant.fields) {
         place(field, errors);
@@ -124,6 +125,16 @@ fn methods(model: &Messages, errors: &mut Errors) {
         }
         for field in variant.echoed().filter(|field| SETTERS.iter().any(|name| field.ident == name)) {
             errors.on(&field.ident, messages::setter_name_taken(&field.ident));
+        }
+    }
+}
+
+/// Commands and notifications make structures side by side, so one name cannot be both.
+fn replies(model: &Messages, errors: &mut Errors) {
+    for reply in model.variants.iter().filter_map(|variant| variant.reply.as_ref()) {
+        let is_command = |variant: &Variant| reply.is_ident(&variant.ident);
+        if model.variants.iter().any(is_command) {
+            errors.on(reply, messages::reply_is_command(names::written(reply)));
         }
     }
 }

@@ -61,6 +61,7 @@ messages! {
     no_tag_left(most): "no tag is left behind {most}: state a `tag` for this variant";
     not_a_tag_type(): "this is no type for a tag: expected one of `u8`, `u16`, `u32`, `u64`";
     unsupported_tag_type(found): "tags of type `{found}` are not supported yet: use `u64`";
+    reply_is_command(variant): "`{variant}` cannot be the answer, because it is a command of this protocol: give the notification another name, such as `{variant}Done`";
     item_name_taken(variant, item, owner): "`{variant}` makes an item `{item}`, and so does {owner}: rename the variant";
     handler_name_taken(variant, method, owner): "`{variant}` makes a handler method `{method}`, and so does {owner}: rename the variant";
     handler_name_reserved(variant, method): "`{variant}` makes a handler method `{method}`, which cannot be a name in Rust: rename the variant";

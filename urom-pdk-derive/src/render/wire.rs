@@ -27,7 +27,7 @@ impl Render<'_> {
         let tag = self.tag_type();
         let variants = self.model.variants.iter().map(|variant| self.variant_layout(variant));
         let members = self.model.variants.iter().map(|variant| {
-            let extents = names::constant(&variant.ident, "");
+            let extents = names::extents_const(variant);
             if variant.fields.is_empty() { quote!(&[]) } else { quote!(&#extents) }
         });
         let limit = self.limit();
@@ -54,8 +54,8 @@ impl Render<'_> {
             return TokenStream::new();
         }
         let wire = self.wire();
-        let extents = names::constant(&variant.ident, "");
-        let offsets = names::constant(&variant.ident, "_AT");
+        let extents = names::extents_const(variant);
+        let offsets = names::offsets_const(variant);
         let count = variant.fields.len();
         let types = variant.fields.iter().map(|field| &field.ty);
         let fields = variant.fields.iter().enumerate().map(|(i, field)| {
@@ -90,8 +90,8 @@ impl Render<'_> {
         let name = names::text(&self.model.ident);
         let variants = self.model.variants.iter().map(|variant| {
             let (name, tag) = (names::text(&variant.ident), variant.tag);
-            let offsets = names::constant(&variant.ident, "_AT");
-            let extents = names::constant(&variant.ident, "");
+            let offsets = names::offsets_const(variant);
+            let extents = names::extents_const(variant);
             let fields = variant.fields.iter().enumerate().map(|(i, field)| {
                 let (name, echo) = (names::text(&field.ident), u64::from(field.echo.is_some()));
                 quote! {

@@ -85,7 +85,7 @@ const _: () = {
         __LEN,
     >();
     const __UNION: __layout::Extent = __layout::union(
-        &[__layout::structure(&__LOOPBACK)],
+        &[__layout::structure(&__EXTENTS_Loopback)],
     );
     const __UNION_AT: usize = __layout::align_up(
         ::core::mem::size_of::<u64>(),
@@ -94,13 +94,18 @@ const _: () = {
     const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
         .size;
     const __KNOWN: &[(&str, u64)] = &[("Loopback", 0u64)];
-    const __LOOPBACK: [__layout::Extent; 1usize] = [__layout::Extent::of::<u64>()];
-    const __LOOPBACK_AT: [usize; 1usize] = __layout::offsets(__UNION_AT, __LOOPBACK);
-    const __LOOPBACK__DATA: ::urom_abi::wire::Field<
+    const __EXTENTS_Loopback: [__layout::Extent; 1usize] = [
+        __layout::Extent::of::<u64>(),
+    ];
+    const __OFFSETS_Loopback: [usize; 1usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_Loopback,
+    );
+    const __AT_Loopback_data: ::urom_abi::wire::Field<
         u64,
-        { __LOOPBACK_AT[0usize] },
+        { __OFFSETS_Loopback[0usize] },
         __LEN,
-    > = ::urom_abi::wire::field::<u64, { __LOOPBACK_AT[0usize] }, __LEN>();
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_Loopback[0usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
         ::urom_abi::plugin::WorkerCmd > (),
@@ -112,8 +117,8 @@ const _: () = {
         .text("Loopback")
         .number(0u64)
         .text("data")
-        .number(__LOOPBACK_AT[0usize] as u64)
-        .number(__LOOPBACK[0usize].size as u64)
+        .number(__OFFSETS_Loopback[0usize] as u64)
+        .number(__EXTENTS_Loopback[0usize].size as u64)
         .number(0u64)
         .value();
     #[automatically_derived]
@@ -158,7 +163,7 @@ const _: () = {
                 Command::Loopback { data: field_0 } => {
                     let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
                     __TAG.write(fixed, &0);
-                    __LOOPBACK__DATA.write(fixed, field_0);
+                    __AT_Loopback_data.write(fixed, field_0);
                 }
             }
             ::core::result::Result::Ok(__LEN)
@@ -191,7 +196,7 @@ const _: () = {
                 );
             }
             ::core::result::Result::Ok(Loopback {
-                data: __LOOPBACK__DATA.read(fixed),
+                data: __AT_Loopback_data.read(fixed),
             })
         }
     }
@@ -210,7 +215,7 @@ const _: () = {
         ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
             let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
             __TAG.write(fixed, &0);
-            __LOOPBACK__DATA.write(fixed, &self.data);
+            __AT_Loopback_data.write(fixed, &self.data);
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
@@ -419,7 +424,7 @@ const _: () = {
         __LEN,
     >();
     const __UNION: __layout::Extent = __layout::union(
-        &[__layout::structure(&__LOOPBACK_DONE)],
+        &[__layout::structure(&__EXTENTS_LoopbackDone)],
     );
     const __UNION_AT: usize = __layout::align_up(
         ::core::mem::size_of::<u64>(),
@@ -428,16 +433,18 @@ const _: () = {
     const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
         .size;
     const __KNOWN: &[(&str, u64)] = &[("LoopbackDone", 0u64)];
-    const __LOOPBACK_DONE: [__layout::Extent; 1usize] = [__layout::Extent::of::<u64>()];
-    const __LOOPBACK_DONE_AT: [usize; 1usize] = __layout::offsets(
+    const __EXTENTS_LoopbackDone: [__layout::Extent; 1usize] = [
+        __layout::Extent::of::<u64>(),
+    ];
+    const __OFFSETS_LoopbackDone: [usize; 1usize] = __layout::offsets(
         __UNION_AT,
-        __LOOPBACK_DONE,
+        __EXTENTS_LoopbackDone,
     );
-    const __LOOPBACK_DONE__DATA: ::urom_abi::wire::Field<
+    const __AT_LoopbackDone_data: ::urom_abi::wire::Field<
         u64,
-        { __LOOPBACK_DONE_AT[0usize] },
+        { __OFFSETS_LoopbackDone[0usize] },
         __LEN,
-    > = ::urom_abi::wire::field::<u64, { __LOOPBACK_DONE_AT[0usize] }, __LEN>();
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_LoopbackDone[0usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
         ::urom_abi::plugin::WorkerNotify > (),
@@ -449,8 +456,8 @@ const _: () = {
         .text("LoopbackDone")
         .number(0u64)
         .text("data")
-        .number(__LOOPBACK_DONE_AT[0usize] as u64)
-        .number(__LOOPBACK_DONE[0usize].size as u64)
+        .number(__OFFSETS_LoopbackDone[0usize] as u64)
+        .number(__EXTENTS_LoopbackDone[0usize].size as u64)
         .number(0u64)
         .value();
     #[automatically_derived]
@@ -474,7 +481,7 @@ const _: () = {
                             __LEN,
                         >("LoopbackDone", bytes)?;
                         Notification::LoopbackDone {
-                            data: __LOOPBACK_DONE__DATA.read(fixed),
+                            data: __AT_LoopbackDone_data.read(fixed),
                         }
                     }
                     found => {
@@ -498,7 +505,7 @@ const _: () = {
                 Notification::LoopbackDone { data: field_0 } => {
                     let fixed = ::urom_abi::wire::room::<__LEN>("LoopbackDone", out)?;
                     __TAG.write(fixed, &0);
-                    __LOOPBACK_DONE__DATA.write(fixed, field_0);
+                    __AT_LoopbackDone_data.write(fixed, field_0);
                 }
             }
             ::core::result::Result::Ok(__LEN)
@@ -543,7 +550,7 @@ const _: () = {
                 );
             }
             ::core::result::Result::Ok(LoopbackDone {
-                data: __LOOPBACK_DONE__DATA.read(fixed),
+                data: __AT_LoopbackDone_data.read(fixed),
             })
         }
         #[inline]
@@ -560,7 +567,7 @@ const _: () = {
                 "LoopbackDone",
                 |fixed| {
                     __TAG.write(fixed, &0);
-                    __LOOPBACK_DONE__DATA.write(fixed, &self.data);
+                    __AT_LoopbackDone_data.write(fixed, &self.data);
                 },
             )
         }

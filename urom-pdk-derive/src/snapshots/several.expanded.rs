@@ -114,7 +114,7 @@ const _: () = {
         __LEN,
     >();
     const __UNION: __layout::Extent = __layout::union(
-        &[__layout::structure(&__TAG_SEND), __layout::structure(&__MOVE)],
+        &[__layout::structure(&__EXTENTS_TagSend), __layout::structure(&__EXTENTS_Move)],
     );
     const __UNION_AT: usize = __layout::align_up(
         ::core::mem::size_of::<u64>(),
@@ -123,34 +123,40 @@ const _: () = {
     const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
         .size;
     const __KNOWN: &[(&str, u64)] = &[("TagSend", 4u64), ("Move", 5u64)];
-    const __TAG_SEND: [__layout::Extent; 3usize] = [
+    const __EXTENTS_TagSend: [__layout::Extent; 3usize] = [
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<[u8; 16]>(),
     ];
-    const __TAG_SEND_AT: [usize; 3usize] = __layout::offsets(__UNION_AT, __TAG_SEND);
-    const __TAG_SEND__CONTEXT: kit::abi::wire::Field<
+    const __OFFSETS_TagSend: [usize; 3usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_TagSend,
+    );
+    const __AT_TagSend_context: kit::abi::wire::Field<
         u64,
-        { __TAG_SEND_AT[0usize] },
+        { __OFFSETS_TagSend[0usize] },
         __LEN,
-    > = kit::abi::wire::field::<u64, { __TAG_SEND_AT[0usize] }, __LEN>();
-    const __TAG_SEND__DEST: kit::abi::wire::Field<
+    > = kit::abi::wire::field::<u64, { __OFFSETS_TagSend[0usize] }, __LEN>();
+    const __AT_TagSend_dest: kit::abi::wire::Field<
         u64,
-        { __TAG_SEND_AT[1usize] },
+        { __OFFSETS_TagSend[1usize] },
         __LEN,
-    > = kit::abi::wire::field::<u64, { __TAG_SEND_AT[1usize] }, __LEN>();
-    const __TAG_SEND__KEY: kit::abi::wire::Field<
+    > = kit::abi::wire::field::<u64, { __OFFSETS_TagSend[1usize] }, __LEN>();
+    const __AT_TagSend_key: kit::abi::wire::Field<
         [u8; 16],
-        { __TAG_SEND_AT[2usize] },
+        { __OFFSETS_TagSend[2usize] },
         __LEN,
-    > = kit::abi::wire::field::<[u8; 16], { __TAG_SEND_AT[2usize] }, __LEN>();
-    const __MOVE: [__layout::Extent; 1usize] = [__layout::Extent::of::<Point>()];
-    const __MOVE_AT: [usize; 1usize] = __layout::offsets(__UNION_AT, __MOVE);
-    const __MOVE__TO: kit::abi::wire::Field<Point, { __MOVE_AT[0usize] }, __LEN> = kit::abi::wire::field::<
+    > = kit::abi::wire::field::<[u8; 16], { __OFFSETS_TagSend[2usize] }, __LEN>();
+    const __EXTENTS_Move: [__layout::Extent; 1usize] = [__layout::Extent::of::<Point>()];
+    const __OFFSETS_Move: [usize; 1usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_Move,
+    );
+    const __AT_Move_to: kit::abi::wire::Field<
         Point,
-        { __MOVE_AT[0usize] },
+        { __OFFSETS_Move[0usize] },
         __LEN,
-    >();
+    > = kit::abi::wire::field::<Point, { __OFFSETS_Move[0usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
         kit::abi::plugin::WorkerCmd > (),
@@ -162,22 +168,22 @@ const _: () = {
         .text("TagSend")
         .number(4u64)
         .text("context")
-        .number(__TAG_SEND_AT[0usize] as u64)
-        .number(__TAG_SEND[0usize].size as u64)
+        .number(__OFFSETS_TagSend[0usize] as u64)
+        .number(__EXTENTS_TagSend[0usize].size as u64)
         .number(1u64)
         .text("dest")
-        .number(__TAG_SEND_AT[1usize] as u64)
-        .number(__TAG_SEND[1usize].size as u64)
+        .number(__OFFSETS_TagSend[1usize] as u64)
+        .number(__EXTENTS_TagSend[1usize].size as u64)
         .number(0u64)
         .text("key")
-        .number(__TAG_SEND_AT[2usize] as u64)
-        .number(__TAG_SEND[2usize].size as u64)
+        .number(__OFFSETS_TagSend[2usize] as u64)
+        .number(__EXTENTS_TagSend[2usize].size as u64)
         .number(0u64)
         .text("Move")
         .number(5u64)
         .text("to")
-        .number(__MOVE_AT[0usize] as u64)
-        .number(__MOVE[0usize].size as u64)
+        .number(__OFFSETS_Move[0usize] as u64)
+        .number(__EXTENTS_Move[0usize].size as u64)
         .number(0u64)
         .value();
     #[automatically_derived]
@@ -227,14 +233,14 @@ const _: () = {
                 Command::TagSend { context: field_0, dest: field_1, key: field_2 } => {
                     let fixed = kit::abi::wire::room::<__LEN>("TagSend", out)?;
                     __TAG.write(fixed, &4);
-                    __TAG_SEND__CONTEXT.write(fixed, field_0);
-                    __TAG_SEND__DEST.write(fixed, field_1);
-                    __TAG_SEND__KEY.write(fixed, field_2);
+                    __AT_TagSend_context.write(fixed, field_0);
+                    __AT_TagSend_dest.write(fixed, field_1);
+                    __AT_TagSend_key.write(fixed, field_2);
                 }
                 Command::Move { to: field_0 } => {
                     let fixed = kit::abi::wire::room::<__LEN>("Move", out)?;
                     __TAG.write(fixed, &5);
-                    __MOVE__TO.write(fixed, field_0);
+                    __AT_Move_to.write(fixed, field_0);
                 }
             }
             ::core::result::Result::Ok(__LEN)
@@ -269,9 +275,9 @@ const _: () = {
                 );
             }
             ::core::result::Result::Ok(TagSend {
-                context: __TAG_SEND__CONTEXT.read(fixed),
-                dest: __TAG_SEND__DEST.read(fixed),
-                key: __TAG_SEND__KEY.read(fixed),
+                context: __AT_TagSend_context.read(fixed),
+                dest: __AT_TagSend_dest.read(fixed),
+                key: __AT_TagSend_key.read(fixed),
             })
         }
     }
@@ -290,16 +296,16 @@ const _: () = {
         ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
             let fixed = kit::abi::wire::room::<__LEN>("TagSend", out)?;
             __TAG.write(fixed, &4);
-            __TAG_SEND__CONTEXT.write(fixed, &self.context);
-            __TAG_SEND__DEST.write(fixed, &self.dest);
-            __TAG_SEND__KEY.write(fixed, &self.key);
+            __AT_TagSend_context.write(fixed, &self.context);
+            __AT_TagSend_dest.write(fixed, &self.dest);
+            __AT_TagSend_key.write(fixed, &self.key);
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
         fn echo(&self) -> <answers::Done as kit::abi::protocol::Reply>::Echo {
             type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
             __Echo {
-                context: __TAG_SEND__CONTEXT.copy(&self.context),
+                context: __AT_TagSend_context.copy(&self.context),
             }
         }
     }
@@ -307,7 +313,7 @@ const _: () = {
     impl ::core::clone::Clone for Move {
         fn clone(&self) -> Move {
             Move {
-                to: __MOVE__TO.copy(&self.to),
+                to: __AT_Move_to.copy(&self.to),
             }
         }
     }
@@ -335,7 +341,9 @@ const _: () = {
                     kit::abi::wire::other_tag("Move", found, 5u64),
                 );
             }
-            ::core::result::Result::Ok(Move { to: __MOVE__TO.read(fixed) })
+            ::core::result::Result::Ok(Move {
+                to: __AT_Move_to.read(fixed),
+            })
         }
     }
     #[automatically_derived]
@@ -353,7 +361,7 @@ const _: () = {
         ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
             let fixed = kit::abi::wire::room::<__LEN>("Move", out)?;
             __TAG.write(fixed, &5);
-            __MOVE__TO.write(fixed, &self.to);
+            __AT_Move_to.write(fixed, &self.to);
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
@@ -396,7 +404,7 @@ const _: () = {
                     let echo = {
                         type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
                         __Echo {
-                            context: __TAG_SEND__CONTEXT.read_or_zero(command),
+                            context: __AT_TagSend_context.read_or_zero(command),
                         }
                     };
                     echo.refusal()
@@ -504,7 +512,7 @@ const _: () = {
                 plugin: &self.plugin,
                 worker: worker,
                 command: TagSend {
-                    context: __TAG_SEND__CONTEXT.zero(),
+                    context: __AT_TagSend_context.zero(),
                     dest,
                     key,
                 },
@@ -653,7 +661,7 @@ const _: () = {
         __LEN,
     >();
     const __UNION: __layout::Extent = __layout::union(
-        &[__layout::structure(&__DONE), __layout::structure(&__MOVED)],
+        &[__layout::structure(&__EXTENTS_Done), __layout::structure(&__EXTENTS_Moved)],
     );
     const __UNION_AT: usize = __layout::align_up(
         ::core::mem::size_of::<u64>(),
@@ -662,28 +670,36 @@ const _: () = {
     const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
         .size;
     const __KNOWN: &[(&str, u64)] = &[("Done", 9u64), ("Moved", 10u64)];
-    const __DONE: [__layout::Extent; 2usize] = [
+    const __EXTENTS_Done: [__layout::Extent; 2usize] = [
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<i8>(),
     ];
-    const __DONE_AT: [usize; 2usize] = __layout::offsets(__UNION_AT, __DONE);
-    const __DONE__CONTEXT: kit::abi::wire::Field<u64, { __DONE_AT[0usize] }, __LEN> = kit::abi::wire::field::<
+    const __OFFSETS_Done: [usize; 2usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_Done,
+    );
+    const __AT_Done_context: kit::abi::wire::Field<
         u64,
-        { __DONE_AT[0usize] },
+        { __OFFSETS_Done[0usize] },
         __LEN,
-    >();
-    const __DONE__STATUS: kit::abi::wire::Field<i8, { __DONE_AT[1usize] }, __LEN> = kit::abi::wire::field::<
+    > = kit::abi::wire::field::<u64, { __OFFSETS_Done[0usize] }, __LEN>();
+    const __AT_Done_status: kit::abi::wire::Field<
         i8,
-        { __DONE_AT[1usize] },
+        { __OFFSETS_Done[1usize] },
         __LEN,
-    >();
-    const __MOVED: [__layout::Extent; 1usize] = [__layout::Extent::of::<Point>()];
-    const __MOVED_AT: [usize; 1usize] = __layout::offsets(__UNION_AT, __MOVED);
-    const __MOVED__FROM: kit::abi::wire::Field<Point, { __MOVED_AT[0usize] }, __LEN> = kit::abi::wire::field::<
+    > = kit::abi::wire::field::<i8, { __OFFSETS_Done[1usize] }, __LEN>();
+    const __EXTENTS_Moved: [__layout::Extent; 1usize] = [
+        __layout::Extent::of::<Point>(),
+    ];
+    const __OFFSETS_Moved: [usize; 1usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_Moved,
+    );
+    const __AT_Moved_from: kit::abi::wire::Field<
         Point,
-        { __MOVED_AT[0usize] },
+        { __OFFSETS_Moved[0usize] },
         __LEN,
-    >();
+    > = kit::abi::wire::field::<Point, { __OFFSETS_Moved[0usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
         kit::abi::plugin::WorkerNotify > (),
@@ -695,18 +711,18 @@ const _: () = {
         .text("Done")
         .number(9u64)
         .text("context")
-        .number(__DONE_AT[0usize] as u64)
-        .number(__DONE[0usize].size as u64)
+        .number(__OFFSETS_Done[0usize] as u64)
+        .number(__EXTENTS_Done[0usize].size as u64)
         .number(1u64)
         .text("status")
-        .number(__DONE_AT[1usize] as u64)
-        .number(__DONE[1usize].size as u64)
+        .number(__OFFSETS_Done[1usize] as u64)
+        .number(__EXTENTS_Done[1usize].size as u64)
         .number(0u64)
         .text("Moved")
         .number(10u64)
         .text("from")
-        .number(__MOVED_AT[0usize] as u64)
-        .number(__MOVED[0usize].size as u64)
+        .number(__OFFSETS_Moved[0usize] as u64)
+        .number(__EXTENTS_Moved[0usize].size as u64)
         .number(0u64)
         .value();
     #[automatically_derived]
@@ -728,14 +744,14 @@ const _: () = {
                     9u64 => {
                         let fixed = kit::abi::wire::exact::<__LEN>("Done", bytes)?;
                         Answer::Done {
-                            context: __DONE__CONTEXT.read(fixed),
-                            status: __DONE__STATUS.read(fixed),
+                            context: __AT_Done_context.read(fixed),
+                            status: __AT_Done_status.read(fixed),
                         }
                     }
                     10u64 => {
                         let fixed = kit::abi::wire::exact::<__LEN>("Moved", bytes)?;
                         Answer::Moved {
-                            from: __MOVED__FROM.read(fixed),
+                            from: __AT_Moved_from.read(fixed),
                         }
                     }
                     found => {
@@ -759,13 +775,13 @@ const _: () = {
                 Answer::Done { context: field_0, status: field_1 } => {
                     let fixed = kit::abi::wire::room::<__LEN>("Done", out)?;
                     __TAG.write(fixed, &9);
-                    __DONE__CONTEXT.write(fixed, field_0);
-                    __DONE__STATUS.write(fixed, field_1);
+                    __AT_Done_context.write(fixed, field_0);
+                    __AT_Done_status.write(fixed, field_1);
                 }
                 Answer::Moved { from: field_0 } => {
                     let fixed = kit::abi::wire::room::<__LEN>("Moved", out)?;
                     __TAG.write(fixed, &10);
-                    __MOVED__FROM.write(fixed, field_0);
+                    __AT_Moved_from.write(fixed, field_0);
                 }
             }
             ::core::result::Result::Ok(__LEN)
@@ -800,13 +816,13 @@ const _: () = {
                     kit::abi::wire::other_tag("Done", found, 9u64),
                 );
             }
-            if !__DONE__CONTEXT.holds(fixed, &echo.context) {
+            if !__AT_Done_context.holds(fixed, &echo.context) {
                 return ::core::result::Result::Err(
                     kit::abi::wire::not_echoed("Done", "context"),
                 );
             }
             ::core::result::Result::Ok(Done {
-                status: __DONE__STATUS.read(fixed),
+                status: __AT_Done_status.read(fixed),
             })
         }
         #[inline]
@@ -823,8 +839,8 @@ const _: () = {
                 "Done",
                 |fixed| {
                     __TAG.write(fixed, &9);
-                    __DONE__CONTEXT.write(fixed, &echo.context);
-                    __DONE__STATUS.write(fixed, &self.status);
+                    __AT_Done_context.write(fixed, &echo.context);
+                    __AT_Done_status.write(fixed, &self.status);
                 },
             )
         }
@@ -844,7 +860,7 @@ const _: () = {
                 "Done",
                 |fixed| {
                     __TAG.write(fixed, &9);
-                    __DONE__CONTEXT.write(fixed, &self.context);
+                    __AT_Done_context.write(fixed, &self.context);
                 },
             )
         }
@@ -853,7 +869,7 @@ const _: () = {
     impl ::core::clone::Clone for Moved {
         fn clone(&self) -> Moved {
             Moved {
-                from: __MOVED__FROM.copy(&self.from),
+                from: __AT_Moved_from.copy(&self.from),
             }
         }
     }
@@ -880,7 +896,7 @@ const _: () = {
                 );
             }
             ::core::result::Result::Ok(Moved {
-                from: __MOVED__FROM.read(fixed),
+                from: __AT_Moved_from.read(fixed),
             })
         }
         #[inline]
@@ -897,7 +913,7 @@ const _: () = {
                 "Moved",
                 |fixed| {
                     __TAG.write(fixed, &10);
-                    __MOVED__FROM.write(fixed, &self.from);
+                    __AT_Moved_from.write(fixed, &self.from);
                 },
             )
         }
