@@ -43,6 +43,13 @@ impl Commands<'_> {
             }
 
             #[automatically_derived]
+            impl<AnyHost: #krate::protocol::HostSide> ::core::convert::AsRef<AnyHost::Plugin> for Client<AnyHost> {
+                fn as_ref(&self) -> &AnyHost::Plugin {
+                    &self.plugin
+                }
+            }
+
+            #[automatically_derived]
             impl<AnyHost: #krate::protocol::HostSide> Client<AnyHost> {
                 /// The plugin as the service knows it.
                 #vis fn plugin(&self) -> &AnyHost::Plugin {

@@ -496,6 +496,13 @@ const _: () = {
         }
     }
     #[automatically_derived]
+    impl<AnyHost: kit::abi::protocol::HostSide> ::core::convert::AsRef<AnyHost::Plugin>
+    for Client<AnyHost> {
+        fn as_ref(&self) -> &AnyHost::Plugin {
+            &self.plugin
+        }
+    }
+    #[automatically_derived]
     impl<AnyHost: kit::abi::protocol::HostSide> Client<AnyHost> {
         /// The plugin as the service knows it.
         pub(crate) fn plugin(&self) -> &AnyHost::Plugin {
