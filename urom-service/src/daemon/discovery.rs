@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -36,9 +36,18 @@ pub(crate) struct Catalogue {
     /// Bit numbers by name, in the order of first discovery.
     bits: BTreeMap<String, usize>,
     /// What opening a file gave, as long as the file is the same.
-    opened: HashMap<PathBuf, (Identity, Result<PluginFile, PluginFileError>)>,
+    opened: HashMap<PathBuf, Opened>,
     /// What was complained about last time: nothing is logged for every host anew.
     complaints: HashSet<String>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    identity: Identity,
+    /// The path it was loaded by. The loader takes a path it knows for the file it knows, so a file in the place of
+    /// another is loaded by another spelling of the path.
+    spelling: PathBuf,
+    result: Result<PluginFile, PluginFileError>,
 }
 
 /// Tells one file from another at the same place.
@@ -101,7 +110,7 @@ impl Walk<'_> {
                 first.file.display()
             ));
         }
-        let plugin = self.open(file)?;
+        let (plugin, file) = self.open(file)?;
         let bits = &mut self.catalogue.bits;
         let bit = match bits.get(&name) {
             Some(bit) => *bit,
@@ -117,25 +126,35 @@ impl Walk<'_> {
             }
         };
         let entry = PluginEntry { id: 1 << bit, version: plugin.version, name };
-        self.found.push(Found { entry, file: file.to_owned() });
+        self.found.push(Found { entry, file });
         Ok(())
     }
 
-    /// Opens a file, unless it is one that was opened before.
-    fn open(&mut self, file: &Path) -> Result<PluginFile, String> {
+    /// Opens a file, unless it is one that was opened before; the plugin, and the path to load it by.
+    fn open(&mut self, file: &Path) -> Result<(PluginFile, PathBuf), String> {
         let identity = identity(file).map_err(|error| error.to_string())?;
-        if let Some((known, result)) = self.catalogue.opened.get(file)
-            && *known == identity
-        {
-            return result.clone().map_err(|error| error.to_string());
+        let before = self.catalogue.opened.remove(file);
+        let opened = match before {
+            Some(opened) if opened.identity == identity => opened,
+            before => {
+                let spelling = before.map_or_else(|| file.to_owned(), |opened| respell(&opened.spelling));
+                let result = PluginFile::open(&spelling);
+                if let Ok(plugin) = &result {
+                    let api = version::display(plugin.iface.api_version);
+                    info!(
+                        "found the plugin {}, version {}, built for DOCA {api}",
+                        file.display(),
+                        plugin.version
+                    );
+                }
+                Opened { identity, spelling, result }
+            }
+        };
+        let Opened { spelling, result, .. } = self.catalogue.opened.entry(file.to_owned()).or_insert(opened);
+        match result {
+            Ok(plugin) => Ok((*plugin, spelling.clone())),
+            Err(error) => Err(error.to_string()),
         }
-        let result = PluginFile::open(file);
-        if let Ok(plugin) = &result {
-            let api = version::display(plugin.iface.api_version);
-            info!("found the plugin {}, version {}, built for DOCA {api}", file.display(), plugin.version);
-        }
-        self.catalogue.opened.insert(file.to_owned(), (identity, result.clone()));
-        result.map_err(|error| error.to_string())
     }
 
     fn complain(&mut self, text: String) {
@@ -146,6 +165,14 @@ impl Walk<'_> {
         }
         self.complaints.insert(text);
     }
+}
+
+/// The same file by a path that was not used before: with one more `./` in it.
+fn respell(path: &Path) -> PathBuf {
+    let bytes = path.as_os_str().as_bytes();
+    let name_at = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let (directory, name) = bytes.split_at(name_at);
+    OsString::from_vec([directory, b"./", name].concat()).into()
 }
 
 /// The `*.so` of a directory, sorted.

@@ -1,1 +1,216 @@
+//! The roster's rules, as events and the actions they give.
 
+use super::*;
+
+const KNOWN: u64 = 0b111;
+
+fn wish(id: u64) -> StartWorker {
+    StartWorker { id, plugins: 0b1, gid: 0, env: None, cpus: None }
+}
+
+fn address() -> SocketAddr {
+    "127.0.0.1:5000".parse().unwrap()
+}
+
+/// Tickets 1, 2, 3 and so on; actions as short texts.
+#[derive(Default)]
+struct Desk {
+    roster: Roster,
+    tickets: u128,
+}
+
+impl Desk {
+    fn start(&mut self, host: HostKey, worker: StartWorker) -> Vec<String> {
+        let tickets = &mut self.tickets;
+        texts(self.roster.start(host, host * 10, worker, KNOWN, || {
+            *tickets += 1;
+            *tickets
+        }))
+    }
+
+    fn ready(&mut self, serial: Serial) -> Vec<String> {
+        let tickets = &mut self.tickets;
+        texts(self.roster.ready(serial, address(), || {
+            *tickets += 1;
+            *tickets
+        }))
+    }
+}
+
+fn texts(actions: Vec<Action>) -> Vec<String> {
+    let text = |action| match action {
+        Action::Spawn { serial, id, host, .. } => format!("spawn {serial} as {id} for {host}"),
+        Action::ToWorker(serial, DaemonToWorker::Expect { ticket }) => {
+            format!("worker {serial}: expect {ticket}")
+        }
+        Action::ToWorker(serial, DaemonToWorker::Forget { ticket }) => {
+            format!("worker {serial}: forget {ticket}")
+        }
+        Action::ToWorker(serial, DaemonToWorker::Leave) => format!("worker {serial}: leave"),
+        Action::ToWorker(serial, DaemonToWorker::Stop) => format!("worker {serial}: stop"),
+        Action::ToWorker(serial, DaemonToWorker::Ping) => format!("worker {serial}: ping"),
+        Action::Abandon(serial) => format!("abandon {serial}"),
+        Action::ToHost(host, DaemonToHost::Started { request, id, ticket, .. }) => {
+            format!("host {host}: {request} started {id} ticket {ticket}")
+        }
+        Action::ToHost(host, DaemonToHost::Failed { request, failure }) => {
+            format!(
+                "host {host}: {request} failed {}",
+                failure.code().name().trim_start_matches("DOCA_ERROR_")
+            )
+        }
+        Action::ToHost(host, other) => format!("host {host}: {other:?}"),
+        Action::Expire(serial, ticket) => format!("expire {serial} {ticket}"),
+    };
+    actions.into_iter().map(text).collect()
+}
+
+fn lost() -> Failure {
+    Failure::new(DocaError::CONNECTION_RESET, "lost")
+}
+
+#[test]
+fn a_host_is_told_when_its_worker_is_ready_and_the_worker_first() {
+    let mut desk = Desk::default();
+    assert_eq!(desk.start(1, wish(7)), ["spawn 1 as 7 for 1"]);
+    assert_eq!(desk.ready(1), ["worker 1: expect 1", "host 1: 10 started 7 ticket 1", "expire 1 1"]);
+    assert_eq!(desk.start(2, wish(7)), ["worker 1: expect 2", "host 2: 20 started 7 ticket 2", "expire 1 2"]);
+    assert!(desk.ready(1).is_empty(), "ready twice means nothing");
+}
+
+#[test]
+fn hosts_that_ask_while_it_starts_share_the_worker_and_its_failure() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    assert!(desk.start(2, wish(7)).is_empty());
+    assert_eq!(
+        texts(desk.roster.failed(1, &Failure::new(DocaError::DRIVER, "no"))),
+        ["host 1: 10 failed DRIVER", "host 2: 20 failed DRIVER", "abandon 1"]
+    );
+    assert_eq!(desk.start(1, wish(7)), ["spawn 2 as 7 for 1"], "the id is free");
+}
+
+#[test]
+fn a_worker_that_dies_while_it_starts_fails_the_request_and_a_late_word_of_it_means_nothing() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    assert_eq!(texts(desk.roster.gone(1, &lost())), ["host 1: 10 failed CONNECTION_RESET"]);
+    assert!(desk.ready(1).is_empty() && desk.roster.gone(1, &lost()).is_empty());
+    assert!(desk.roster.empty(1).is_empty() && desk.roster.expired(1, 1).is_empty());
+}
+
+#[test]
+fn only_a_worker_that_is_not_ready_can_be_overdue() {
+    let mut desk = Desk::default();
+    let late = Failure::new(DocaError::TIME_OUT, "late");
+    desk.start(1, wish(1));
+    desk.start(1, wish(2));
+    desk.ready(1);
+    assert!(desk.roster.overdue(1, &late).is_empty());
+    assert_eq!(texts(desk.roster.overdue(2, &late)), ["host 1: 10 failed TIME_OUT", "abandon 2"]);
+}
+
+#[test]
+fn an_empty_worker_leaves_unless_somebody_is_on_the_way() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    desk.ready(1);
+    desk.roster.arrived(1, 1);
+    desk.start(2, wish(7));
+    assert!(desk.roster.empty(1).is_empty(), "host 2 has a ticket");
+    desk.roster.arrived(1, 2);
+    assert_eq!(texts(desk.roster.empty(1)), ["worker 1: leave", "abandon 1"]);
+    assert_eq!(desk.start(2, wish(7)), ["spawn 2 as 7 for 2"], "at once, while the old process still ends");
+    assert!(desk.roster.gone(1, &lost()).is_empty(), "the end of the old one does not touch the new one");
+    assert_eq!(desk.ready(2).len(), 3);
+}
+
+#[test]
+fn tickets_of_a_host_that_is_gone_are_forgotten() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    desk.start(2, wish(7));
+    desk.ready(1);
+    assert_eq!(texts(desk.roster.host_gone(1)), ["worker 1: forget 1"]);
+    assert!(desk.roster.empty(1).is_empty(), "host 2 is on the way");
+    assert_eq!(texts(desk.roster.host_gone(2)), ["worker 1: forget 2"]);
+    assert_eq!(texts(desk.roster.empty(1)), ["worker 1: leave", "abandon 1"]);
+}
+
+#[test]
+fn a_worker_that_nobody_waits_for_any_more_leaves_when_it_is_ready() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    assert!(desk.roster.host_gone(1).is_empty());
+    assert_eq!(desk.ready(1), ["worker 1: leave", "abandon 1"]);
+}
+
+#[test]
+fn a_ticket_that_is_not_used_runs_out_and_a_used_one_does_not() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    desk.start(2, wish(7));
+    desk.ready(1);
+    desk.roster.arrived(1, 1);
+    assert!(desk.roster.expired(1, 1).is_empty());
+    assert_eq!(texts(desk.roster.expired(1, 2)), ["worker 1: forget 2"]);
+    assert!(desk.roster.expired(1, 2).is_empty());
+}
+
+#[test]
+fn a_wish_that_does_not_fit_is_refused() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    desk.ready(1);
+    let with_env = StartWorker { env: Some(Vec::new()), ..wish(7) };
+    assert_eq!(desk.start(2, with_env), ["host 2: 20 failed ALREADY_EXIST"]);
+    for plugins in [0b11, 0, 0b1001] {
+        let worker = StartWorker { plugins, ..wish(7) };
+        assert_eq!(desk.start(2, worker), ["host 2: 20 failed INVALID_VALUE"], "{plugins:b}");
+    }
+    let fewer = StartWorker { plugins: 0b110, ..wish(8) };
+    desk.start(1, fewer.clone());
+    desk.ready(2);
+    assert_eq!(
+        desk.start(2, StartWorker { plugins: 0b100, ..fewer }).len(),
+        3,
+        "a part of its plugins is enough"
+    );
+}
+
+#[test]
+fn generated_ids_pass_over_those_in_use() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(GENERATED));
+    desk.start(1, wish(GENERATED + 1));
+    assert_eq!(desk.start(1, wish(WORKER_ID_ANY)), [format!("spawn 3 as {} for 1", GENERATED + 2)]);
+    desk.roster.gone(1, &lost());
+    assert_eq!(desk.start(1, wish(WORKER_ID_ANY)), [format!("spawn 4 as {} for 1", GENERATED + 3)]);
+}
+
+#[test]
+fn a_group_lists_its_ready_workers_in_rising_order() {
+    let mut desk = Desk::default();
+    for (serial, id) in [(1, 9), (2, 3), (3, 5), (4, 1)] {
+        desk.start(1, StartWorker { gid: (id == 5).into(), ..wish(id) });
+        if id != 1 {
+            desk.ready(serial);
+        }
+    }
+    assert_eq!(desk.roster.group(0), [3, 9]);
+    assert_eq!(desk.roster.group(1), [5]);
+    assert!(desk.roster.group(2).is_empty());
+}
+
+#[test]
+fn stopping_refuses_what_waits_and_what_comes() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(1));
+    desk.ready(1);
+    desk.start(1, wish(2));
+    assert_eq!(
+        texts(desk.roster.stop()),
+        ["worker 1: stop", "abandon 1", "worker 2: stop", "host 1: 10 failed SHUTDOWN", "abandon 2"]
+    );
+    assert_eq!(desk.start(1, wish(3)), ["host 1: 10 failed SHUTDOWN"]);
+}

@@ -219,9 +219,9 @@ impl Server {
                         self.act(actions);
                     }
                 }
-                Action::ToWorker(serial, message) => self.to_worker(serial, message),
+                Action::ToWorker(serial, message) => self.tell_worker(serial, message),
                 Action::Abandon(serial) => drop(self.workers.remove(&serial)),
-                Action::ToHost(key, message) => self.to_host(key, message),
+                Action::ToHost(key, message) => self.tell_host(key, message),
                 Action::Expire(serial, ticket) => self.later(TICKET_LIFE, Event::Expired { serial, ticket }),
             }
         }
@@ -253,7 +253,7 @@ impl Server {
         });
     }
 
-    fn to_worker(&mut self, serial: Serial, message: DaemonToWorker) {
+    fn tell_worker(&mut self, serial: Serial, message: DaemonToWorker) {
         let Some(link) = self.workers.get(&serial) else { return };
         if link.outbox.try_send(message).is_err() {
             warn!("worker {} does not read what the daemon says and is given up", link.id);
@@ -261,7 +261,7 @@ impl Server {
         }
     }
 
-    fn to_host(&mut self, key: HostKey, message: DaemonToHost) {
+    fn tell_host(&mut self, key: HostKey, message: DaemonToHost) {
         let Some(host) = self.hosts.get(&key) else { return };
         if host.outbox.try_send(message).is_err() {
             warn!("a host does not read what the daemon says and is given up");

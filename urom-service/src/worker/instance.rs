@@ -148,10 +148,11 @@ impl Instance {
     pub(crate) fn progress(&mut self) -> bool {
         // SAFETY: the plugin's method, on its open context, with a well-formed list to append to.
         let code = unsafe { (self.methods.progress)(self.ctx.as_ptr(), self.notifications.as_raw()) };
-        if code != DocaError::SUCCESS && code != DocaError::EMPTY {
-            if let Some(count) = self.failed_progress.count() {
-                warn!("plugin `{}` failed to progress: {code} ({count} times so far)", self.name);
-            }
+        if code != DocaError::SUCCESS
+            && code != DocaError::EMPTY
+            && let Some(count) = self.failed_progress.count()
+        {
+            warn!("plugin `{}` failed to progress: {code} ({count} times so far)", self.name);
         }
         !self.notifications.is_empty()
     }

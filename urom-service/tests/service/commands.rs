@@ -1,0 +1,320 @@
+//! Commands and notifications through a real daemon, a real worker process and a C plugin.
+
+use urom_abi::DocaError;
+
+use crate::support::client::{Client, Connection, Note, any, op};
+use crate::support::plugins::Plugins;
+use crate::support::uromd::Uromd;
+
+struct Setting {
+    client: Client,
+    uromd: Uromd,
+    _plugins: Plugins,
+}
+
+fn setting() -> Setting {
+    setting_with(&[])
+}
+
+fn setting_with(args: &[&str]) -> Setting {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], args);
+    let client = Client::connect(uromd.address);
+    Setting { client, uromd, _plugins: plugins }
+}
+
+fn ok(slot: u16, payload: &[u8]) -> Note {
+    Note { slot, status: DocaError::SUCCESS, payload: Some(payload.to_vec()) }
+}
+
+fn bare(slot: u16, status: DocaError) -> Note {
+    Note { slot, status, payload: None }
+}
+
+fn words(op: u64, word: u64) -> Vec<u8> {
+    [op.to_le_bytes(), word.to_le_bytes()].concat()
+}
+
+/// Several commands in one message.
+fn send_together(host: &Connection, commands: &[(u16, u64, u64)]) {
+    let frames: Vec<_> =
+        commands.iter().map(|(slot, op, word)| host.frame(*slot, 0, &words(*op, *word))).collect();
+    host.send_bytes(frames.concat());
+}
+
+/// The worker still serves.
+fn assert_alive(host: &Connection) {
+    assert_eq!(host.call(op::ECHO, 99), ok(0, &words(op::ECHO, 99)));
+}
+
+#[test]
+fn a_command_comes_back_as_the_plugin_answered_it() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 4);
+    for len in [8, 9, 100, 1000, 4064] {
+        let payload: Vec<u8> = [vec![0; 8], (0..len - 8).map(|i| i as u8).collect()].concat();
+        host.send(3, &payload);
+        assert_eq!(host.note(), ok(3, &payload));
+    }
+    host.send(0, &[]);
+    assert_eq!(host.note(), ok(0, &[]));
+}
+
+#[test]
+fn commands_that_come_together_are_answered_together_and_in_order() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 64);
+    for _ in 0..10 {
+        let before = *host.messages.borrow();
+        send_together(&host, &(0..64).map(|slot| (slot, op::ECHO, slot.into())).collect::<Vec<_>>());
+        for slot in 0..64 {
+            assert_eq!(host.note(), ok(slot, &words(op::ECHO, slot.into())));
+        }
+        assert_eq!(*host.messages.borrow() - before, 1);
+    }
+}
+
+#[test]
+fn answers_that_do_not_fit_one_message_take_several() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 64);
+    send_together(&host, &(0..32).map(|slot| (slot, op::BIG, 1000)).collect::<Vec<_>>());
+    for slot in 0..32 {
+        assert_eq!(host.note(), ok(slot, &[0; 1000]));
+    }
+    assert_eq!(*host.messages.borrow(), 5, "seven answers to a message of 8000 bytes");
+}
+
+#[test]
+fn a_command_has_zeros_behind_it() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 1);
+    for len in [8, 15, 16, 100] {
+        let payload = [&op::SLACK.to_le_bytes()[..], &vec![0xff; len - 8]].concat();
+        host.send(0, &payload);
+        assert_eq!(host.note(), ok(0, &[0; 16]));
+    }
+}
+
+#[test]
+fn look_ups_without_a_domain_find_nothing() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 1);
+    let codes = [DocaError::NOT_FOUND, DocaError::NOT_FOUND, DocaError::NOT_FOUND, DocaError::INVALID_VALUE];
+    let bytes: Vec<u8> = codes.iter().flat_map(|code| code.0.to_le_bytes()).collect();
+    assert_eq!(host.call(op::LOOKUPS, 0), ok(0, &bytes));
+}
+
+#[test]
+fn any_status_of_a_plugin_reaches_the_host_with_its_bytes() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 1);
+    for status in [1, 27, 254, 255, 70_000] {
+        let note = host.call(op::STATUS, status);
+        assert_eq!(note, Note { status: DocaError(status as u32), ..ok(0, &words(op::STATUS, status)) });
+    }
+}
+
+#[test]
+fn commands_behind_one_that_fails_are_delivered_all_the_same() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 8);
+    let ops = [op::ECHO, op::FAIL_TAKEN, op::FAIL_TAKEN, op::ECHO, op::FAIL_TAKEN];
+    send_together(&host, &(0..5).map(|slot| (slot, ops[usize::from(slot)], 5)).collect::<Vec<_>>());
+    for slot in 0..5 {
+        let op = ops[usize::from(slot)];
+        let status = if op == op::ECHO { DocaError::SUCCESS } else { DocaError::DRIVER };
+        assert_eq!(host.note(), Note { status, ..ok(slot, &words(op, 5)) });
+    }
+    setting.uromd.logged(&["obedient", "failed to begin a command", "DOCA_ERROR_DRIVER"]);
+}
+
+#[test]
+fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 8);
+    send_together(&host, &[(0, op::ECHO, 1), (1, op::FAIL_LEFT, 1), (2, op::ECHO, 1)]);
+    let mut notes = [host.note(), host.note(), host.note()];
+    notes.sort_by_key(|note| note.slot);
+    assert_eq!(
+        notes,
+        [ok(0, &words(op::ECHO, 1)), bare(1, DocaError::NO_MEMORY), bare(2, DocaError::NO_MEMORY)]
+    );
+    assert_alive(&host);
+}
+
+#[test]
+fn a_plugin_that_is_not_loaded_is_not_found() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 2);
+    for bit in [1, 61, 63, 64, 255] {
+        host.send_bytes(host.frame(1, bit, b"whatever"));
+        assert_eq!(host.note(), bare(1, DocaError::NOT_FOUND));
+    }
+    assert_alive(&host);
+}
+
+#[test]
+fn the_message_limit_holds_for_commands() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 1);
+    assert_eq!(host.max_message, 4096);
+    let command = |len: usize| [words(op::BIG, 0), vec![0; len - 16]].concat();
+    host.send(0, &command(4096 - 24));
+    assert_eq!(host.note(), ok(0, &[]));
+    host.send(0, &command(4096 - 23));
+    assert_eq!(host.note(), bare(0, DocaError::TOO_BIG));
+    assert_alive(&host);
+}
+
+#[test]
+fn an_answer_over_the_limit_becomes_an_error() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 1);
+    assert_eq!(host.call(op::BIG, 4096 - 32), ok(0, &[0; 4064]));
+    assert_eq!(host.call(op::BIG, 4096 - 31), bare(0, DocaError::TOO_BIG));
+    setting.uromd.logged(&["obedient", "4065 bytes", "limit of 4096"]);
+    assert_alive(&host);
+}
+
+#[test]
+fn the_smaller_of_two_limits_holds() {
+    let mut setting = setting_with(&["-m", "100000"]);
+    assert_eq!(setting.client.max_message, 100_000);
+    let small = setting.client.start(any()).unwrap();
+    let small = Connection::attach_with(small, 1, 500).unwrap();
+    assert_eq!(small.max_message, 500);
+    assert_eq!(small.call(op::BIG, 500 - 32), ok(0, &[0; 468]));
+    assert_eq!(small.call(op::BIG, 500 - 31), bare(0, DocaError::TOO_BIG));
+    let large = setting.client.attach(any(), 4);
+    assert_eq!(large.max_message, 100_000);
+    send_together(
+        &large,
+        &[(0, op::BIG, 99_968), (1, op::ECHO, 1), (2, op::BIG, 99_968), (3, op::BIG, 99_969)],
+    );
+    let mut notes: Vec<_> = (0..4).map(|_| large.note()).collect();
+    notes.sort_by_key(|note| note.slot);
+    assert_eq!(notes[0], ok(0, &[0; 99_968]));
+    assert_eq!(notes[1], ok(1, &words(op::ECHO, 1)));
+    assert_eq!(notes[2], ok(2, &[0; 99_968]));
+    assert_eq!(notes[3], bare(3, DocaError::TOO_BIG));
+}
+
+#[test]
+fn messages_of_megabytes_arrive_whole() {
+    let mut setting = setting_with(&["--max-msg-size", "16777215"]);
+    let host = setting.client.attach(any(), 2);
+    let len = 16_777_215 - 32;
+    let payload: Vec<u8> = [vec![0; 8], (8..len).map(|i| (i * 7) as u8).collect()].concat();
+    host.send(1, &payload);
+    assert!(host.note() == ok(1, &payload));
+}
+
+#[test]
+fn a_second_answer_and_forged_ones_are_not_sent() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 4);
+    for op in [op::TWICE, op::FORGE] {
+        host.ask(1, op::HOLD, 0);
+        assert_eq!(host.call(op, 0), ok(0, &words(op, 0)));
+        assert_alive(&host);
+        assert_eq!(host.call(op::RELEASE, 0), ok(1, &words(op::HOLD, 0)));
+        assert_eq!(host.note(), ok(0, &words(op::RELEASE, 0)));
+        assert_eq!(host.waiting(), 0);
+    }
+    setting.uromd.logged(&["obedient", "answered what is not in flight"]);
+}
+
+#[test]
+fn an_answer_that_cannot_be_packed_becomes_an_error() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 4);
+    send_together(
+        &host,
+        &[(0, op::ECHO, 0), (1, op::PACK_FAILS, 0), (2, op::PACKS_TOO_LITTLE, 0), (3, op::ECHO, 3)],
+    );
+    assert_eq!(host.note(), ok(0, &words(op::ECHO, 0)));
+    assert_eq!(host.note(), bare(1, DocaError::DRIVER));
+    assert_eq!(host.note(), bare(2, DocaError::UNEXPECTED));
+    assert_eq!(host.note(), ok(3, &words(op::ECHO, 3)));
+}
+
+#[test]
+fn an_answer_that_comes_late_is_noticed_without_any_event() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 2);
+    host.ask(1, op::HOLD, 0);
+    assert_eq!(host.call(op::RELEASE_LATE, 0), ok(0, &words(op::RELEASE_LATE, 0)));
+    assert_eq!(host.note(), ok(1, &words(op::HOLD, 0)));
+}
+
+#[test]
+fn a_host_that_uses_a_busy_slot_is_thrown_out_and_others_are_not() {
+    let mut setting = setting();
+    let bad = setting.client.attach(any(), 2);
+    let good =
+        setting.client.attach(urom_service::wire::control::StartWorker { id: bad.started.id, ..any() }, 2);
+    bad.ask(1, op::HOLD, 0);
+    bad.ask(1, op::HOLD, 0);
+    let refusal = bad.refusal();
+    assert_eq!(refusal.code(), DocaError::BAD_STATE);
+    assert!(refusal.text.contains("slot 1 already has a command in flight"), "{refusal}");
+    // What is still held for the host that is gone is dropped.
+    assert_eq!(good.call(op::RELEASE, 0), ok(0, &words(op::RELEASE, 0)));
+    assert_alive(&good);
+}
+
+#[test]
+fn a_host_that_uses_a_slot_it_did_not_ask_for_is_thrown_out() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 2);
+    host.ask(2, op::ECHO, 0);
+    assert!(host.refusal().text.contains("slot 2 is beyond the 2"));
+}
+
+#[test]
+fn a_host_that_floods_without_taking_answers_is_thrown_out() {
+    let mut setting = setting_with(&["-m", "1000000"]);
+    let host = setting.client.attach(any(), 1);
+    let frame = host.frame(0, 0, &words(op::BIG, 900_000));
+    // Never progressed, so no answer is taken; each answer is more than UCX buffers.
+    for _ in 0..100 {
+        host.endpoint.am_send_with(1, &[], frame.clone(), ucx::AmFlags::EAGER).detach();
+    }
+    // Sending needs progress now and then, but only the handler of this test takes answers; count what came.
+    let refusal = host.refusal();
+    assert_eq!(refusal.code(), DocaError::BAD_STATE, "{refusal}");
+}
+
+#[test]
+fn bytes_that_are_no_frames_and_unknown_channels_are_passed_over() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 2);
+    let mut stray = host.frame(0, 0, &words(op::CRASH, 0));
+    stray[0] ^= 0xff;
+    host.send_bytes(stray);
+    host.send_bytes(vec![0xff; 7]);
+    host.send_bytes(vec![0xff; 5000]);
+    host.send_bytes(vec![0; 64]);
+    host.send_bytes(Vec::new());
+    let mut cut = host.frame(1, 0, &words(op::ECHO, 1));
+    cut.truncate(20);
+    host.send_bytes([host.frame(0, 0, &words(op::ECHO, 5)), cut].concat());
+    assert_eq!(host.note(), ok(0, &words(op::ECHO, 5)));
+    assert_alive(&host);
+    setting.uromd.logged(&["commands that cannot be read"]);
+}
+
+#[test]
+fn an_impossible_number_of_tasks_or_limit_is_refused() {
+    let mut setting = setting();
+    for (inflight, limit) in [(0, 4096), (65537, 4096), (u32::MAX, 4096), (1, 63), (1, 0)] {
+        let started = setting.client.start(any()).unwrap();
+        let refusal = Connection::attach_with(started, inflight, limit).err().unwrap();
+        assert_eq!(refusal.code(), DocaError::INVALID_VALUE, "{refusal}");
+    }
+    let started = setting.client.start(any()).unwrap();
+    let most = Connection::attach_with(started, 65536, 64).unwrap();
+    most.ask(65535, op::BIG, 32);
+    assert_eq!(most.note(), ok(65535, &[0; 32]));
+}

@@ -1,0 +1,198 @@
+//! The daemon as a process: its command line, its port, its end, and hosts that are none.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Output;
+
+use rustix::process::Signal;
+use ucx::Version;
+use urom_abi::DocaError;
+use urom_service::wire::control::{DaemonToHost, HostToDaemon, StartWorker};
+use urom_service::wire::hello::{Hello, HelloError, Role};
+use urom_service::wire::stream::StreamError;
+
+use crate::support::client::{Client, any, op};
+use crate::support::link::Link;
+use crate::support::plugins::Plugins;
+use crate::support::uromd::{Uromd, command, wait_gone};
+
+fn run(args: &[&str]) -> Output {
+    command().args(args).output().unwrap()
+}
+
+#[test]
+fn sigterm_and_sigint_end_it_with_success() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut uromd = Uromd::start_with(&[], &[]);
+        uromd.signal(signal);
+        assert!(uromd.wait().success());
+    }
+}
+
+#[test]
+fn it_stops_its_workers_and_answers_what_is_in_flight() {
+    let plugins = Plugins::obedient();
+    let mut uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 4);
+    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    host.ask(0, op::HOLD, 0);
+    host.ask(3, op::HOLD, 0);
+    host.ask(1, op::ECHO, 0);
+    assert_eq!(host.note().slot, 1);
+    uromd.signal(Signal::TERM);
+    let mut ended = [host.note(), host.note()];
+    ended.sort_by_key(|note| note.slot);
+    for (note, slot) in ended.iter().zip([0, 3]) {
+        assert_eq!((note.slot, note.status, &note.payload), (slot, DocaError::SHUTDOWN, &None));
+    }
+    assert_eq!(host.refusal().code(), DocaError::SHUTDOWN);
+    assert!(uromd.wait().success());
+    wait_gone(pid);
+    assert!(matches!(client.link.until_closed().1, StreamError::Closed | StreamError::Io(_)));
+}
+
+#[test]
+fn a_plugin_that_hangs_does_not_keep_it_from_ending() {
+    let plugins = Plugins::obedient();
+    let mut uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 2);
+    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    host.ask(0, op::HANG, 0);
+    uromd.signal(Signal::TERM);
+    assert!(uromd.wait().success());
+    wait_gone(pid);
+}
+
+#[test]
+fn a_second_daemon_on_the_same_port_says_which() {
+    let uromd = Uromd::start_with(&[], &[]);
+    let address = uromd.address.to_string();
+    let output = run(&["--listen", &address]);
+    assert!(!output.status.success() && output.stdout.is_empty());
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains(&address) && text.contains("--listen"), "{text}");
+}
+
+#[test]
+fn flags_that_make_no_sense_are_refused() {
+    for args in [
+        &["--listen", "nowhere"][..],
+        &["--listen", "127.0.0.1:99999"],
+        &["-l", "9"],
+        &["-l", "71"],
+        &["--sdk-log-level", "debug"],
+        &["-m", "63"],
+        &["-m", "16777216"],
+        &["-m", "-1"],
+        &["--cpus", ""],
+        &["--cpus", "3-1"],
+        &["--cpus", "1024"],
+        &["--unknown"],
+        &["worker"],
+    ] {
+        let output = run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{args:?}");
+    }
+    let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
+    assert!(help.contains("--max-msg-size") && !help.contains("worker  "), "{help}");
+}
+
+#[test]
+fn a_worker_without_a_daemon_says_so() {
+    let args = ["worker", "--id", "1", "--gid", "0", "--max-message", "64", "--listen", "::1"];
+    let output = run(&[&args[..], &["--log-level", "50", "--sdk-log-level", "50", "x.so:1"]].concat());
+    assert!(!output.status.success());
+    assert!(String::from_utf8(output.stderr).unwrap().contains("started by uromd itself"));
+}
+
+#[test]
+fn it_reports_cpus_and_limit_as_they_were_given() {
+    let uromd = Uromd::start_with(&[], &["--cpus", "0-7,1023", "-m", "70000"]);
+    let client = Client::connect(uromd.address);
+    assert_eq!((client.cpus.as_str(), client.max_message), ("0-7,1023", 70_000));
+    assert!(client.plugins.is_empty());
+}
+
+#[test]
+fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut streams: Vec<TcpStream> = Vec::new();
+    for bytes in [&b"GET / HTTP/1.1\r\n\r\n          "[..], &[0; 64], b"short"] {
+        let mut stream = TcpStream::connect(uromd.address).unwrap();
+        stream.write_all(bytes).unwrap();
+        streams.push(stream);
+    }
+    // Greets well, then sends a message that is none.
+    let mut stream = TcpStream::connect(uromd.address).unwrap();
+    stream.write_all(zerocopy::IntoBytes::as_bytes(&Hello::new(Role::Host))).unwrap();
+    stream.write_all(&[0xff; 100]).unwrap();
+    streams.push(stream);
+    let mut client = Client::connect(uromd.address);
+    assert_eq!(client.attach(any(), 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
+    for mut stream in streams {
+        // Ends, in whichever way; the worst is the silence of one that never says enough.
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    uromd.logged(&["is not a host"]);
+    uromd.logged(&["is lost", "no message"]);
+}
+
+#[test]
+fn another_ucx_is_turned_away_with_both_versions_named() {
+    let uromd = Uromd::start_with(&[], &[]);
+    let theirs = Version { major: 1, minor: 20, patch: 99 };
+    let hello = Hello::with_ucx(Role::Host, theirs);
+    let link: Result<Link<DaemonToHost, HostToDaemon>, _> =
+        Link::open(uromd.address, hello, Role::Daemon, || HostToDaemon::Ping);
+    let ours = ucx::version();
+    match link {
+        Err(StreamError::Hello(HelloError::Ucx { role: Role::Daemon, theirs: daemons, ours: mine })) => {
+            assert_eq!((daemons, mine), (ours, theirs));
+        }
+        other => panic!("{:?}", other.err()),
+    }
+    uromd.logged(&["turned away", &theirs.to_string(), &ours.to_string()]);
+}
+
+#[test]
+fn a_request_that_cannot_be_met_says_why() {
+    let plugins = Plugins::obedient();
+    plugins.add_obedient("other", &[]);
+    let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], &["--cpus", "0-7"]);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(StartWorker { id: 5, ..any() }, 1);
+    let env = |text: &str| Some(vec![text.to_owned()]);
+    let invalid = DocaError::INVALID_VALUE;
+    for (worker, code, part) in [
+        (StartWorker { plugins: 0, ..any() }, invalid, "0x0"),
+        (StartWorker { plugins: 0b101, ..any() }, invalid, "0x5"),
+        (StartWorker { env: env("NOTHING"), ..any() }, invalid, "NOTHING"),
+        (StartWorker { cpus: Some("7-8".to_owned()), ..any() }, invalid, "7-8"),
+        (StartWorker { cpus: Some("x".to_owned()), ..any() }, invalid, "x"),
+        (StartWorker { id: 5, env: env("A=b"), ..any() }, DocaError::ALREADY_EXIST, "worker 5"),
+        (StartWorker { id: 5, plugins: 0b11, ..any() }, invalid, "0x3"),
+    ] {
+        let failure = client.start(worker).unwrap_err();
+        assert_eq!(failure.code(), code, "{failure}");
+        assert!(failure.text.contains(part), "{failure}");
+    }
+    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+}
+
+#[test]
+fn groups_list_their_workers_in_rising_order() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let hosts: Vec<_> =
+        [3, 1, 2, 0].map(|id| client.attach(StartWorker { id, gid: (id % 2) as u32, ..any() }, 1)).into();
+    assert_eq!(client.group(0), [0, 2]);
+    assert_eq!(client.group(1), [1, 3]);
+    assert_eq!(client.group(9), [0; 0]);
+    assert_eq!(Client::connect(uromd.address).group(1), [1, 3], "of the whole daemon");
+    drop(hosts);
+}

@@ -1,0 +1,137 @@
+//! Which files of the plugin path are served, and what is said of the others.
+
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use crate::support::client::Client;
+use crate::support::plugins::Plugins;
+use crate::support::uromd::Uromd;
+
+/// A plugin whose two functions do what a text says.
+fn source(version: &str, iface: &str) -> String {
+    format!(
+        "#include \"plugin.h\"\n\
+         static doca_error_t one(struct ctx *c) {{ (void)c; return 0; }}\n\
+         static void two(struct ctx *c) {{ (void)c; }}\n\
+         static doca_error_t three(struct ctx *c, void *a, size_t *l) {{ (void)c; (void)a; *l = 0; return 0; }}\n\
+         static doca_error_t four(struct ctx *c, struct link *l) {{ (void)c; (void)l; return 25; }}\n\
+         static doca_error_t five(struct notify *n, size_t *l, void *p) {{ (void)n; (void)l; (void)p; return 0; }}\n\
+         doca_error_t urom_plugin_get_version(uint64_t *version) {{ {version} }}\n\
+         doca_error_t urom_plugin_get_iface(struct iface *iface)\n\
+         {{ struct iface all = {{ 1, one, two, three, four, four, five }}; *iface = all; {iface} }}\n"
+    )
+}
+
+#[test]
+fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served() {
+    let plugins = Plugins::new();
+    let fine = "*version = 3; return 0;";
+    plugins.add_source("a_fine", &source(fine, "return 0;"));
+    plugins.add_source("b_version_fails", &source("return 21;", "return 0;"));
+    plugins.add_source("c_iface_fails", &source(fine, "return 7;"));
+    plugins.add_source("d_zero_word", &source(fine, "iface->version = 0; return 0;"));
+    plugins.add_source("e_no_progress", &source(fine, "iface->progress = 0; return 0;"));
+    plugins.add_source("f_no_symbols", "int nothing;\n");
+    plugins.add_source("g_no_iface", "int urom_plugin_get_version(long *v) { *v = 1; return 0; }\n");
+    plugins.add_source(
+        "h_unresolved",
+        "int missing_function(void); int f(void) { return missing_function(); }\n",
+    );
+    plugins.add_source("i_long_iface", &source(fine, "((uint64_t *)iface)[20] = 1; return 0;"));
+    let path = plugins.path();
+    fs::write(path.join("j_text.so"), "This is not an ELF file. ".repeat(100)).unwrap();
+    fs::write(path.join("k_empty.so"), "").unwrap();
+    fs::create_dir(path.join("l_directory.so")).unwrap();
+    std::os::unix::fs::symlink("/does/not/exist", path.join("m_dangling.so")).unwrap();
+    let _socket = UnixListener::bind(path.join("n_socket.so")).unwrap();
+    fs::copy(path.join("a_fine.so"), path.join(".so")).unwrap();
+    let (longest, too_long) = ("x".repeat(47), "y".repeat(48));
+    fs::copy(path.join("a_fine.so"), path.join(format!("{longest}.so"))).unwrap();
+    fs::copy(path.join("a_fine.so"), path.join(format!("{too_long}.so"))).unwrap();
+    fs::write(path.join("README"), "no plugin, and nobody minds").unwrap();
+    let second = Plugins::new();
+    second.add_source("a_fine", &source("*version = 9; return 0;", "return 0;"));
+    second.add_source("z_last", &source(fine, "return 0;"));
+
+    let directories = [path.to_str().unwrap(), "", "/no/such/directory", second.path().to_str().unwrap()];
+    let uromd = Uromd::start_with(&directories, &[]);
+    let client = Client::connect(uromd.address);
+    let found: Vec<_> =
+        client.plugins.iter().map(|entry| (entry.name.as_str(), entry.id, entry.version)).collect();
+    assert_eq!(found, [("a_fine", 1, 3), ("i_long_iface", 2, 3), (longest.as_str(), 4, 3), ("z_last", 8, 3)]);
+    for (file, reason) in [
+        ("b_version_fails.so", "`urom_plugin_get_version` failed"),
+        ("c_iface_fails.so", "`urom_plugin_get_iface` failed"),
+        ("d_zero_word.so", "__doca_api_version"),
+        ("e_no_progress.so", "no `progress`"),
+        ("f_no_symbols.so", "does not export `urom_plugin_get_version`"),
+        ("g_no_iface.so", "does not export `urom_plugin_get_iface`"),
+        ("h_unresolved.so", "missing_function"),
+        ("j_text.so", "invalid ELF header"),
+        ("k_empty.so", "file too short"),
+        ("l_directory.so", "not a regular file"),
+        ("m_dangling.so", "No such file"),
+        ("n_socket.so", "not a regular file"),
+        ("/.so", "no name"),
+        (too_long.as_str(), "48 bytes"),
+        ("/no/such/directory", "cannot be read"),
+        (second.path().join("a_fine.so").to_str().unwrap(), "a plugin of the name `a_fine` was found at"),
+    ] {
+        uromd.logged(&[file, reason]);
+    }
+    let before = uromd.lines_with("is not served");
+    let again = Client::connect(uromd.address);
+    assert_eq!(again.plugins, client.plugins);
+    uromd.logged(&["[DBG]", "b_version_fails.so"]);
+    assert_eq!(uromd.lines_with("[WRN]"), before + 1, "nothing is complained about twice");
+}
+
+#[test]
+fn the_63rd_plugin_is_not_served() {
+    let plugins = Plugins::new();
+    let first = plugins.add_source("p00", &source("*version = 1; return 0;", "return 0;"));
+    for number in 1..64 {
+        fs::copy(&first, plugins.path().join(format!("p{number:02}.so"))).unwrap();
+    }
+    let uromd = Uromd::start(&plugins);
+    let client = Client::connect(uromd.address);
+    assert_eq!(client.plugins.len(), 62);
+    assert_eq!(client.plugins[61].id, 1 << 61);
+    for name in ["p62.so", "p63.so"] {
+        uromd.logged(&[name, "all 62 plugin ids are taken"]);
+    }
+}
+
+#[test]
+fn a_plugin_keeps_its_id_while_others_come_and_go() {
+    let (plugins, aside) = (Plugins::new(), tempfile::tempdir().unwrap());
+    let text = |version: u32| source(&format!("*version = {version}; return 0;"), "return 0;");
+    plugins.add_source("m", &text(1));
+    plugins.add_source("n", &text(1));
+    let uromd = Uromd::start(&plugins);
+    let seen = || {
+        let plugins = Client::connect(uromd.address).plugins;
+        plugins.into_iter().map(|entry| (entry.name, entry.id, entry.version)).collect::<Vec<_>>()
+    };
+    let entry = |name: &str, id, version| (name.to_owned(), id, version);
+    assert_eq!(seen(), [entry("m", 1, 1), entry("n", 2, 1)]);
+    fs::rename(plugins.path().join("m.so"), aside.path().join("m.so")).unwrap();
+    plugins.add_source("a", &text(1));
+    assert_eq!(seen(), [entry("a", 4, 1), entry("n", 2, 1)]);
+    replace(&plugins, "n", &text(2));
+    fs::rename(aside.path().join("m.so"), plugins.path().join("m.so")).unwrap();
+    assert_eq!(seen(), [entry("a", 4, 1), entry("m", 1, 1), entry("n", 2, 2)]);
+    replace(&plugins, "n", &text(3));
+    assert_eq!(seen(), [entry("a", 4, 1), entry("m", 1, 1), entry("n", 2, 3)]);
+}
+
+/// Puts a new file in the place of a plugin, as an installation does.
+fn replace(plugins: &Plugins, name: &str, text: &str) {
+    let fresh = Plugins::new();
+    let file = fresh.add_source(name, text);
+    let place = plugins.path().join(format!("{name}.so"));
+    let beside = Path::new(&place).with_extension("new");
+    fs::copy(file, &beside).unwrap();
+    fs::rename(beside, place).unwrap();
+}

@@ -1,0 +1,71 @@
+//! The embedded service: the same, on threads of this process.
+
+use std::sync::Arc;
+
+use urom_abi::DocaError;
+use urom_service::embedded::{Embedded, EmbeddedOptions};
+use urom_service::wire::control::StartWorker;
+
+use crate::support::client::{Client, any, op};
+use crate::support::plugins::Plugins;
+
+fn start(plugins: &Plugins) -> Embedded {
+    let plugin_path = Some(plugins.path().into());
+    Embedded::start(EmbeddedOptions { plugin_path, ..EmbeddedOptions::default() }).unwrap()
+}
+
+#[test]
+fn it_serves_in_this_process() {
+    let plugins = Plugins::obedient();
+    let service = start(&plugins);
+    let mut client = Client::connect(service.address());
+    let env = Some(vec!["WHO=nobody".to_owned()]);
+    let one = client.attach(StartWorker { id: 1, gid: 4, env, ..any() }, 2);
+    let two = client.attach(StartWorker { id: 2, gid: 4, ..any() }, 2);
+    assert_eq!(client.group(4), [1, 2]);
+    for host in [&one, &two] {
+        let pid = u64::from(std::process::id()).to_le_bytes();
+        assert_eq!(host.call(op::PID, 0).payload.as_deref(), Some(&pid[..]));
+    }
+}
+
+#[test]
+fn dropping_it_stops_workers_in_order() {
+    let plugins = Plugins::obedient();
+    let service = start(&plugins);
+    let mut client = Client::connect(service.address());
+    let host = client.attach(any(), 2);
+    host.ask(1, op::HOLD, 0);
+    assert_eq!(host.call(op::ECHO, 0).status, DocaError::SUCCESS);
+    let address = service.address();
+    drop(service);
+    assert_eq!((host.note().status, host.refusal().code()), (DocaError::SHUTDOWN, DocaError::SHUTDOWN));
+    assert!(std::net::TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn one_plugin_path_shares_one_service() {
+    let (plugins, others) = (Plugins::obedient(), Plugins::obedient());
+    let path = Some(plugins.path().into());
+    let first = Embedded::shared(path.clone()).unwrap();
+    let again = Embedded::shared(path.clone()).unwrap();
+    let other = Embedded::shared(Some(others.path().into())).unwrap();
+    assert!(Arc::ptr_eq(&first, &again) && !Arc::ptr_eq(&first, &other));
+    let address = first.address();
+    drop((first, again));
+    assert!(std::net::TcpStream::connect(address).is_err(), "stopped with its last user");
+    assert_eq!(Client::connect(Embedded::shared(path).unwrap().address()).plugins.len(), 1);
+}
+
+#[test]
+fn its_cpus_and_limit_are_those_of_its_options() {
+    let plugins = Plugins::obedient();
+    let options = EmbeddedOptions {
+        plugin_path: Some(plugins.path().into()),
+        max_message: Some(1000),
+        cpus: Some("0-7".parse().unwrap()),
+    };
+    let service = Embedded::start(options).unwrap();
+    let client = Client::connect(service.address());
+    assert_eq!((client.max_message, client.cpus.as_str()), (1000, "0-7"));
+}

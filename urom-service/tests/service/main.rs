@@ -1,0 +1,8 @@
+//! The service from outside: `uromd` as a process, its workers, C plugins, and a raw client.
+
+mod commands;
+mod daemon;
+mod discovery;
+mod embedded;
+mod support;
+mod workers;

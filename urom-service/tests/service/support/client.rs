@@ -1,0 +1,268 @@
+//! A raw client: a host that speaks the private protocol, and can speak it wrongly.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Instant;
+
+use ucx::{AmFlags, Context, Data, Endpoint, ErrorMode, Features, Worker, WorkerAddress};
+use urom_abi::DocaError;
+use urom_service::wire::control::{
+    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
+};
+use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
+use urom_service::wire::hello::{Hello, Role};
+
+use super::PATIENCE;
+use super::link::Link;
+
+/// A host's stream to the daemon.
+pub(crate) struct Client {
+    pub(crate) link: Link<DaemonToHost, HostToDaemon>,
+    pub(crate) plugins: Vec<PluginEntry>,
+    pub(crate) cpus: String,
+    pub(crate) max_message: u64,
+    last_request: u64,
+}
+
+/// Where a worker is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Started {
+    pub(crate) id: u64,
+    pub(crate) address: SocketAddr,
+    pub(crate) ticket: u128,
+}
+
+/// A worker with the first plugin, with an id of the daemon's choosing.
+pub(crate) fn any() -> StartWorker {
+    StartWorker { id: u64::MAX, plugins: 1, gid: 0, env: None, cpus: None }
+}
+
+impl Client {
+    pub(crate) fn connect(address: SocketAddr) -> Client {
+        let link = Link::open(address, Hello::new(Role::Host), Role::Daemon, || HostToDaemon::Ping).unwrap();
+        let mut client =
+            Client { link, plugins: Vec::new(), cpus: String::new(), max_message: 0, last_request: 0 };
+        match client.receive() {
+            DaemonToHost::Welcome { plugins, cpus, max_message } => {
+                (client.plugins, client.cpus, client.max_message) = (plugins, cpus, max_message);
+            }
+            other => panic!("a Welcome, not {other:?}"),
+        }
+        client
+    }
+
+    fn receive(&self) -> DaemonToHost {
+        loop {
+            match self.link.receive().unwrap() {
+                DaemonToHost::Ping => {}
+                message => return message,
+            }
+        }
+    }
+
+    /// Asks for a worker without waiting.
+    pub(crate) fn ask(&mut self, worker: StartWorker) -> u64 {
+        self.last_request += 1;
+        self.link.send(HostToDaemon::Start { request: self.last_request, worker });
+        self.last_request
+    }
+
+    /// The answer to the oldest request.
+    pub(crate) fn answer(&self) -> (u64, Result<Started, Failure>) {
+        match self.receive() {
+            DaemonToHost::Started { request, id, address, ticket } => {
+                (request, Ok(Started { id, address, ticket }))
+            }
+            DaemonToHost::Failed { request, failure } => (request, Err(failure)),
+            other => panic!("an answer, not {other:?}"),
+        }
+    }
+
+    pub(crate) fn start(&mut self, worker: StartWorker) -> Result<Started, Failure> {
+        self.ask(worker);
+        self.answer().1
+    }
+
+    pub(crate) fn group(&mut self, gid: u32) -> Vec<u64> {
+        self.link.send(HostToDaemon::Group { request: 77, gid });
+        match self.receive() {
+            DaemonToHost::Group { request: 77, ids } => ids,
+            other => panic!("a Group, not {other:?}"),
+        }
+    }
+
+    /// Starts a worker and attaches to it.
+    pub(crate) fn attach(&mut self, worker: StartWorker, max_inflight: u32) -> Connection {
+        let started = self.start(worker).unwrap();
+        Connection::attach(started, max_inflight).unwrap()
+    }
+}
+
+/// A notification as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) slot: u16,
+    pub(crate) status: DocaError,
+    pub(crate) payload: Option<Vec<u8>>,
+}
+
+/// A host's connection to a worker.
+pub(crate) struct Connection {
+    pub(crate) link: Link<WorkerToHost, HostToWorker>,
+    pub(crate) started: Started,
+    pub(crate) max_message: u64,
+    pub(crate) channel: u16,
+    pub(crate) worker: Worker,
+    pub(crate) endpoint: Endpoint,
+    notes: Rc<RefCell<VecDeque<Note>>>,
+    /// How many messages brought them.
+    pub(crate) messages: Rc<RefCell<usize>>,
+}
+
+const CHANNEL: u16 = 0x4711;
+
+impl Connection {
+    pub(crate) fn attach(started: Started, max_inflight: u32) -> Result<Connection, Failure> {
+        Connection::attach_with(started, max_inflight, 1 << 40)
+    }
+
+    pub(crate) fn attach_with(
+        started: Started,
+        max_inflight: u32,
+        max_message: u64,
+    ) -> Result<Connection, Failure> {
+        let link =
+            Link::open(started.address, Hello::new(Role::Host), Role::Worker, || HostToWorker::Ping).unwrap();
+        let worker = Context::new(Features::AM | Features::WAKEUP).unwrap().worker().unwrap();
+        let notes: Rc<RefCell<VecDeque<Note>>> = Rc::default();
+        let (messages, greeted) = (Rc::new(RefCell::new(0)), Rc::new(RefCell::new(false)));
+        let (into, count) = (Rc::clone(&notes), Rc::clone(&messages));
+        let handler = move |message: ucx::Message<'_>| {
+            let Data::Eager(bytes) = message.data else { panic!("an eager message") };
+            *count.borrow_mut() += 1;
+            for frame in frame::notifications(bytes) {
+                let frame = frame.unwrap();
+                assert_eq!(frame.channel, CHANNEL);
+                let payload = frame.payload.map(<[u8]>::to_vec);
+                into.borrow_mut().push_back(Note { slot: frame.slot, status: frame.status, payload });
+            }
+        };
+        worker.set_am_handler(AM_NOTIFICATIONS, handler).unwrap();
+        let seen = Rc::clone(&greeted);
+        worker
+            .set_am_handler(AM_GREET, move |message| {
+                assert_eq!(message.header, CHANNEL.to_le_bytes());
+                *seen.borrow_mut() = true;
+            })
+            .unwrap();
+        link.send(HostToWorker::Attach(Attach {
+            ticket: started.ticket,
+            ucx_address: worker.address().unwrap().as_bytes().to_vec(),
+            channel: CHANNEL,
+            max_inflight,
+            max_message,
+            same_machine: true,
+        }));
+        let (address, channel, max_message) = loop {
+            match link.receive() {
+                Ok(WorkerToHost::Ping) => {}
+                Ok(WorkerToHost::Attached { ucx_address, channel, max_message }) => {
+                    break (ucx_address, channel, max_message);
+                }
+                Ok(WorkerToHost::Refused(failure)) => return Err(failure),
+                Err(error) => panic!("an answer to Attach, not {error}"),
+            }
+        };
+        let address = WorkerAddress::from_bytes(&address).unwrap();
+        let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address).unwrap();
+        endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
+        let connection =
+            Connection { link, started, max_message, channel, worker, endpoint, notes, messages };
+        connection.progress_until(|| *greeted.borrow());
+        Ok(connection)
+    }
+
+    pub(crate) fn progress_until(&self, done: impl Fn() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !done() {
+            assert!(Instant::now() < deadline, "nothing comes");
+            if !self.worker.progress() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) fn send_bytes(&self, bytes: Vec<u8>) {
+        self.endpoint.am_send_with(AM_COMMANDS, &[], bytes, AmFlags::EAGER).detach();
+        self.worker.progress();
+    }
+
+    /// One command as a frame.
+    pub(crate) fn frame(&self, slot: u16, bit: u8, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = frame::command_header(self.channel, slot, bit, payload.len()).to_vec();
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    pub(crate) fn send(&self, slot: u16, payload: &[u8]) {
+        self.send_bytes(self.frame(slot, 0, payload));
+    }
+
+    /// A command of the obedient plugin.
+    pub(crate) fn ask(&self, slot: u16, op: u64, word: u64) {
+        self.send(slot, &[op.to_le_bytes(), word.to_le_bytes()].concat());
+    }
+
+    /// The next notification.
+    pub(crate) fn note(&self) -> Note {
+        self.progress_until(|| !self.notes.borrow().is_empty());
+        self.notes.borrow_mut().pop_front().unwrap()
+    }
+
+    /// How many notifications wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.notes.borrow().len()
+    }
+
+    /// Sends a command and takes its notification.
+    pub(crate) fn call(&self, op: u64, word: u64) -> Note {
+        self.ask(0, op, word);
+        self.note()
+    }
+
+    /// Why the worker threw this host out.
+    pub(crate) fn refusal(&self) -> Failure {
+        loop {
+            match self.link.receive() {
+                Ok(WorkerToHost::Refused(failure)) => return failure,
+                Ok(_) => {}
+                Err(error) => panic!("a refusal, not {error}"),
+            }
+        }
+    }
+}
+
+/// The obedient plugin's operations, as in `tests/plugins/obedient.c`.
+pub(crate) mod op {
+    pub(crate) const ECHO: u64 = 0;
+    pub(crate) const BIG: u64 = 1;
+    pub(crate) const HOLD: u64 = 2;
+    pub(crate) const RELEASE: u64 = 3;
+    pub(crate) const TWICE: u64 = 4;
+    pub(crate) const FAIL_TAKEN: u64 = 5;
+    pub(crate) const FAIL_LEFT: u64 = 6;
+    pub(crate) const STATUS: u64 = 7;
+    pub(crate) const PACK_FAILS: u64 = 8;
+    pub(crate) const FORGE: u64 = 9;
+    pub(crate) const GETENV: u64 = 10;
+    pub(crate) const PID: u64 = 11;
+    pub(crate) const LOOKUPS: u64 = 12;
+    pub(crate) const SLACK: u64 = 13;
+    pub(crate) const CRASH: u64 = 14;
+    pub(crate) const HANG: u64 = 15;
+    pub(crate) const PACKS_TOO_LITTLE: u64 = 16;
+    pub(crate) const RELEASE_LATE: u64 = 17;
+}

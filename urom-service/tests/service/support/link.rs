@@ -1,0 +1,125 @@
+//! A control stream as a blocking test sees it: a thread carries it, with heartbeats.
+
+use std::marker::PhantomData;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc as std_mpsc};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use urom_service::wire::control::HEARTBEAT;
+use urom_service::wire::hello::{Hello, Role};
+use urom_service::wire::stream::{self, StreamError};
+
+use super::PATIENCE;
+
+pub(crate) struct Link<In, Out> {
+    outgoing: mpsc::UnboundedSender<Out>,
+    silent: Arc<AtomicBool>,
+    incoming: std_mpsc::Receiver<Result<In, StreamError>>,
+    types: PhantomData<(In, Out)>,
+}
+
+impl<In, Out> Link<In, Out>
+where
+    In: DeserializeOwned + Send + 'static,
+    Out: Serialize + Send + 'static,
+{
+    /// Connects and greets.
+    pub(crate) fn open(
+        address: SocketAddr,
+        hello: Hello,
+        expected: Role,
+        ping: fn() -> Out,
+    ) -> Result<Self, StreamError> {
+        let (outgoing, queue) = mpsc::unbounded_channel();
+        let (events, incoming) = std_mpsc::channel();
+        let silent = Arc::new(AtomicBool::new(false));
+        let is_silent = Arc::clone(&silent);
+        let (greeted, is_greeted) = std_mpsc::channel::<Result<(), StreamError>>();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let connect = async {
+                    let mut stream = TcpStream::connect(address).await?;
+                    stream::greet(&mut stream, hello, expected).await?;
+                    Ok::<TcpStream, StreamError>(stream)
+                };
+                match connect.await {
+                    Err(error) => drop(greeted.send(Err(error))),
+                    Ok(stream) => {
+                        let _ = greeted.send(Ok(()));
+                        carry(stream, queue, events, ping, is_silent).await;
+                    }
+                }
+            });
+        });
+        is_greeted.recv_timeout(PATIENCE).expect("an answer to the hello")?;
+        Ok(Link { outgoing, silent, incoming, types: PhantomData })
+    }
+
+    pub(crate) fn send(&self, message: Out) {
+        let _ = self.outgoing.send(message);
+    }
+
+    /// The next message.
+    pub(crate) fn receive(&self) -> Result<In, StreamError> {
+        self.incoming.recv_timeout(PATIENCE).expect("a message, or the end of the stream")
+    }
+
+    /// Waits for the end of the stream; what came before it.
+    pub(crate) fn until_closed(&self) -> (Vec<In>, StreamError) {
+        let mut before = Vec::new();
+        loop {
+            match self.receive() {
+                Ok(message) => before.push(message),
+                Err(error) => return (before, error),
+            }
+        }
+    }
+
+    /// Sends nothing more, not even heartbeats, without closing: as a process that was stopped.
+    pub(crate) fn fall_silent(&self) {
+        self.silent.store(true, Ordering::Relaxed);
+    }
+}
+
+async fn carry<In: DeserializeOwned, Out: Serialize>(
+    stream: TcpStream,
+    mut queue: mpsc::UnboundedReceiver<Out>,
+    events: std_mpsc::Sender<Result<In, StreamError>>,
+    ping: fn() -> Out,
+    is_silent: Arc<AtomicBool>,
+) {
+    let (mut reader, mut writer) = stream.into_split();
+    let read = async {
+        loop {
+            let message = stream::receive(&mut reader).await;
+            let over = message.is_err();
+            if events.send(message).is_err() || over {
+                break;
+            }
+        }
+    };
+    let write = async {
+        loop {
+            let next =
+                match tokio::time::timeout(HEARTBEAT.min(Duration::from_millis(500)), queue.recv()).await {
+                    Ok(Some(message)) => message,
+                    Ok(None) => break,
+                    Err(_) => ping(),
+                };
+            if !is_silent.load(Ordering::Relaxed) && stream::send(&mut writer, &next).await.is_err() {
+                // The reader will say why.
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::select! {
+        () = read => {}
+        () = write => {}
+    }
+}

@@ -1,0 +1,118 @@
+//! A `uromd` of one's own.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::PATIENCE;
+use super::plugins::Plugins;
+
+pub(crate) struct Uromd {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    log: Arc<Log>,
+}
+
+#[derive(Default)]
+struct Log {
+    lines: Mutex<Vec<String>>,
+    more: Condvar,
+}
+
+pub(crate) fn command() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_uromd"))
+}
+
+impl Uromd {
+    pub(crate) fn start(plugins: &Plugins) -> Uromd {
+        Uromd::start_with(&[plugins.path().to_str().unwrap()], &[])
+    }
+
+    /// Starts a daemon with these directories and arguments, on a free port unless they say otherwise.
+    pub(crate) fn start_with(directories: &[&str], args: &[&str]) -> Uromd {
+        let mut command = command();
+        command.env("UROM_PLUGIN_PATH", directories.join(";"));
+        command.args(["--listen", "127.0.0.1:0", "-l", "60"]).args(args);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = Arc::new(Log::default());
+        let (stderr, collected) = (child.stderr.take().unwrap(), Arc::clone(&log));
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                eprintln!("{line}");
+                collected.lines.lock().unwrap().push(line);
+                collected.more.notify_all();
+            }
+        });
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("uromd: listening on ").expect(&line).parse().unwrap();
+        Uromd { child, address, log }
+    }
+
+    /// Waits for a line of the log that holds all of `parts`.
+    pub(crate) fn logged(&self, parts: &[&str]) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        let mut lines = self.log.lines.lock().unwrap();
+        loop {
+            if let Some(line) = lines.iter().find(|line| parts.iter().all(|part| line.contains(part))) {
+                return line.clone();
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "no line with {parts:?} in:\n{}", lines.join("\n"));
+            lines = self.log.more.wait_timeout(lines, left).unwrap().0;
+        }
+    }
+
+    /// How many lines so far hold `part`.
+    pub(crate) fn lines_with(&self, part: &str) -> usize {
+        self.log.lines.lock().unwrap().iter().filter(|line| line.contains(part)).count()
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "uromd does not end");
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Uromd {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until a process is gone.
+pub(crate) fn wait_gone(pid: u64) {
+    let deadline = Instant::now() + PATIENCE;
+    let stat = format!("/proc/{pid}/stat");
+    loop {
+        match std::fs::read_to_string(&stat) {
+            Err(_) => return,
+            // A zombie is gone; only its parent has not looked.
+            Ok(text) if text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z') => return,
+            Ok(_) => {}
+        }
+        assert!(Instant::now() < deadline, "process {pid} does not end");
+        std::thread::yield_now();
+    }
+}

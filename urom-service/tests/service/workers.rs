@@ -1,0 +1,254 @@
+//! Workers from their start to their end.
+
+use std::collections::HashSet;
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+use urom_abi::DocaError;
+use urom_service::wire::control::StartWorker;
+use urom_service::wire::stream::StreamError;
+
+use crate::support::client::{Client, Connection, any, op};
+use crate::support::plugins::Plugins;
+use crate::support::uromd::{Uromd, wait_gone};
+
+fn pid(host: &Connection) -> u64 {
+    u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap())
+}
+
+fn kill(pid: u64, signal: Signal) {
+    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
+}
+
+fn variable(host: &Connection, name: &str) -> String {
+    host.send(0, &[&op::GETENV.to_le_bytes()[..], name.as_bytes()].concat());
+    String::from_utf8(host.note().payload.unwrap()).unwrap()
+}
+
+#[test]
+fn each_worker_is_a_process_with_its_own_environment() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let env = |text: &str| Some(vec![text.to_owned(), "EMPTY=".to_owned()]);
+    let one = client.attach(StartWorker { id: 1, env: env("WHO=one two=three"), ..any() }, 1);
+    let two = client.attach(StartWorker { id: 2, env: env("WHO=two"), ..any() }, 1);
+    assert_ne!(pid(&one), pid(&two));
+    assert_eq!((variable(&one, "WHO").as_str(), variable(&two, "WHO").as_str()), ("one two=three", "two"));
+    assert_eq!(variable(&one, "UROM_PLUGIN_PATH"), plugins.path().to_str().unwrap());
+}
+
+#[test]
+fn a_worker_runs_on_the_cpus_it_was_given_as_far_as_they_exist() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], &["--cpus", "0-1000"]);
+    let mut client = Client::connect(uromd.address);
+    let allowed = |host: &Connection| {
+        let status = fs::read_to_string(format!("/proc/{}/status", pid(host))).unwrap();
+        let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().to_owned()
+    };
+    let first = client.attach(StartWorker { cpus: Some("0,999".to_owned()), ..any() }, 1);
+    assert_eq!(allowed(&first), "0");
+    let none = client.attach(StartWorker { cpus: Some("999".to_owned()), ..any() }, 1);
+    assert_ne!(allowed(&none), "");
+    uromd.logged(&["none of its CPUs 999 exists"]);
+}
+
+#[test]
+fn generated_ids_are_unique_and_stay_clear_of_chosen_ones() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let ids = [0, 1 << 63, u64::MAX, 1, u64::MAX, u64::MAX];
+    let hosts: Vec<_> = ids.map(|id| client.attach(StartWorker { id, ..any() }, 1)).into();
+    let given: HashSet<u64> = hosts.iter().map(|host| host.started.id).collect();
+    assert!(given.len() == 6 && !given.contains(&u64::MAX), "{given:?}");
+}
+
+#[test]
+fn two_hosts_share_a_worker_and_the_last_one_ends_it() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut first = Client::connect(uromd.address);
+    let mut second = Client::connect(uromd.address);
+    let worker = || StartWorker { id: 7, ..any() };
+    let one = first.attach(worker(), 1);
+    let two = second.attach(worker(), 1);
+    assert_eq!(pid(&one), pid(&two));
+    let gone = pid(&one);
+    drop((one, first));
+    assert_eq!(two.call(op::ECHO, 5).status, DocaError::SUCCESS);
+    drop(two);
+    wait_gone(gone);
+    // The id is free, and a new worker takes it.
+    let three = second.attach(worker(), 1);
+    assert_ne!(pid(&three), gone);
+}
+
+#[test]
+fn many_hosts_that_ask_at_once_get_one_worker() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut clients: Vec<_> = (0..8).map(|_| Client::connect(uromd.address)).collect();
+    for client in &mut clients {
+        client.ask(StartWorker { id: 3, ..any() });
+    }
+    let started: Vec<_> = clients.iter().map(|client| client.answer().1.unwrap()).collect();
+    let hosts: Vec<_> = started.into_iter().map(|started| Connection::attach(started, 1).unwrap()).collect();
+    assert_eq!(hosts.iter().map(pid).collect::<HashSet<_>>().len(), 1);
+}
+
+#[test]
+fn a_worker_nobody_comes_to_ends_with_the_host_that_asked() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    client.start(StartWorker { id: 4, gid: 6, ..any() }).unwrap();
+    drop(client);
+    let mut client = Client::connect(uromd.address);
+    let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+    while client.group(6) == [4] {
+        assert!(std::time::Instant::now() < deadline, "it stays");
+    }
+}
+
+#[test]
+fn a_ticket_is_good_once() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 1);
+    for ticket in [host.started.ticket, 0, 1] {
+        let started = support_started(&host, ticket);
+        let refusal = Connection::attach(started, 1).err().unwrap();
+        assert_eq!(refusal.code(), DocaError::AUTHENTICATION, "{refusal}");
+    }
+    assert_eq!(host.call(op::ECHO, 5).status, DocaError::SUCCESS);
+}
+
+fn support_started(host: &Connection, ticket: u128) -> crate::support::client::Started {
+    crate::support::client::Started { ticket, ..host.started }
+}
+
+#[test]
+fn a_plugin_that_fails_to_open_is_named_with_its_code_and_never_closed() {
+    let plugins = Plugins::new();
+    plugins.add_obedient("a_opens", &[]);
+    plugins.add_obedient("b_fails", &["-DOPEN_FAILS=21"]);
+    plugins.add_obedient("c_is_not_reached", &[]);
+    let trace = plugins.path().join("trace");
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let env = Some(vec![format!("TRACE_FILE={}", trace.display())]);
+    let failure = client.start(StartWorker { plugins: 0b111, env, ..any() }).unwrap_err();
+    assert_eq!(failure.code(), DocaError::DRIVER);
+    assert!(failure.text.contains("`b_fails` failed to open"), "{failure}");
+    assert_eq!(fs::read_to_string(&trace).unwrap(), "a_opens open\nb_fails open\na_opens close\n");
+    // The next one works.
+    assert_eq!(client.attach(any(), 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
+}
+
+#[test]
+fn a_plugin_that_vanished_fails_with_the_loaders_words() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    fs::remove_file(plugins.path().join("obedient.so")).unwrap();
+    let failure = client.start(any()).unwrap_err();
+    assert_eq!(failure.code(), DocaError::NOT_FOUND);
+    assert!(failure.text.contains("cannot open shared object file"), "{failure}");
+}
+
+#[test]
+fn a_worker_that_dies_while_it_starts_is_reported_with_the_cause() {
+    let plugins = Plugins::new();
+    plugins.add_obedient("crashes", &["-DOPEN_FAILS=(abort(),0)"]);
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let failure = client.start(any()).unwrap_err();
+    assert_eq!(failure.code(), DocaError::CONNECTION_RESET);
+    assert!(failure.text.contains("SIGABRT"), "{failure}");
+}
+
+#[test]
+fn a_plugin_that_never_opens_is_given_up() {
+    let plugins = Plugins::new();
+    plugins.add_obedient("hangs", &["-DOPEN_HANGS"]);
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let failure = client.start(any()).unwrap_err();
+    assert_eq!(failure.code(), DocaError::TIME_OUT, "{failure}");
+}
+
+#[test]
+fn plugins_are_closed_when_the_worker_leaves() {
+    let plugins = Plugins::new();
+    plugins.add_obedient("one", &[]);
+    plugins.add_obedient("two", &[]);
+    let trace = plugins.path().join("trace");
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let env = Some(vec![format!("TRACE_FILE={}", trace.display())]);
+    let host = client.attach(StartWorker { plugins: 0b11, env, ..any() }, 4);
+    host.ask(1, op::HOLD, 0);
+    let pid = pid(&host);
+    drop(host);
+    wait_gone(pid);
+    assert_eq!(fs::read_to_string(&trace).unwrap(), "one open\ntwo open\ntwo close\none close\n");
+}
+
+#[test]
+fn a_worker_that_is_killed_is_reported_and_its_hosts_are_cut_off() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(StartWorker { id: 8, ..any() }, 1);
+    let other = client.attach(any(), 1);
+    kill(pid(&host), Signal::KILL);
+    let end = host.link.until_closed().1;
+    assert!(matches!(end, StreamError::Closed | StreamError::Io(_)), "{end}");
+    uromd.logged(&["worker 8 is gone", "SIGKILL"]);
+    assert_eq!(other.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(client.attach(StartWorker { id: 8, ..any() }, 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
+}
+
+#[test]
+fn a_worker_that_is_stopped_is_given_up_and_killed() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(StartWorker { id: 8, ..any() }, 1);
+    let pid = pid(&host);
+    kill(pid, Signal::STOP);
+    uromd.logged(&["worker 8 is gone", "silent"]);
+    wait_gone(pid);
+}
+
+#[test]
+fn workers_end_with_a_daemon_that_is_killed() {
+    let plugins = Plugins::obedient();
+    let mut uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 1);
+    let pid = pid(&host);
+    uromd.signal(Signal::KILL);
+    uromd.wait();
+    wait_gone(pid);
+    host.link.until_closed();
+}
+
+#[test]
+fn a_host_that_falls_silent_loses_its_worker() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let silent = client.attach(StartWorker { id: 6, ..any() }, 1);
+    let alive = client.attach(StartWorker { id: 6, ..any() }, 1);
+    let pid = pid(&alive);
+    silent.link.fall_silent();
+    uromd.logged(&["is lost", "silent"]);
+    assert_eq!(alive.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    drop(alive);
+    wait_gone(pid);
+}
