@@ -1,0 +1,74 @@
+//! Where a test's workers come from.
+
+use anyhow::Result;
+use faulty_protocol::Client as Faulty;
+use graph_protocol::Client as Graph;
+use urom_host::{Host, Service, ServiceBuilder, Worker};
+use urom_tests::{PluginDirectory, Uromd};
+
+/// A service with the graph plugin and the faulty one.
+pub(crate) struct Provider {
+    daemon: Option<Uromd>,
+    plugins: PluginDirectory,
+}
+
+impl Provider {
+    /// Processes: a daemon of its own for each test.
+    pub(crate) fn uromd() -> Result<Provider> {
+        let plugins = plugins()?;
+        let daemon =
+            Uromd::start_with(plugins.variable(), |command| command.args(["--cpus", "0-7", "-l", "30"]))?;
+        Ok(Provider { daemon: Some(daemon), plugins })
+    }
+
+    /// Threads of the test's own process.
+    pub(crate) fn embedded() -> Result<Provider> {
+        Ok(Provider { daemon: None, plugins: plugins()? })
+    }
+
+    /// Whether workers are processes.
+    pub(crate) fn has_processes(&self) -> bool {
+        self.daemon.is_some()
+    }
+
+    /// A connection to be set up.
+    pub(crate) fn builder(&self) -> ServiceBuilder {
+        match &self.daemon {
+            Some(daemon) => Service::builder().address(daemon.address()),
+            None => Service::builder().plugin_path(self.plugins.variable()),
+        }
+    }
+
+    /// A connection. Each one is a host of its own to the service.
+    pub(crate) fn connect(&self) -> Result<Service> {
+        Ok(self.builder().connect()?)
+    }
+}
+
+fn plugins() -> Result<PluginDirectory> {
+    PluginDirectory::with(&["worker_graph", "worker_faulty"])
+}
+
+/// The graph plugin of a service.
+pub(crate) fn graph(service: &Service) -> Result<Graph<Host>> {
+    Ok(service.plugin::<graph_protocol::Protocol>()?)
+}
+
+/// The faulty plugin of a service.
+pub(crate) fn faulty(service: &Service) -> Result<Faulty<Host>> {
+    Ok(service.plugin::<faulty_protocol::Protocol>()?)
+}
+
+/// A worker with the graph plugin.
+pub(crate) fn graph_worker(service: &Service) -> Result<(Graph<Host>, Worker)> {
+    let graph = graph(service)?;
+    let worker = service.worker().plugin(&graph).start().wait()?;
+    Ok((graph, worker))
+}
+
+/// A worker with the faulty plugin.
+pub(crate) fn faulty_worker(service: &Service) -> Result<(Faulty<Host>, Worker)> {
+    let faulty = faulty(service)?;
+    let worker = service.worker().plugin(&faulty).start().wait()?;
+    Ok((faulty, worker))
+}
