@@ -179,8 +179,7 @@ impl EndpointBuilder {
         let mut params = sys::ucp_ep_params_t::zeroed();
         params.field_mask = sys::UCP_EP_PARAM_FIELD_CONN_REQUEST.into();
         // UCX takes the request over, also when this fails.
-        let (raw, _listener) = request.into_raw();
-        params.conn_request = raw;
+        params.conn_request = request.into_raw();
         self.create(params, || format!("accepting the connection of {peer:?}"))
     }
 

@@ -11,6 +11,7 @@ use ucx_sys as sys;
 
 use crate::am::Handlers;
 use crate::context::Context;
+use crate::listener::Open;
 use crate::signal::Target;
 
 /// How long a worker that is dropped waits for UCX to give back parked buffers.
@@ -33,6 +34,8 @@ pub(crate) struct Inner {
     parked: Cell<usize>,
     jobs: RefCell<VecDeque<Job>>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
+    /// Destroyed with the worker.
+    listeners: RefCell<Vec<Open>>,
 }
 
 impl Inner {
@@ -54,6 +57,7 @@ impl Inner {
             parked: Cell::new(0),
             jobs: RefCell::default(),
             panic: Cell::new(None),
+            listeners: RefCell::default(),
         }
     }
 
@@ -124,6 +128,11 @@ impl Inner {
         self.attention.set(true);
     }
 
+    /// Keeps a listener until the end of the worker.
+    pub(crate) fn keep_listener(&self, listener: Open) {
+        self.listeners.borrow_mut().push(listener);
+    }
+
     /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once C has returned.
     pub(crate) fn guard(&self, run: impl FnOnce()) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
@@ -156,6 +165,7 @@ impl Inner {
                 std::thread::yield_now();
             }
         }
+        self.listeners.take().into_iter().for_each(Open::destroy);
         // SAFETY: no endpoint, listener, request or memory of this worker is left, and it is destroyed once.
         unsafe { sys::ucp_worker_destroy(self.raw) };
         true

@@ -14,36 +14,56 @@ use libc::c_void;
 use ucx_sys as sys;
 
 use crate::context::void;
+use crate::inner::Inner;
 use crate::socket::{CSocketAddr, from_storage};
 use crate::status::{Result, check};
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
-/// A socket on which a worker gets connections: `ucp_listener_h`. Needs `tcp` among the transports.
+/// A socket on which a worker gets connections: `ucp_listener_h`. Needs `tcp` among the transports of its clients.
 ///
 /// Progress collects the connections; [`next`](Listener::next) hands them out, and
-/// [`EndpointBuilder::accept`](crate::EndpointBuilder::accept) makes endpoints of them. It stays open until it and the
-/// last request that it gave out are dropped; requests that were not asked for are then refused.
+/// [`EndpointBuilder::accept`](crate::EndpointBuilder::accept) makes endpoints of them. When it is dropped, the
+/// connections that it still has and those that come later are refused. The port is given back with the worker: UCX
+/// cannot close a listener while a connection may be arriving.
 pub struct Listener {
-    inner: Rc<Inner>,
-}
-
-struct Inner {
     raw: sys::ucp_listener_h,
     queue: Rc<Queue>,
     worker: Worker,
+}
+
+/// A listener, for the worker that destroys it at its own end.
+pub(crate) struct Open {
+    raw: sys::ucp_listener_h,
+    queue: Rc<Queue>,
+}
+
+impl Open {
+    /// Ends the listener, just before its worker.
+    pub(crate) fn destroy(self) {
+        // SAFETY: the listener is live, no handle of it or its requests is left, and it is destroyed once.
+        unsafe { sys::ucp_listener_destroy(self.raw) };
+        drop(self.queue);
+    }
 }
 
 /// What UCX's connection handler reaches.
 struct Queue {
     requests: RefCell<VecDeque<sys::ucp_conn_request_h>>,
     waker: Cell<Option<Waker>>,
-    worker: *const crate::inner::Inner,
+    worker: *const Inner,
+    /// The listener, once its handle was dropped.
+    refusing: Cell<Option<sys::ucp_listener_h>>,
 }
 
 unsafe extern "C" fn on_connection(request: sys::ucp_conn_request_h, arg: *mut c_void) {
     // SAFETY: `arg` is the listener's queue, which outlives the listener.
     let queue = unsafe { &*arg.cast::<Queue>() };
+    if let Some(listener) = queue.refusing.get() {
+        // SAFETY: a request of this listener, which is live.
+        unsafe { sys::ucp_listener_reject(listener, request) };
+        return;
+    }
     queue.requests.borrow_mut().push_back(request);
     if let Some(waker) = queue.waker.take() {
         // SAFETY: the listener's worker is live.
@@ -60,8 +80,12 @@ impl Listener {
     /// `BUSY` for an address in use, `IO_ERROR` for one that is not of this machine.
     pub fn bind(worker: &Worker, address: SocketAddr) -> Result<Listener> {
         let socket = CSocketAddr::from(address);
-        let queue =
-            Rc::new(Queue { requests: RefCell::default(), waker: Cell::new(None), worker: worker.as_ptr() });
+        let queue = Rc::new(Queue {
+            requests: RefCell::default(),
+            waker: Cell::new(None),
+            worker: worker.as_ptr(),
+            refusing: Cell::new(None),
+        });
         let mut params = sys::ucp_listener_params_t::zeroed();
         params.field_mask =
             u64::from(sys::UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | sys::UCP_LISTENER_PARAM_FIELD_CONN_HANDLER);
@@ -69,10 +93,11 @@ impl Listener {
         params.conn_handler.cb = Some(on_connection);
         params.conn_handler.arg = void(Rc::as_ptr(&queue));
         let mut raw = ptr::null_mut();
-        // SAFETY: the worker is live, the mask names what is set, the queue lives as long as the listener.
+        // SAFETY: the worker is live, the mask names what is set, the worker keeps the queue as long as the listener.
         let status = unsafe { sys::ucp_listener_create(worker.raw(), &params, &mut raw) };
         check(status, format!("listening on {address}"))?;
-        Ok(Listener { inner: Rc::new(Inner { raw, queue, worker: worker.clone() }) })
+        worker.inner().keep_listener(Open { raw, queue: Rc::clone(&queue) });
+        Ok(Listener { raw, queue, worker: worker.clone() })
     }
 
     /// The address it listens on, with the port that was picked: `ucp_listener_query`.
@@ -84,7 +109,7 @@ impl Listener {
         let mut attributes = sys::ucp_listener_attr_t::zeroed();
         attributes.field_mask = sys::UCP_LISTENER_ATTR_FIELD_SOCKADDR.into();
         // SAFETY: the listener is live, the mask names what UCX may write.
-        let status = unsafe { sys::ucp_listener_query(self.inner.raw, &mut attributes) };
+        let status = unsafe { sys::ucp_listener_query(self.raw, &mut attributes) };
         check(status, "asking for a listener's address")?;
         from_storage(&attributes.sockaddr)
             .ok_or_else(|| crate::Status::INVALID_ADDR.during("asking for a listener's address"))
@@ -94,8 +119,8 @@ impl Listener {
     #[must_use]
     #[allow(clippy::should_implement_trait, reason = "an iterator that ends is fused; this one goes on")]
     pub fn next(&self) -> Option<ConnectionRequest> {
-        let raw = self.inner.queue.requests.borrow_mut().pop_front()?;
-        Some(ConnectionRequest { raw, listener: Rc::clone(&self.inner) })
+        let raw = self.queue.requests.borrow_mut().pop_front()?;
+        Some(ConnectionRequest { raw, listener: self.raw, worker: self.worker.clone() })
     }
 
     /// The next connection, now or when progress brings one. One task at a time is woken: the one that asked last.
@@ -103,7 +128,7 @@ impl Listener {
         if let Some(request) = self.next() {
             return Poll::Ready(request);
         }
-        self.inner.queue.waker.set(Some(cx.waker().clone()));
+        self.queue.waker.set(Some(cx.waker().clone()));
         Poll::Pending
     }
 
@@ -113,30 +138,19 @@ impl Listener {
     }
 }
 
-impl Drop for Inner {
+impl Drop for Listener {
     fn drop(&mut self) {
-        let raw = self.raw;
-        let queue = Rc::clone(&self.queue);
-        let end = move || {
-            for request in queue.requests.take() {
-                // SAFETY: a request of this listener that nobody accepted or refused.
-                unsafe { sys::ucp_listener_reject(raw, request) };
-            }
-            // SAFETY: the listener is live, no request of it is left, and it is destroyed once.
-            unsafe { sys::ucp_listener_destroy(raw) };
-            drop(queue);
-        };
-        if self.worker.is_progressing() {
-            self.worker.inner().later(move |_| end());
-        } else {
-            end();
+        self.queue.refusing.set(Some(self.raw));
+        for request in self.queue.requests.take() {
+            // SAFETY: a request of this listener, which is live, that nobody accepted or refused.
+            unsafe { sys::ucp_listener_reject(self.raw, request) };
         }
     }
 }
 
 impl fmt::Debug for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let waiting = self.inner.queue.requests.borrow().len();
+        let waiting = self.queue.requests.borrow().len();
         f.debug_struct("Listener").field("waiting", &waiting).finish_non_exhaustive()
     }
 }
@@ -144,7 +158,8 @@ impl fmt::Debug for Listener {
 /// A connection that a peer asked for: `ucp_conn_request_h`. Dropping it refuses the connection.
 pub struct ConnectionRequest {
     raw: sys::ucp_conn_request_h,
-    listener: Rc<Inner>,
+    listener: sys::ucp_listener_h,
+    worker: Worker,
 }
 
 impl ConnectionRequest {
@@ -165,24 +180,22 @@ impl ConnectionRequest {
     }
 
     pub(crate) fn worker(&self) -> &Worker {
-        &self.listener.worker
+        &self.worker
     }
 
-    /// The request, for the call that takes it over, and what must live until that call returns.
-    pub(crate) fn into_raw(self) -> (sys::ucp_conn_request_h, Hold) {
-        let this = ManuallyDrop::new(self);
-        // SAFETY: `this` is never used or dropped again, so there is one owner as before.
-        (this.raw, Hold(unsafe { ptr::read(&this.listener) }))
+    /// The request, for the call that takes it over.
+    pub(crate) fn into_raw(self) -> sys::ucp_conn_request_h {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is never used or dropped again, so its worker is dropped once, here.
+        unsafe { ptr::drop_in_place(&mut this.worker) };
+        this.raw
     }
 }
 
-/// Keeps a listener open.
-pub(crate) struct Hold(#[allow(dead_code, reason = "held for its drop")] Rc<Inner>);
-
 impl Drop for ConnectionRequest {
     fn drop(&mut self) {
-        // SAFETY: a request of this listener, which is live, that nobody accepted or refused.
-        unsafe { sys::ucp_listener_reject(self.listener.raw, self.raw) };
+        // SAFETY: a request that nobody accepted or refused, of a listener that lives as long as its worker.
+        unsafe { sys::ucp_listener_reject(self.listener, self.raw) };
     }
 }
 

@@ -3,8 +3,13 @@
 mod common;
 
 use std::cell::Cell;
-use std::net::{SocketAddr, TcpListener};
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context as TaskContext, Wake, Waker};
 
 use common::{finish, log, pattern, until};
 use ucx::{AmFlags, CloseMode, ConnectionRequest, Data, Endpoint, Listener, Status, Worker, WorkerAddress};
@@ -142,12 +147,38 @@ fn without_tcp_there_is_no_connection_by_socket_address() {
 fn connections_that_nobody_takes_are_refused_when_the_listener_goes() {
     let (client, server) = (worker("tcp"), worker("tcp"));
     let listener = Listener::bind(&server, any_port()).unwrap();
-    let endpoints: Vec<_> =
-        (0..3).map(|_| client.connect_socket(listener.local_addr().unwrap()).unwrap()).collect();
+    let address = listener.local_addr().unwrap();
+    let connect = |_| client.connect_socket(address).unwrap();
+    let mut endpoints: Vec<_> = (0..3).map(connect).collect();
     let first = next(&[&client, &server], &listener);
     drop(first);
     drop(listener);
+    // Some were waiting, some on their way, and these come later.
+    endpoints.extend((0..2).map(connect));
     until(&[&client, &server], "the refusals", || endpoints.iter().all(Endpoint::is_failed));
+    drop(server);
+    // Nobody listens there any more.
+    assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn a_task_that_waits_for_a_connection_is_woken() {
+    struct Flag(AtomicBool);
+    impl Wake for Flag {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let (client, server) = (worker("tcp"), worker("tcp"));
+    let listener = Listener::bind(&server, any_port()).unwrap();
+    let woken = Arc::new(Flag(AtomicBool::new(false)));
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut cx = TaskContext::from_waker(&waker);
+    let mut connection = pin!(listener.connection());
+    assert!(connection.as_mut().poll(&mut cx).is_pending());
+    let _to_server = client.connect_socket(listener.local_addr().unwrap()).unwrap();
+    until(&[&client, &server], "the wake", || woken.0.load(Ordering::Relaxed));
+    assert!(connection.as_mut().poll(&mut cx).is_ready());
 }
 
 #[test]

@@ -64,6 +64,7 @@ fn atomic_operations_yield_what_was_there() {
         let mut expected = vec![0; 64];
         expected[8..16].copy_from_slice(&u64::to_ne_bytes(9));
         assert_eq!(bytes(&memory), expected);
+        pair.close();
     }
 }
 

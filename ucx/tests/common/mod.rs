@@ -6,7 +6,7 @@ use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use ucx::{Context, Endpoint, ErrorMode, Features, Request, Status, Worker};
+use ucx::{CloseMode, Context, Endpoint, ErrorMode, Features, Request, Status, Worker};
 
 /// Over which transports a test runs.
 pub(crate) const TRANSPORTS: [&str; 2] = ["tcp", "shm,self"];
@@ -48,6 +48,13 @@ impl Pair {
     /// Progresses both until `done` says so.
     pub(crate) fn until(&self, what: &str, done: impl FnMut() -> bool) {
         until(&[&self.a, &self.b], what, done);
+    }
+
+    /// Closes the endpoint with the help of its peer: without, one that does not care for errors may never end.
+    pub(crate) fn close(self) {
+        let close = self.to_b.close(CloseMode::Flush);
+        until(&[&self.a, &self.b], "the close", || close.is_done());
+        assert_eq!(close.wait(), Ok(()));
     }
 
     /// Progresses both until the request ends.
