@@ -1,2 +1,32 @@
-//! Four workers in two groups, one loopback each.
-fn main() {}
+//! Four workers in two groups, each with a thread and a progress engine of its own: one loopback each, then a look at who
+//! is in which group.
+//!
+//! This is DOCA's sample `urom_multi_workers_bootstrap` in Rust. It runs against the service that the environment names
+//! (see `urom_host::Service::connect`), or the one that `--service` does.
+
+mod options;
+mod run;
+mod table;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use options::Options;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    options.install_log();
+    match run::run(&options) {
+        Ok(()) => {
+            println!("Sample finished successfully");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("multi_worker_bootstrap: {error}");
+            println!("Sample finished with errors");
+            ExitCode::FAILURE
+        }
+    }
+}

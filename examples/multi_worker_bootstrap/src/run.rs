@@ -1,0 +1,80 @@
+//! What the main thread does: the service, the threads, the groups, and an end in order.
+
+use std::sync::Mutex;
+use std::sync::mpsc;
+use std::thread;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tracing::info;
+use urom_host::{Service, block_on_for};
+
+use crate::options::Options;
+use crate::table;
+use crate::worker::{self, LIMIT, Report, Shared};
+
+const WORKERS: u64 = 4;
+const GROUPS: u64 = 2;
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    // Before any thread starts, so that none of them is killed by a signal.
+    let mut signals = match options.once {
+        true => None,
+        false => Some(Signals::new([SIGINT, SIGTERM]).context("cannot wait for signals")?),
+    };
+    let mut builder = Service::builder().max_workers(WORKERS as u32);
+    if let Some(address) = &options.service {
+        builder = builder.address_from(address, "--service");
+    }
+    if let Some(device) = &options.device {
+        builder = builder.device(device);
+    }
+    let service = builder.connect()?;
+    info!("The service has CPUs {} for workers", service.cpus());
+
+    let shared = Shared { worker_log_level: options.worker_log_level(), measuring: Mutex::default() };
+    thread::scope(|scope| {
+        let (report, reports) = mpsc::channel();
+        let (quits, threads): (Vec<_>, Vec<_>) = (0..WORKERS)
+            .map(|id| {
+                let (quit, quitting) = mpsc::channel();
+                let (handle, shared, report) = (service.handle(), &shared, report.clone());
+                (quit, scope.spawn(move || worker::run(&handle, shared, id, report, &quitting)))
+            })
+            .unzip();
+        drop(report);
+        let result = look(&service, reports.iter().collect(), signals.as_mut());
+        // Closing these ends the threads, whatever happened so far.
+        drop(quits);
+        let stopped = threads.into_iter().map(|thread| match thread.join() {
+            Ok(stopped) => stopped,
+            Err(_) => Err(anyhow!("a worker's thread panicked")),
+        });
+        result.and(stopped.collect())
+    })
+}
+
+/// While all workers run: prints how they fared and who is in which group, and waits for a signal.
+fn look(service: &Service, reports: Vec<Result<Report>>, signals: Option<&mut Signals>) -> Result<()> {
+    let mut reports = reports.into_iter().collect::<Result<Vec<_>>>()?;
+    reports.sort_by_key(|report| report.id);
+    print!("{}", table::render(&reports));
+    for group in (0..GROUPS).rev() {
+        let expected: Vec<u64> = (0..WORKERS).filter(|id| id % GROUPS == group).collect();
+        let found = block_on_for(LIMIT, service.workers_of_group(group as u32))??;
+        ensure!(
+            found == expected,
+            "group {group} should be workers {expected:?}, the service says {found:?}"
+        );
+        let ids: Vec<_> = found.iter().map(u64::to_string).collect();
+        println!("workers in group {group}: {}", ids.join(" "));
+    }
+    if let Some(signals) = signals {
+        println!("all workers run; waiting for SIGINT or SIGTERM");
+        if let Some(signal) = signals.forever().next() {
+            info!("Signal {signal} received, preparing to exit");
+        }
+    }
+    Ok(())
+}

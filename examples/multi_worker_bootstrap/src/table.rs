@@ -1,0 +1,67 @@
+//! The table of results.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::worker::{MEASURED, Report, WARM_UP};
+
+const HEAD: [&str; 6] =
+    ["worker id", "group", "value sent", "value returned", "round trip [us]", "the first [us]"];
+
+/// One line for each worker, in columns as wide as they need to be.
+pub(crate) fn render(reports: &[Report]) -> String {
+    let micros = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1e6);
+    let rows: Vec<[String; 6]> = reports
+        .iter()
+        .map(|report| {
+            let Report { id, group, sent, returned, first, median } = report;
+            let numbers = [id.to_string(), group.to_string(), sent.to_string(), returned.to_string()];
+            let [id, group, sent, returned] = numbers;
+            [id, group, sent, returned, micros(*median), micros(*first)]
+        })
+        .collect();
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].len());
+        cells.chain([HEAD[column].len()]).max().unwrap_or(0)
+    };
+    let widths: [usize; 6] = std::array::from_fn(width);
+    let mut text = String::new();
+    let mut line = |cells: &[&str]| {
+        let cells: Vec<_> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", cells.join("  "));
+    };
+    line(&HEAD);
+    for row in &rows {
+        line(&row.each_ref().map(String::as_str));
+    }
+    let _ = writeln!(
+        text,
+        "(round trip: median of {MEASURED} loopbacks after {WARM_UP} to warm up, one worker at a time)"
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_to_the_right() {
+        let report = |id, median| Report {
+            id,
+            group: 1,
+            sent: id,
+            returned: id,
+            first: Duration::from_micros(321),
+            median: Duration::from_nanos(median),
+        };
+        let text = render(&[report(1, 1_234), report(12_345_678_901, 56_789)]);
+        let expected = [
+            "  worker id  group   value sent  value returned  round trip [us]  the first [us]",
+            "          1      1            1               1             1.23          321.00",
+            "12345678901      1  12345678901     12345678901            56.79          321.00",
+        ];
+        assert_eq!(text.lines().take(3).collect::<Vec<_>>(), expected);
+    }
+}
