@@ -4,7 +4,7 @@
 //! then delivers at most one event. So a host gets one callback a call, in the order in which answers arrived, and 0
 //! whenever nothing it can see has happened.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::rc::{Rc, Weak};
@@ -56,7 +56,7 @@ pub(super) struct Pe {
     wake: OwnedFd,
     epoll: OwnedFd,
     /// UCX, once a worker context starts.
-    transport: RefCell<Option<Rc<Transport>>>,
+    transport: OnceCell<Transport>,
     ready: RefCell<VecDeque<Ready>>,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
@@ -90,7 +90,7 @@ impl Pe {
             mailbox,
             wake,
             epoll,
-            transport: RefCell::default(),
+            transport: OnceCell::new(),
             ready: RefCell::default(),
             to_tend: RefCell::default(),
             runs: RefCell::default(),
@@ -134,18 +134,16 @@ impl Pe {
     }
 
     /// UCX, made when it is first needed.
-    pub(super) fn transport(&self) -> Result<Rc<Transport>, Failure> {
-        if let Some(transport) = &*self.transport.borrow() {
-            return Ok(Rc::clone(transport));
+    pub(super) fn transport(&self) -> Result<&Transport, Failure> {
+        if let Some(transport) = self.transport.get() {
+            return Ok(transport);
         }
         let broken = |what: &str| failure(DocaError::INITIALIZATION, format!("UCX cannot be used: {what}"));
-        let transport =
-            Rc::new(Transport::new(Weak::clone(&self.me)).map_err(|error| broken(&error.to_string()))?);
+        let transport = Transport::new(Weak::clone(&self.me)).map_err(|error| broken(&error.to_string()))?;
         let fd = transport.ucx().event_fd().map_err(|error| broken(&error.to_string()))?;
         epoll::add(&self.epoll, fd, epoll::EventData::new_u64(2), epoll::EventFlags::IN)
             .map_err(|error| broken(&error.to_string()))?;
-        *self.transport.borrow_mut() = Some(Rc::clone(&transport));
-        Ok(transport)
+        Ok(self.transport.get_or_init(|| transport))
     }
 
     /// Registers a run for events.
@@ -198,7 +196,7 @@ impl Pe {
     /// Everything that can move, without the host seeing it.
     fn advance(&self) {
         self.flush();
-        if let Some(transport) = &*self.transport.borrow() {
+        if let Some(transport) = self.transport.get() {
             transport.ucx().progress();
         }
         if self.mailbox.has_post() {
@@ -234,7 +232,7 @@ impl Pe {
 
     /// Receives what UCX still has, after a peer is gone.
     pub(super) fn drain(&self) {
-        let Some(transport) = self.transport.borrow().clone() else { return };
+        let Some(transport) = self.transport.get() else { return };
         for _ in 0..10_000 {
             if !transport.ucx().progress() {
                 break;
@@ -347,12 +345,13 @@ impl Pe {
         self.epoll.as_raw_fd()
     }
 
-    /// Sends what waits, then has the descriptor become readable with the next event, or at once.
+    /// Sends what waits, then has the descriptor become readable with the next event, or at once. What UCX cannot send
+    /// yet is an event of UCX's own.
     pub(super) fn request_notification(&self) -> Result<(), DocaError> {
         self.flush();
         let armed = self.ready.borrow().is_empty()
             && !self.mailbox.has_post()
-            && self.to_tend.borrow().is_empty()
+            && !self.to_tend.borrow().iter().any(|run| run.is_broken())
             && self.arm()?;
         if !armed {
             self.wake();
@@ -361,8 +360,7 @@ impl Pe {
     }
 
     fn arm(&self) -> Result<bool, DocaError> {
-        let transport = self.transport.borrow().clone();
-        let Some(transport) = transport else { return Ok(true) };
+        let Some(transport) = self.transport.get() else { return Ok(true) };
         transport.ucx().arm().map_err(|error| {
             tracing::error!(target: "urom_library", "{error}");
             DocaError::DRIVER
@@ -375,10 +373,12 @@ impl Pe {
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 
-    /// Makes the descriptor wait again; what UCX and the mailbox have is taken by progress.
+    /// Makes the descriptor wait again; what UCX has is taken by progress.
     pub(super) fn clear_notification(&self) {
         // Fails only when it is not readable.
         let _ = rustix::io::read(&self.wake, &mut [0_u8; 8]);
+        // Also when the mailbox has no post: its descriptor may become readable after the post was taken.
+        self.read_mail();
     }
 }
 

@@ -192,6 +192,11 @@ impl Run {
         }
     }
 
+    /// Whether a broken endpoint is still to be seen to.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.get().is_some()
+    }
+
     /// UCX found the endpoint broken.
     fn on_broken(&self, status: Status) {
         self.broken.set(Some(status));
@@ -389,7 +394,7 @@ impl Run {
         if let Err(status) = self.sender.flush() {
             self.broken.set(Some(status));
         }
-        if self.broken.get().is_some() || self.sender.is_busy() {
+        if self.is_broken() || self.sender.is_busy() {
             self.tend_later(pe);
         }
     }

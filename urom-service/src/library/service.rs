@@ -23,12 +23,9 @@ use super::gid::GidTask;
 use super::pe::{Pe, Ready};
 use super::session::{Session, Shared};
 use super::task::Stage;
+use crate::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use crate::embedded::Embedded;
 use crate::wire::control::Failure;
-use crate::wire::frame::MAX_PAYLOAD;
-
-/// The smallest message limit: headers and a little.
-const MIN_MESSAGE: usize = 64;
 
 /// A service context.
 pub(super) struct Service {
@@ -74,7 +71,7 @@ impl Service {
     }
 
     pub(super) fn set_max_message(&self, size: usize) -> Result<(), DocaError> {
-        if !(MIN_MESSAGE..=MAX_PAYLOAD).contains(&size) {
+        if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
             return Err(DocaError::INVALID_VALUE);
         }
         self.max_message.set(size);

@@ -110,8 +110,9 @@ pub(super) unsafe extern "C" fn set_env(
             return Err(DocaError::INVALID_VALUE);
         }
         let entry = |at: usize| {
+            let entry = env.wrapping_add(at);
             // SAFETY: the caller gives `count` pointers.
-            let entry = unsafe { *env.add(at) };
+            let entry = unsafe { *entry };
             present(entry)?;
             // SAFETY: each is a C string.
             let entry = unsafe { CStr::from_ptr(entry) };

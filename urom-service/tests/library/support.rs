@@ -1,5 +1,4 @@
 //! A host in the words of DOCA's C interface, as short as tests want it. It checks nothing that a test should.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_void};
@@ -16,14 +15,11 @@ pub use urom_service::library::api;
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// Calls a function of the table.
-#[macro_export]
 macro_rules! c {
     ($name:ident($($arg:expr),* $(,)?)) => {{
-        let function = $crate::library_support::api().$name;
+        let function = $crate::support::api().$name;
         // SAFETY: the tests give live objects and places, or null.
-        #[allow(clippy::macro_metavars_in_unsafe, reason = "plain arguments")]
-        let result = unsafe { function($($arg),*) };
-        result
+        unsafe { function($($arg),*) }
     }};
 }
 
@@ -203,7 +199,9 @@ pub fn response(task: *mut CmdTask) -> Option<Vec<u8>> {
 
 fn note(task: *mut CmdTask, task_data: Data, ctx_data: Data) -> Done {
     // SAFETY: every bit pattern is a number.
-    let (task_data, ctx_data) = unsafe { (task_data.u64, ctx_data.u64) };
+    let task_data = unsafe { task_data.u64 };
+    // SAFETY: as above.
+    let ctx_data = unsafe { ctx_data.u64 };
     let status = c!(doca_task_get_status(as_task(task)));
     Done { task: task.addr(), task_data, ctx_data, status, response: response(task) }
 }

@@ -1,0 +1,186 @@
+//! The life of contexts: starts that fail, stops at any time, ids, limits, wrong orders.
+
+use urom_abi::DocaError;
+use urom_abi::host::{CmdTask, CtxState};
+
+use crate::processes::{Plugins, op, with_service, with_worker};
+use crate::support::{
+    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, note_and_keep, state,
+    take_done,
+};
+
+#[test]
+fn an_id_is_generated_and_known_while_the_worker_runs() {
+    with_service(|engine, service| {
+        let worker = TestWorker::new(service.raw, engine, urom_abi::WORKER_ID_ANY, 1);
+        assert_eq!(worker.id(), Err(DocaError::BAD_STATE));
+        worker.run(engine);
+        let id = worker.id().unwrap();
+        assert_ne!(id, urom_abi::WORKER_ID_ANY);
+        // A second context joins the same worker.
+        let second = TestWorker::start(service.raw, engine, id, 1);
+        assert_eq!(second.id(), Ok(id));
+        let pids = [&worker, &second].map(|worker| {
+            worker.submit(&command(op::PID, 0));
+            assert_eq!(engine.next(), 1);
+            take_done().remove(0).response
+        });
+        assert_eq!(pids[0], pids[1]);
+        second.end(engine);
+        worker.submit(&command(op::ECHO, 1));
+        assert_eq!(engine.next(), 1);
+        assert_eq!(take_done().remove(0).status, OK);
+        worker.stop(engine);
+        assert_eq!(worker.id(), Err(DocaError::BAD_STATE));
+        worker.destroy();
+    });
+}
+
+fn set_env(worker: &TestWorker, env: &[&std::ffi::CStr]) -> DocaError {
+    let pointers: Vec<_> = env.iter().map(|entry| entry.as_ptr()).collect();
+    c!(doca_urom_worker_set_env(worker.raw, pointers.as_ptr(), pointers.len()))
+}
+
+#[test]
+fn a_failed_start_ends_idle_with_a_reason_and_can_be_repeated() {
+    with_service(|engine, service| {
+        let first = TestWorker::start(service.raw, engine, 3, 1);
+        let second = TestWorker::new(service.raw, engine, 3, 1);
+        assert_eq!(set_env(&second, &[c"A=some value", c"B="]), OK);
+        assert_eq!(c!(doca_ctx_start(second.ctx)), DocaError::IN_PROGRESS);
+        assert_eq!(engine.next(), 1);
+        assert_eq!(state(second.ctx), CtxState::IDLE);
+        assert!(failure(second.ctx).contains('3'), "{}", failure(second.ctx));
+        engine.is_quiet(1000);
+        // With another id the same context starts, and the environment arrives.
+        assert_eq!(c!(doca_urom_worker_set_id(second.raw, 4)), OK);
+        second.run(engine);
+        assert_eq!(failure(second.ctx), "");
+        second.submit(&[&op::GETENV.to_le_bytes()[..], b"A\0"].concat());
+        assert_eq!(engine.next(), 1);
+        assert_eq!(take_done().remove(0).response.as_deref(), Some(&b"some value"[..]));
+        second.end(engine);
+        // A plugin that does not exist.
+        let third = TestWorker::new(service.raw, engine, 9, 1);
+        assert_eq!(c!(doca_urom_worker_set_plugins(third.raw, 1 << 61)), OK);
+        assert_eq!(c!(doca_ctx_start(third.ctx)), DocaError::IN_PROGRESS);
+        assert_eq!(engine.next(), 1);
+        assert_eq!(state(third.ctx), CtxState::IDLE);
+        assert_ne!(failure(third.ctx), "");
+        third.destroy();
+        first.end(engine);
+    });
+}
+
+#[test]
+fn a_worker_can_be_stopped_while_it_starts() {
+    with_service(|engine, service| {
+        for id in 0..5 {
+            let worker = TestWorker::new(service.raw, engine, id, 1);
+            assert_eq!(c!(doca_ctx_start(worker.ctx)), DocaError::IN_PROGRESS);
+            for _ in 0..id * 20_000 {
+                if state(worker.ctx) == CtxState::STARTING {
+                    engine.progress();
+                }
+            }
+            worker.stop(engine);
+            // The same id can be had again afterwards.
+            worker.run(engine);
+            worker.submit(&command(op::ECHO, 1));
+            assert_eq!(engine.next(), 1);
+            assert_eq!(take_done().remove(0).status, OK);
+            worker.end(engine);
+        }
+    });
+}
+
+#[test]
+fn a_stopped_id_with_an_environment_starts_again() {
+    with_service(|engine, service| {
+        let worker = TestWorker::new(service.raw, engine, 3, 1);
+        for value in [c"A=1", c"A=2", c"A=3"] {
+            assert_eq!(set_env(&worker, &[value]), OK);
+            worker.run(engine);
+            worker.submit(&[&op::GETENV.to_le_bytes()[..], b"A\0"].concat());
+            assert_eq!(engine.next(), 1);
+            assert_eq!(take_done().remove(0).response.as_deref(), Some(&value.to_bytes()[2..]));
+            worker.stop(engine);
+        }
+        worker.destroy();
+    });
+}
+
+#[test]
+fn a_stop_flushes_tasks_one_by_one_and_waits_for_their_release() {
+    with_worker(8, |engine, _, worker| {
+        let held: Vec<*mut CmdTask> = (0..3).map(|word| worker.submit(&command(op::HOLD, word))).collect();
+        let kept = worker.task(&command(op::HOLD, 9));
+        c!(doca_urom_worker_cmd_task_set_cb(kept, Some(note_and_keep)));
+        assert_eq!(c!(doca_task_submit(as_task(kept))), OK);
+        let unused = worker.allocate().unwrap();
+        engine.is_quiet(10_000);
+        assert_eq!(c!(doca_ctx_stop(worker.ctx)), DocaError::IN_PROGRESS);
+        assert_eq!(c!(doca_task_submit(as_task(unused))), DocaError::BAD_STATE);
+        assert_eq!(worker.allocate(), Err(DocaError::BAD_STATE));
+        for task in held.into_iter().chain([kept]) {
+            assert_eq!(engine.next(), 1);
+            let done = take_done();
+            assert_eq!(done.len(), 1);
+            assert_eq!((done[0].task, done[0].status), (task.addr(), DocaError::SHUTDOWN));
+            assert_eq!(done[0].response, None);
+            assert_eq!(state(worker.ctx), CtxState::STOPPING);
+        }
+        engine.is_quiet(10_000);
+        assert_eq!(c!(doca_urom_worker_cmd_task_release(kept)), OK);
+        engine.is_quiet(10_000);
+        assert_eq!(state(worker.ctx), CtxState::STOPPING);
+        assert_eq!(c!(doca_urom_worker_cmd_task_release(unused)), OK);
+        assert_eq!(engine.next(), 1);
+        assert_eq!(state(worker.ctx), CtxState::IDLE);
+        worker.run(engine);
+    });
+}
+
+#[test]
+fn a_service_holds_as_many_workers_as_it_was_told() {
+    let plugins = Plugins::obedient();
+    let engine = Engine::new();
+    let service = new_service(&At::Embedded(plugins.path()));
+    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    assert_eq!(c!(doca_urom_service_set_max_workers(service.raw, 2)), OK);
+    assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
+    let first = TestWorker::start(service.raw, &engine, 0, 1);
+    let second = TestWorker::start(service.raw, &engine, 1, 1);
+    let third = TestWorker::new(service.raw, &engine, 2, 1);
+    assert_eq!(c!(doca_ctx_start(third.ctx)), DocaError::FULL);
+    assert_eq!(state(third.ctx), CtxState::IDLE);
+    assert!(failure(third.ctx).contains("max_workers"), "{}", failure(third.ctx));
+    first.end(&engine);
+    third.run(&engine);
+    third.end(&engine);
+    second.end(&engine);
+    service.end();
+}
+
+#[test]
+fn stopping_and_destroying_in_the_wrong_order_gives_errors() {
+    let plugins = Plugins::obedient();
+    let engine = Engine::new();
+    let service = TestService::start(&At::Embedded(plugins.path()), &engine);
+    let worker = TestWorker::start(service.raw, &engine, 0, 1);
+    assert_eq!(c!(doca_ctx_stop(service.ctx)), DocaError::IN_USE);
+    assert_eq!(state(service.ctx), CtxState::RUNNING);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), DocaError::NOT_PERMITTED);
+    assert_eq!(c!(doca_urom_worker_destroy(worker.raw)), DocaError::NOT_PERMITTED);
+    assert_eq!(c!(doca_pe_destroy(engine.0)), DocaError::IN_USE);
+    worker.submit(&command(op::ECHO, 0));
+    assert_eq!(engine.next(), 1);
+    worker.stop(&engine);
+    assert_eq!(c!(doca_ctx_stop(service.ctx)), OK);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), DocaError::IN_USE);
+    worker.destroy();
+    assert_eq!(c!(doca_urom_worker_destroy(worker.raw)), DocaError::INVALID_VALUE);
+    assert_eq!(c!(doca_ctx_start(worker.ctx)), DocaError::INVALID_VALUE);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), DocaError::INVALID_VALUE);
+}

@@ -1,0 +1,16 @@
+//! The host library against a real daemon, real worker processes and a C plugin, and against the embedded service;
+//! every call goes through the table of DOCA's functions.
+
+#![allow(unreachable_pub, reason = "a test has no outside")]
+
+#[macro_use]
+mod support;
+
+mod contexts;
+mod events;
+mod loss;
+mod processes;
+mod progress;
+mod queries;
+mod states;
+mod tasks;

@@ -1,0 +1,120 @@
+//! What the host library is tested against: the obedient plugin, compiled from C, and a `uromd` of one's own.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{At, Engine, TestService, TestWorker};
+
+/// A directory for `UROM_PLUGIN_PATH` with one plugin: it does what the first word of a command says.
+pub struct Plugins {
+    directory: tempfile::TempDir,
+}
+
+impl Plugins {
+    pub fn obedient() -> Plugins {
+        let directory = tempfile::tempdir().unwrap();
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plugins");
+        let status = Command::new("cc")
+            .args(["-shared", "-fPIC", "-DNAME=\"obedient\"", "-o"])
+            .arg(directory.path().join("obedient.so"))
+            .arg("-I")
+            .arg(&sources)
+            .arg(sources.join("obedient.c"))
+            .status();
+        assert!(status.unwrap().success(), "cc cannot compile the obedient plugin");
+        Plugins { directory }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// The obedient plugin's operations, as in `tests/plugins/obedient.c`.
+pub mod op {
+    /// Answer with the command's own bytes.
+    pub const ECHO: u64 = 0;
+    /// Answer with as many bytes as the second word says.
+    pub const BIG: u64 = 1;
+    /// Answer when told to.
+    pub const HOLD: u64 = 2;
+    /// Answer everything that is held, then this.
+    pub const RELEASE: u64 = 3;
+    /// Answer, and answer again.
+    pub const TWICE: u64 = 4;
+    /// Take the command, answer it, and return an error.
+    pub const FAIL_TAKEN: u64 = 5;
+    /// Leave the command on the list, and return an error.
+    pub const FAIL_LEFT: u64 = 6;
+    /// Answer with the second word as status.
+    pub const STATUS: u64 = 7;
+    /// Answer with the value of the variable named behind the first word.
+    pub const GETENV: u64 = 10;
+    /// Answer with the process id.
+    pub const PID: u64 = 11;
+}
+
+/// A daemon with a process of its own; killed when dropped.
+pub struct Uromd {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Uromd {
+    pub fn start(plugins: &Plugins) -> Uromd {
+        Uromd::start_with(plugins, &[])
+    }
+
+    pub fn start_with(plugins: &Plugins, args: &[&str]) -> Uromd {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_uromd"));
+        command.env("UROM_PLUGIN_PATH", plugins.path()).args(["--listen", "127.0.0.1:0"]).args(args);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("uromd: listening on ").expect(&line).parse().unwrap();
+        Uromd { child, address }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+}
+
+impl Drop for Uromd {
+    fn drop(&mut self) {
+        // Its workers end with it; a process that is gone already is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The same body for a daemon of its own and for the embedded service.
+pub fn with_both(body: impl Fn(&At<'_>)) {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    body(&At::Address(uromd.address));
+    body(&At::Embedded(plugins.path()));
+}
+
+/// An engine with a running service, with a daemon of its own.
+pub fn with_service(body: impl FnOnce(&Engine, &TestService)) {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    body(&engine, &service);
+    service.end();
+}
+
+/// The same with a worker for so many tasks.
+pub fn with_worker(max_inflight: u32, body: impl FnOnce(&Engine, &TestService, &TestWorker)) {
+    with_service(|engine, service| {
+        let worker = TestWorker::start(service.raw, engine, 5, max_inflight);
+        body(engine, service, &worker);
+        worker.end(engine);
+    });
+}

@@ -1,0 +1,244 @@
+//! The contract of `doca_pe_progress`: what it returns, when, and in which order callbacks run.
+
+use std::cell::{Cell, RefCell};
+use std::ptr::null_mut;
+
+use urom_abi::DocaError;
+use urom_abi::host::{CmdTask, Ctx, CtxState, Data};
+
+use crate::processes::{Plugins, Uromd, op, with_both, with_service, with_worker};
+use crate::queries::ids_of;
+use crate::support::{
+    At, Engine, OK, TestService, TestWorker, as_task, command, fill, new_service, note_and_release, state,
+    take_done,
+};
+
+#[test]
+fn a_command_comes_back_and_progress_shows_nothing_else() {
+    with_both(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        assert_eq!(service.plugins()[0].name(), Some("obedient"));
+        engine.is_quiet(1000);
+        let worker = TestWorker::start(service.raw, &engine, 7, 4);
+        assert_eq!(worker.id(), Ok(7));
+        engine.is_quiet(10_000);
+        for word in 0..100 {
+            let task = worker.submit(&command(op::ECHO, word)).addr();
+            assert_eq!(engine.in_flight(), 1);
+            assert_eq!(engine.next(), 1);
+            let done = take_done();
+            assert_eq!(done.len(), 1);
+            assert_eq!((done[0].task, done[0].status, done[0].task_data), (task, OK, 0));
+            assert_eq!(done[0].response, Some(command(op::ECHO, word)));
+            assert_eq!(engine.in_flight(), 0);
+        }
+        engine.is_quiet(10_000);
+        assert_eq!(c!(doca_ctx_stop(worker.ctx)), DocaError::IN_PROGRESS);
+        assert_eq!(engine.next(), 1);
+        assert_eq!(state(worker.ctx), CtxState::IDLE);
+        engine.is_quiet(1000);
+        worker.destroy();
+        service.end();
+    });
+}
+
+#[test]
+fn completions_come_one_a_call_in_the_order_of_the_answers() {
+    with_both(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let worker = TestWorker::start(service.raw, &engine, 7, 16);
+        let tasks: Vec<usize> = (0..15).map(|word| worker.submit(&command(op::HOLD, word)).addr()).collect();
+        engine.is_quiet(10_000);
+        let release = worker.submit(&command(op::RELEASE, 0)).addr();
+        for expected in tasks.into_iter().chain([release]) {
+            assert_eq!(engine.next(), 1);
+            let done = take_done();
+            assert_eq!(done.iter().map(|done| done.task).collect::<Vec<_>>(), [expected]);
+        }
+        engine.is_quiet(1000);
+        worker.end(&engine);
+        service.end();
+    });
+}
+
+#[test]
+fn a_failed_task_completes_like_any_other() {
+    with_worker(8, |engine, _, worker| {
+        let failing = [
+            (command(op::STATUS, 17), DocaError(17), true),
+            (command(op::STATUS, 70_000), DocaError(70_000), true),
+            (command(op::FAIL_TAKEN, 0), DocaError::DRIVER, true),
+            (command(op::FAIL_LEFT, 0), DocaError::NO_MEMORY, false),
+        ];
+        for (payload, status, answered) in failing {
+            worker.submit(&payload);
+            assert_eq!(engine.next(), 1);
+            let done = take_done().remove(0);
+            assert_eq!((done.status, done.response), (status, answered.then_some(payload)));
+        }
+        worker.submit(&command(op::BIG, 4065));
+        assert_eq!(engine.next(), 1);
+        let done = take_done().remove(0);
+        assert_eq!((done.status, done.response), (DocaError::TOO_BIG, None));
+    });
+}
+
+#[test]
+fn messages_of_any_length_keep_their_order() {
+    let plugins = Plugins::obedient();
+    let limit = (1 << 20).to_string();
+    let uromd = Uromd::start_with(&plugins, &["-m", &limit]);
+    let engine = Engine::new();
+    let service = new_service(&At::Address(uromd.address));
+    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, 1 << 20)), OK);
+    assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
+    let worker = TestWorker::start(service.raw, &engine, 5, 64);
+    for _ in 0..20 {
+        let lengths = [16, 100_000, 16, 7_990, 8_000, 1_048_500, 16, 16, 3_000, 300_000, 4_000, 4_000, 16];
+        let sent: Vec<(usize, Vec<u8>)> = lengths
+            .iter()
+            .enumerate()
+            .map(|(at, len)| {
+                let mut payload = command(op::ECHO, at as u64);
+                payload.resize(*len, at as u8);
+                (worker.submit(&payload).addr(), payload)
+            })
+            .collect();
+        for (task, payload) in sent {
+            assert_eq!(engine.next(), 1);
+            let done = take_done().remove(0);
+            assert_eq!((done.task, done.status), (task, OK));
+            assert!(done.response == Some(payload));
+        }
+    }
+    worker.end(&engine);
+    service.end();
+}
+
+#[test]
+fn a_hundred_thousand_commands_keep_their_values() {
+    with_worker(64, |engine, _, worker| {
+        const COUNT: u64 = 100_000;
+        let (mut sent, mut seen) = (0, 0);
+        while seen < COUNT {
+            while sent < COUNT
+                && let Ok(task) = worker.allocate()
+            {
+                fill(task, &command(op::ECHO, sent));
+                assert_eq!(c!(doca_task_submit(as_task(task))), OK);
+                sent += 1;
+            }
+            assert_eq!(engine.next(), 1);
+            for done in take_done() {
+                assert_eq!((done.status, done.response), (OK, Some(command(op::ECHO, seen))));
+                seen += 1;
+            }
+        }
+        assert_eq!(engine.in_flight(), 0);
+    });
+}
+
+#[test]
+fn workers_of_other_threads_need_no_progress_of_the_service() {
+    with_both(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let raw = service.raw.addr();
+        let (all_run, ask) = (std::sync::Barrier::new(5), std::sync::Barrier::new(5));
+        std::thread::scope(|scope| {
+            for id in 0..4 {
+                let (all_run, ask) = (&all_run, &ask);
+                scope.spawn(move || {
+                    let service = std::ptr::with_exposed_provenance_mut(raw);
+                    let engine = Engine::new();
+                    let worker = TestWorker::new(service, &engine, id, 4);
+                    assert_eq!(c!(doca_urom_worker_set_gid(worker.raw, id as u32 % 2)), OK);
+                    worker.run(&engine);
+                    all_run.wait();
+                    for word in 0..100 {
+                        worker.submit(&command(op::ECHO, id << 32 | word));
+                        assert_eq!(engine.next(), 1);
+                        assert_eq!(take_done().remove(0).response, Some(command(op::ECHO, id << 32 | word)));
+                    }
+                    ask.wait();
+                    engine.is_quiet(100);
+                    ask.wait();
+                    worker.end(&engine);
+                });
+            }
+            // The service's engine is quiet while the workers start on others.
+            engine.is_quiet(100_000);
+            all_run.wait();
+            engine.is_quiet(1000);
+            ask.wait();
+            assert_eq!(ids_of(&engine, &service, 1), (OK, vec![1, 3]));
+            assert_eq!(ids_of(&engine, &service, 0), (OK, vec![0, 2]));
+            assert_eq!(ids_of(&engine, &service, 9), (OK, vec![]));
+            engine.is_quiet(1000);
+            ask.wait();
+        });
+        service.end();
+    });
+}
+
+thread_local! {
+    static ENGINE: Cell<*mut urom_abi::host::Pe> = const { Cell::new(null_mut()) };
+    static SECOND: Cell<*mut CmdTask> = const { Cell::new(null_mut()) };
+}
+
+unsafe extern "C" fn submit_second(task: *mut CmdTask, task_data: Data, ctx_data: Data) {
+    assert_eq!(c!(doca_pe_progress(ENGINE.get())), 0);
+    assert_eq!(c!(doca_task_submit(as_task(SECOND.get()))), OK);
+    // SAFETY: the callback this one stands for.
+    unsafe { note_and_release(task, task_data, ctx_data) };
+}
+
+#[test]
+fn a_callback_may_submit_and_its_progress_does_nothing() {
+    with_worker(2, |engine, _, worker| {
+        ENGINE.set(engine.0);
+        SECOND.set(worker.task(&command(op::ECHO, 2)));
+        let first = worker.task(&command(op::ECHO, 1));
+        c!(doca_urom_worker_cmd_task_set_cb(first, Some(submit_second)));
+        assert_eq!(c!(doca_task_submit(as_task(first))), OK);
+        for word in [1, 2] {
+            assert_eq!(engine.next(), 1);
+            assert_eq!(take_done().remove(0).response, Some(command(op::ECHO, word)));
+        }
+    });
+}
+
+thread_local! {
+    static CHANGES: RefCell<Vec<(CtxState, CtxState)>> = const { RefCell::new(Vec::new()) };
+}
+
+unsafe extern "C" fn note_change(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState) {
+    // SAFETY: every bit pattern is a number.
+    assert_eq!(unsafe { user_data.u64 }, 5);
+    assert_eq!(state(ctx), next);
+    CHANGES.with_borrow_mut(|all| all.push((previous, next)));
+}
+
+#[test]
+fn every_change_of_state_is_told() {
+    use CtxState as S;
+    with_service(|engine, service| {
+        let worker = TestWorker::new(service.raw, engine, 1, 1);
+        assert_eq!(c!(doca_ctx_set_user_data(worker.ctx, Data { u64: 5 })), OK);
+        assert_eq!(c!(doca_ctx_set_state_changed_cb(worker.ctx, Some(note_change))), OK);
+        worker.run(engine);
+        worker.end(engine);
+        let expected = [
+            (S::IDLE, S::STARTING),
+            (S::STARTING, S::RUNNING),
+            (S::RUNNING, S::STOPPING),
+            (S::STOPPING, S::IDLE),
+        ];
+        assert_eq!(CHANGES.take(), expected);
+        let other = new_service(&At::Environment);
+        assert_eq!(c!(doca_urom_service_destroy(other.raw)), OK);
+    });
+}
