@@ -51,11 +51,13 @@ impl Endpoint {
     /// is usually done on return, and [`Request::into_done`] gives the buffer back for the next one.
     ///
     /// UCX keeps the order of messages only among those that it sends in one piece.
+    #[inline]
     pub fn am_send<B: Buffer>(&self, id: u16, header: &[u8], data: B) -> Request<B> {
         self.am_send_with(id, header, data, AmFlags::NONE)
     }
 
     /// As [`am_send`](Endpoint::am_send), with flags.
+    #[inline]
     pub fn am_send_with<B: Buffer>(&self, id: u16, header: &[u8], data: B, flags: AmFlags) -> Request<B> {
         // SAFETY: the endpoint is live, and of this worker.
         unsafe { send(self.worker(), self.raw(), id, header, data, flags) }
@@ -283,11 +285,13 @@ pub struct Reply<'a> {
 
 impl Reply<'_> {
     /// As [`Endpoint::am_send`].
+    #[inline]
     pub fn am_send<B: Buffer>(&self, id: u16, header: &[u8], data: B) -> Request<B> {
         self.am_send_with(id, header, data, AmFlags::NONE)
     }
 
     /// As [`Endpoint::am_send_with`].
+    #[inline]
     pub fn am_send_with<B: Buffer>(&self, id: u16, header: &[u8], data: B, flags: AmFlags) -> Request<B> {
         // SAFETY: UCX keeps the reply endpoint for the time of the handler, which this value cannot outlive, and
         // endpoints that are closed in a handler stay until it has returned.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ucx_sys as sys;
 
 use crate::am::Handlers;
-use crate::context::Context;
+use crate::context::{Context, Features};
 use crate::listener::Open;
 use crate::signal::Target;
 
@@ -23,6 +23,8 @@ type Job = Box<dyn FnOnce(&Inner)>;
 pub(crate) struct Inner {
     pub(crate) raw: sys::ucp_worker_h,
     pub(crate) context: Context,
+    /// The context's, here because every send looks at them.
+    pub(crate) features: Features,
     pub(crate) max_am_header: usize,
     pub(crate) handlers: Handlers,
     pub(crate) signal: Arc<Target>,
@@ -47,6 +49,7 @@ impl Inner {
     ) -> Self {
         Inner {
             raw,
+            features: context.features(),
             context,
             max_am_header,
             handlers: Handlers::default(),
@@ -82,6 +85,7 @@ impl Inner {
     }
 
     /// Runs a call of UCX that progresses the worker itself; nothing inside a callback.
+    #[inline]
     pub(crate) fn progressing<T>(&self, call: impl FnOnce() -> T) -> Option<T> {
         if self.progressing.replace(true) {
             return None;
@@ -92,6 +96,7 @@ impl Inner {
     }
 
     /// One round of UCX, then what callbacks left to do; false when nothing happened or a round is under way.
+    #[inline]
     pub(crate) fn progress(&self) -> bool {
         // SAFETY: the worker is live, this is its thread, and calls do not nest.
         let call = || unsafe { sys::ucp_worker_progress(self.raw) };
@@ -134,12 +139,18 @@ impl Inner {
     }
 
     /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once C has returned.
+    #[inline]
     pub(crate) fn guard(&self, run: impl FnOnce()) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
-            let first = self.panic.take().unwrap_or(payload);
-            self.panic.set(Some(first));
-            self.attention.set(true);
+            self.caught(payload);
         }
+    }
+
+    #[cold]
+    fn caught(&self, payload: Box<dyn Any + Send>) {
+        let first = self.panic.take().unwrap_or(payload);
+        self.panic.set(Some(first));
+        self.attention.set(true);
     }
 
     /// Ends the worker; only the last handle calls this. Returns false when UCX still has buffers after a while: the

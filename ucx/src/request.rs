@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::{self, MaybeUninit};
+use std::mem::{self, ManuallyDrop, MaybeUninit};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -128,6 +128,7 @@ unsafe extern "C" fn on_send(request: *mut c_void, status: sys::ucs_status_t, us
 }
 
 /// Parameters for an operation on host memory with the callback of a send, put, get, flush or atomic operation.
+#[inline]
 pub(crate) fn params(worker: &Worker) -> sys::ucp_request_param_t {
     let mut params = sys::ucp_request_param_t::zeroed();
     params.op_attr_mask = sys::UCP_OP_ATTR_FIELD_CALLBACK
@@ -140,6 +141,7 @@ pub(crate) fn params(worker: &Worker) -> sys::ucp_request_param_t {
 }
 
 /// As [`params`], for this buffer.
+#[inline]
 pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_request_param_t {
     let mut params = params(worker);
     if let Some(handle) = buffer.memory() {
@@ -219,6 +221,7 @@ impl<B: 'static, T: Outcome> Unpin for Request<B, T> {}
 impl<B: 'static, T: Outcome> Request<B, T> {
     /// The request for what UCX returned: null, an error, or a request of its own, in the one place that tells them
     /// apart. `immediate` is what a null stands for.
+    #[inline]
     pub(crate) fn started(
         worker: &Worker,
         returned: sys::ucs_status_ptr_t,
@@ -271,7 +274,21 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     ///
     /// Not an error: the request, still under way.
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
-    pub fn into_done(mut self) -> Result<(Result<T, Status>, B), Self> {
+    #[inline]
+    pub fn into_done(self) -> Result<(Result<T, Status>, B), Self> {
+        let Phase::Done(completion) = self.phase else { return self.into_done_later() };
+        // Nothing but the buffer and what was kept is left, so there is no need for the whole of `drop`.
+        let mut this = ManuallyDrop::new(self);
+        drop(this.keep.take());
+        // SAFETY: in this phase the buffer is there, and `this` is never used or dropped again.
+        let buffer = unsafe { this.buffer.take() };
+        Ok((outcome(&completion), buffer))
+    }
+
+    /// As `into_done`, for what was not done when it was started.
+    #[inline(never)]
+    #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
+    fn into_done_later(mut self) -> Result<(Result<T, Status>, B), Self> {
         self.take().ok_or(self)
     }
 
@@ -319,9 +336,12 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self.phase = Phase::Taken;
         // SAFETY: the buffer was there in both phases, and from now on the phase says that it is not.
         let buffer = unsafe { self.buffer.take() };
-        let result = completion.status.ok().map(|()| T::from_completion(&completion));
-        Some((result, buffer))
+        Some((outcome(&completion), buffer))
     }
+}
+
+fn outcome<T: Outcome>(completion: &Completion) -> Result<T, Status> {
+    completion.status.ok().map(|()| T::from_completion(completion))
 }
 
 impl<B: 'static, T: Outcome> Future for Request<B, T> {

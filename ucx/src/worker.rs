@@ -184,7 +184,7 @@ impl Worker {
     }
 
     pub(crate) fn features(&self) -> Features {
-        self.inner.context.features()
+        self.inner.features
     }
 
     pub(crate) fn raw(&self) -> sys::ucp_worker_h {

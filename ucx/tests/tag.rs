@@ -235,6 +235,19 @@ fn a_worker_that_is_dropped_gives_every_buffer_up_first() {
 }
 
 #[test]
+fn a_buffer_that_a_peer_holds_on_to_is_leaked_and_not_freed() {
+    let Pair { to_b, a, b } = Pair::without_errors("tcp");
+    let (buffer, drops) = counted(2 << 20);
+    drop(to_b.tag_send(1, buffer));
+    common::until(&[&a, &b], "the announcement", || b.tag_probe(1, ALL).is_some());
+    drop(to_b);
+    // This endpoint cannot be closed by force, and nobody receives: the worker gives up after a while.
+    drop(a);
+    assert_eq!(drops.get(), 0);
+    drop(b);
+}
+
+#[test]
 fn requests_keep_their_worker_alive() {
     let pair = Pair::new("tcp");
     let receive = pair.b.tag_recv(1, ALL, vec![0; 64]);
