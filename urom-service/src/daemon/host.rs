@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
-use tracing::{debug, info, warn};
+use tracing::{debug, dispatcher, info, warn};
 
 use super::discovery::{Catalogue, Found, PLUGIN_PATH_VARIABLE};
 use super::roster::HostKey;
@@ -42,8 +42,9 @@ pub(crate) async fn serve(
         }
         Err(error) => return warn!("host {peer} was turned away: {error}"),
     }
-    let finder = Arc::clone(&reception);
-    let Ok(plugins) = spawn_blocking(move || finder.discover()).await else {
+    let (finder, log) = (Arc::clone(&reception), dispatcher::get_default(Clone::clone));
+    let find = move || dispatcher::with_default(&log, || finder.discover());
+    let Ok(plugins) = spawn_blocking(find).await else {
         return warn!("host {peer} was turned away: looking for plugins failed");
     };
     debug!("host {peer} is here; {} plugins", plugins.len());

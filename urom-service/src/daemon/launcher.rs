@@ -9,7 +9,7 @@ use std::process::Stdio;
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
-use tracing::warn;
+use tracing::{dispatcher, warn};
 
 use crate::log::LogLevel;
 use crate::worker::{self, WorkerConfig};
@@ -87,8 +87,8 @@ fn process(
     command.envs(env);
     // The stream is the worker's standard input: the one descriptor a child can be given without any trick.
     command.stdin(Stdio::from(OwnedFd::from(stream)));
-    // The daemon's own standard output says where it listens, and nothing else.
-    command.stdout(Stdio::null());
+    // The daemon's own standard output says where it listens, and nothing else; what a plugin prints is log.
+    command.stdout(std::io::stderr());
     // A key pressed at the daemon's terminal is for the daemon, which then stops its workers in order.
     command.process_group(0).kill_on_drop(true);
     command.spawn()
@@ -97,10 +97,11 @@ fn process(
 fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot::Receiver<()>> {
     config.cpus = None;
     let (done, is_done) = oneshot::channel::<()>();
+    let log = dispatcher::get_default(Clone::clone);
     std::thread::Builder::new().name(format!("urom-worker-{}", config.id)).spawn(move || {
         // However the thread ends, by a panic too, this is dropped.
         let _done = done;
-        worker::run(config, stream, worker::Place::Thread);
+        dispatcher::with_default(&log, || worker::run(config, stream, worker::Place::Thread));
     })?;
     Ok(is_done)
 }

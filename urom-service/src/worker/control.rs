@@ -25,8 +25,8 @@ use crate::wire::control::{
 use crate::wire::hello::{Hello, HelloError, Role};
 use crate::wire::stream::{StreamError, greet};
 
-/// How long a host that comes with an unknown ticket waits for the daemon to announce it.
-const EARLY: Duration = Duration::from_secs(1);
+/// How long a host may take to show a ticket that the daemon announced. It may come a moment before the announcement.
+const ADMISSION: Duration = Duration::from_secs(2);
 
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
@@ -204,13 +204,18 @@ impl Control {
             }
             Event::HostCame { link, peer, outbox } => {
                 self.links.insert(link, Link { peer, outbox, early: None, admitted: false });
+                let events = self.events.clone();
+                self.sessions.spawn(async move {
+                    sleep(ADMISSION).await;
+                    // Nobody listens when the worker ends.
+                    let _ = events.send(Event::Late { link }).await;
+                });
             }
             Event::Host { link, message } => self.host_says(link, message),
             Event::HostGone { link, end } => self.host_gone(link, end),
             Event::Late { link } => {
-                if self.links.get(&link).is_some_and(|link| link.early.is_some()) {
-                    let text =
-                        "the worker does not expect this host: its ticket is unknown, used up or too old";
+                if self.links.get(&link).is_some_and(|link| !link.admitted) {
+                    let text = "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
                     self.throw_out(link, Failure::new(DocaError::AUTHENTICATION, text));
                 }
             }
@@ -246,15 +251,7 @@ impl Control {
                 self.throw_out(key, Failure::new(DocaError::BAD_STATE, "a host attaches once on a stream"));
             }
             HostToWorker::Attach(attach) if self.expected.contains(&attach.ticket) => self.admit(key, attach),
-            HostToWorker::Attach(attach) => {
-                link.early = Some(attach);
-                let events = self.events.clone();
-                self.sessions.spawn(async move {
-                    sleep(EARLY).await;
-                    // Nobody listens when the worker ends.
-                    let _ = events.send(Event::Late { link: key }).await;
-                });
-            }
+            HostToWorker::Attach(attach) => link.early = Some(attach),
         }
     }
 

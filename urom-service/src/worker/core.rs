@@ -66,9 +66,10 @@ impl Core {
         }
     }
 
-    /// Whether plugins owe answers.
+    /// Whether something is to be looked for that wakes nobody: plugins owe answers, or UCX has messages that wait for
+    /// room at the peer.
     pub(crate) fn owes(&self) -> bool {
-        self.plugins.iter().any(|plugin| plugin.outstanding > 0)
+        !self.sending.is_empty() || self.plugins.iter().any(|plugin| plugin.outstanding > 0)
     }
 
     /// A message with commands.

@@ -10,6 +10,7 @@ use tracing::{debug, error, info, warn};
 use ucx::{AmFlags, Context, ErrorMode, Features, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
 
+use super::Place;
 use super::config::WorkerConfig;
 use super::connection::Connection;
 use super::control::ControlHandle;
@@ -68,8 +69,8 @@ impl Data {
         })
     }
 
-    /// Serves until told to stop; closes the plugins and answers what is in flight.
-    pub(crate) fn run(mut self) {
+    /// Serves until told to stop; closes the plugins, answers what is in flight, and says so.
+    pub(crate) fn run(mut self, place: Place) {
         let mut idle = Idle::default();
         loop {
             let mut worked = self.mailbox.has_post();
@@ -90,6 +91,12 @@ impl Data {
             }
         }
         self.end();
+        self.control.send(ToControl::Ended);
+        if place == Place::Process {
+            // With a host that died, UCX may keep a message for ever, and taking it down would wait for that. The process
+            // is about to end.
+            std::mem::forget(self.worker.clone());
+        }
     }
 
     /// False when it is time to stop.
@@ -189,7 +196,7 @@ impl Data {
         let _ = poll(&mut fds, Some(&limit));
     }
 
-    fn end(self) {
+    fn end(&self) {
         self.core.borrow_mut().close_plugins();
         let flushes: Vec<_> = self
             .core

@@ -61,8 +61,7 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
     match Data::open(&config, mailbox, handle.clone()) {
         Ok(data) => {
             handle.send(ToControl::Ready);
-            data.run();
-            handle.send(ToControl::Ended);
+            data.run(place);
         }
         Err(failure) => {
             error!("worker {} cannot work: {failure}", config.id);

@@ -5,10 +5,12 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::DocaError;
-use urom_service::wire::control::StartWorker;
+use urom_service::wire::control::{HostToWorker, StartWorker, WorkerToHost};
+use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::stream::StreamError;
 
-use crate::support::client::{Client, Connection, any, op};
+use crate::support::client::{Client, Connection, Started, any, op};
+use crate::support::link::Link;
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, wait_gone};
 
@@ -119,16 +121,27 @@ fn a_ticket_is_good_once() {
     let uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 1);
-    for ticket in [host.started.ticket, 0, 1] {
-        let started = support_started(&host, ticket);
+    for ticket in [host.started.ticket, 0] {
+        let started = Started { ticket, ..host.started };
         let refusal = Connection::attach(started, 1).err().unwrap();
         assert_eq!(refusal.code(), DocaError::AUTHENTICATION, "{refusal}");
     }
     assert_eq!(host.call(op::ECHO, 5).status, DocaError::SUCCESS);
 }
 
-fn support_started(host: &Connection, ticket: u128) -> crate::support::client::Started {
-    crate::support::client::Started { ticket, ..host.started }
+#[test]
+fn a_host_that_never_shows_a_ticket_is_thrown_out() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let address = client.start(any()).unwrap().address;
+    let link: Link<WorkerToHost, HostToWorker> =
+        Link::open(address, Hello::new(Role::Host), Role::Worker, || HostToWorker::Ping).unwrap();
+    let last = link.until_closed().0.pop();
+    assert!(
+        matches!(&last, Some(WorkerToHost::Refused(why)) if why.code() == DocaError::AUTHENTICATION),
+        "{last:?}"
+    );
 }
 
 #[test]
