@@ -32,11 +32,13 @@ use crate::thread;
 /// With tokio (a current-thread runtime, or a `LocalSet`), this loop runs beside the futures:
 ///
 /// ```no_run
+/// use tokio::io::Interest;
 /// use tokio::io::unix::AsyncFd;
-/// use urom_host::{ProgressEngine, Result};
+/// use urom_host::ProgressEngine;
 ///
 /// async fn drive(engine: ProgressEngine) -> std::io::Result<()> {
-///     let handle = AsyncFd::new(engine.clone())?;
+///     // SAFETY: the engine keeps its descriptor as long as a clone of it lives, and never replaces it.
+///     let handle = unsafe { AsyncFd::register_with_interest(engine.clone(), Interest::READABLE) }?;
 ///     loop {
 ///         while engine.progress() {}
 ///         engine.request_notification().map_err(std::io::Error::other)?;

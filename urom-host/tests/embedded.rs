@@ -1,44 +1,290 @@
 //! The whole path on the embedded service: a real service, real workers on threads, the real graph plugin.
 
-use std::cell::RefCell;
+mod embedded_support;
+
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use graph_protocol::{LoopbackDone, Protocol as Graph};
-use urom_abi::protocol::Protocol;
-use urom_host::{
-    CpuSet, DocaError, Host, ProgressEngine, Service, ServiceHandle, State, Worker, block_on, block_on_for,
-};
-use urom_tests::PluginDirectory;
+use embedded_support::{Graph, LIMIT, connect, soon, start, until};
+use graph_protocol::LoopbackDone;
+use urom_host::{DocaError, Error, ProgressEngine, Service, State, block_on_for};
 
-type Client = <Graph as Protocol>::Client<Host>;
+/// The graph plugin's protocol in a version that it does not have.
+mod next {
+    use urom_abi::{urom_command, urom_notification};
 
-const LIMIT: Duration = Duration::from_secs(30);
+    #[urom_command(plugin = "worker_graph", version = 2)]
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) enum Command {
+        #[urom(reply = LoopbackDone)]
+        Loopback { data: u64 },
+    }
 
-fn plugins() -> PluginDirectory {
-    PluginDirectory::with(&["worker_graph"]).expect("the graph plugin was built")
+    #[urom_notification]
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) enum Notification {
+        LoopbackDone { data: u64 },
+    }
 }
 
-fn connect(plugins: &PluginDirectory) -> Service {
-    Service::builder().plugin_path(plugins.path()).connect().expect("an embedded service")
-}
+/// A plugin that is not there.
+mod absent {
+    use urom_abi::{urom_command, urom_notification};
 
-fn start(service: &Service) -> (Client, Worker) {
-    let graph = service.plugin::<Graph>().unwrap();
-    let worker = block_on_for(LIMIT, service.worker().plugin(graph.plugin()).start()).unwrap().unwrap();
-    (graph, worker)
+    #[urom_command(plugin = "worker_absent", version = 1)]
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) enum Command {
+        #[urom(reply = NothingDone)]
+        Nothing { data: u64 },
+    }
+
+    #[urom_notification]
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) enum Notification {
+        NothingDone { data: u64 },
+    }
 }
 
 #[test]
 fn a_loopback_comes_back() {
-    let plugins = plugins();
-    let service = connect(&plugins);
+    let service = connect();
     let (graph, worker) = start(&service);
     assert_eq!(worker.state().unwrap(), State::Running);
     for data in [0, 1, u64::MAX] {
         let done = graph.task_loopback(&worker, data).submit().unwrap();
-        assert_eq!(block_on_for(LIMIT, done).unwrap().unwrap().data, data);
+        assert_eq!(soon(done).unwrap().data, data);
     }
     assert_eq!(graph.task_loopback(&worker, 7).submit().unwrap().wait().unwrap().data, 7);
-    worker.stop().wait().unwrap();
+    soon(worker.stop()).unwrap();
+}
+
+#[test]
+fn sixty_four_in_flight_all_come_back_each_to_its_own_future() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    for round in 0..50 {
+        let submit = |n| graph.task_loopback(&worker, round * 64 + n).submit().unwrap();
+        let flights: Vec<_> = (0..64).map(submit).collect();
+        let error = graph.task_loopback(&worker, 0).submit().unwrap_err();
+        assert_eq!(error.code(), DocaError::NO_MEMORY, "{error}");
+        for (n, flight) in flights.into_iter().enumerate() {
+            assert_eq!(soon(flight).unwrap().data, round * 64 + n as u64);
+        }
+    }
+}
+
+#[test]
+fn each_progress_call_that_moves_something_runs_one_callback_in_order() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    for data in 0..64 {
+        let seen = Rc::clone(&seen);
+        let note = move |done: Result<LoopbackDone, Error>| seen.borrow_mut().push(done.unwrap().data);
+        graph.task_loopback(&worker, data).submit_with(note).unwrap();
+    }
+    let mut moved = 0;
+    until(|| {
+        if service.progress() {
+            moved += 1;
+        }
+        assert_eq!(seen.borrow().len(), moved);
+        moved == 64
+    });
+    assert_eq!(*seen.borrow(), (0..64).collect::<Vec<_>>());
+    assert_eq!(service.engine().in_flight().unwrap(), 0);
+}
+
+#[test]
+fn a_worker_that_idles_moves_nothing() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    soon(graph.task_loopback(&worker, 1).submit().unwrap()).unwrap();
+    for _ in 0..100_000 {
+        assert!(!service.progress(), "something moved, but no task was in flight");
+    }
+}
+
+#[test]
+fn a_chain_of_callbacks_submits_from_inside_progress() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    let chain = Rc::new(Chain { graph, worker, last: Cell::new(0) });
+    Chain::submit(&chain, 1);
+    until(|| {
+        service.progress();
+        chain.last.get() == 1000
+    });
+}
+
+struct Chain {
+    graph: embedded_support::Client,
+    worker: urom_host::Worker,
+    last: Cell<u64>,
+}
+
+impl Chain {
+    fn submit(self: &Rc<Chain>, data: u64) {
+        let chain = Rc::clone(self);
+        let next = move |done: Result<LoopbackDone, Error>| {
+            chain.last.set(done.unwrap().data);
+            if data < 1000 {
+                chain.submit(data + 1);
+            }
+        };
+        self.graph.task_loopback(&self.worker, data).submit_with(next).unwrap();
+    }
+}
+
+#[test]
+fn dropped_futures_give_their_tasks_back() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    for round in 0..100 {
+        for n in 0..32 {
+            drop(graph.task_loopback(&worker, n).submit().unwrap());
+        }
+        soon(graph.task_loopback(&worker, round).submit().unwrap()).unwrap();
+    }
+    assert_eq!(worker.in_flight().unwrap(), 0);
+}
+
+#[test]
+fn workers_of_other_threads_run_on_engines_of_their_own_while_this_one_only_waits() {
+    let service = connect();
+    std::thread::scope(|scope| {
+        for id in 0..4 {
+            let handle = service.handle();
+            scope.spawn(move || {
+                let graph = handle.plugin::<Graph>().unwrap();
+                let engine = ProgressEngine::new().unwrap();
+                let builder = handle.worker().engine(&engine).id(id).group(id as u32 % 2);
+                let worker = soon(builder.plugin(graph.plugin()).start()).unwrap();
+                assert_eq!((worker.id(), worker.group().unwrap()), (id, id as u32 % 2));
+                for n in 0..1000 {
+                    let done = soon(graph.task_loopback(&worker, n << 8 | id).submit().unwrap());
+                    assert_eq!(done.unwrap().data, n << 8 | id);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn groups_are_answered_in_full_and_follow_their_workers() {
+    let service = connect();
+    let graph = service.plugin::<Graph>().unwrap();
+    let start = |id: u64| service.worker().id(id).group(id as u32 % 2).plugin(graph.plugin()).start();
+    let starting: Vec<_> = (0..4).map(start).collect();
+    let mut workers: Vec<_> = starting.into_iter().map(|worker| soon(worker).unwrap()).collect();
+    assert_eq!(soon(service.workers_of_group(1)).unwrap(), [1, 3]);
+    assert_eq!(soon(service.workers_of_group(0)).unwrap(), [0, 2]);
+    assert_eq!(soon(service.workers_of_group(77)).unwrap(), []);
+    soon(workers.remove(3).stop()).unwrap();
+    assert_eq!(soon(service.handle().workers_of_group(1)).unwrap(), [1]);
+}
+
+#[test]
+fn drop_order_does_not_matter() {
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2], [2, 0, 3, 1]] {
+        let service = connect();
+        let engine = service.engine().clone();
+        let (graph, worker) = start(&service);
+        let flight = graph.task_loopback(&worker, 5).submit().unwrap();
+        let mut things: Vec<Option<Box<dyn std::any::Any>>> = vec![
+            Some(Box::new(service)),
+            Some(Box::new(engine)),
+            Some(Box::new(worker)),
+            Some(Box::new(flight)),
+        ];
+        for index in order {
+            things[index].take();
+        }
+    }
+}
+
+#[test]
+fn a_stopped_worker_leaves_its_futures_an_answer_or_an_error() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    let complete = graph.task_loopback(&worker, 9).submit().unwrap();
+    until(|| {
+        service.progress();
+        complete.is_complete()
+    });
+    let flights: Vec<_> = (0..16).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+    soon(worker.stop()).unwrap();
+    assert_eq!(soon(complete).unwrap().data, 9);
+    for (n, flight) in flights.into_iter().enumerate() {
+        match soon(flight) {
+            Ok(done) => assert_eq!(done.data, n as u64),
+            Err(error) => assert_eq!(error.reply(), None, "{error}"),
+        }
+    }
+}
+
+#[test]
+fn names_and_versions_that_do_not_fit_are_said_in_full() {
+    let service = connect();
+    let error = service.plugin::<next::Protocol>().unwrap_err();
+    assert_eq!(error.code(), DocaError::UNSUPPORTED_VERSION);
+    let text = error.to_string();
+    assert!(text.contains("`worker_graph` version 2") && text.contains("has version 1"), "{text}");
+    let error = service.plugin::<absent::Protocol>().unwrap_err();
+    assert_eq!(error.code(), DocaError::NOT_FOUND);
+    assert!(error.to_string().contains("the service has `worker_graph`"), "{error}");
+}
+
+#[test]
+fn a_payload_over_the_limit_is_too_big_and_the_task_stays_the_callers() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    let task = worker.task(graph.plugin()).unwrap();
+    assert_eq!(task.capacity(), 4096 - 24);
+    let rejected = task.submit(&[0; 4096 - 24 + 1]).unwrap_err();
+    assert_eq!(rejected.error.code(), DocaError::TOO_BIG);
+    assert!(rejected.to_string().contains("takes 4073 bytes, but 4072 fit"), "{rejected}");
+    let mut command = [0; 16];
+    command[8] = 42;
+    let answer = block_on_for(LIMIT, rejected.task.submit(&command).unwrap()).unwrap();
+    assert_eq!((answer.status, answer.bytes.as_deref()), (DocaError::SUCCESS, Some(&command[..])));
+}
+
+#[test]
+fn a_command_the_plugin_refuses_comes_back_with_its_status_and_bytes() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    for command in [vec![], vec![0; 15], vec![9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]] {
+        let answer = block_on_for(LIMIT, worker.command(graph.plugin(), &command).unwrap()).unwrap();
+        assert_eq!(answer.status, DocaError::INVALID_VALUE, "{command:?}");
+        assert_eq!(answer.bytes.map(|bytes| bytes.len()), Some(16));
+    }
+}
+
+#[test]
+fn a_smaller_message_size_is_kept() {
+    let plugins = embedded_support::plugins();
+    let service = Service::builder().plugin_path(plugins.path()).max_message_size(1024).connect().unwrap();
+    let (graph, worker) = start(&service);
+    assert_eq!(worker.task(graph.plugin()).unwrap().capacity(), 1024 - 24);
+}
+
+#[test]
+fn a_directory_without_plugins_is_a_service_without_plugins() {
+    let empty = urom_tests::PluginDirectory::with(&[]).unwrap();
+    let service = Service::builder().plugin_path(empty.path()).connect().unwrap();
+    assert!(service.plugins().is_empty());
+    let error = service.plugin::<Graph>().unwrap_err();
+    assert_eq!(error.code(), DocaError::NOT_FOUND);
+    assert!(error.to_string().contains("UROM_PLUGIN_PATH"), "{error}");
+}
+
+#[test]
+fn an_address_where_nobody_listens_is_an_error_in_time_that_names_it() {
+    let began = std::time::Instant::now();
+    let error = Service::builder().address_from("127.0.0.1:1", "a test").connect().unwrap_err();
+    assert!(began.elapsed() < Duration::from_secs(6));
+    let text = error.to_string();
+    assert!(text.contains("127.0.0.1:1") && text.contains("a test"), "{text}");
 }

@@ -1,0 +1,90 @@
+//! A task costs no heap allocation, whether a future or a callback waits for it.
+
+mod embedded_support;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::rc::Rc;
+
+use embedded_support::{connect, soon, start, until};
+
+/// Counts what the current thread allocates: service and worker are threads of this process too.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count() {
+    COUNT.with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: everything is the system's allocator; counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(work: impl FnOnce()) -> usize {
+    let before = COUNT.get();
+    work();
+    COUNT.get() - before
+}
+
+#[test]
+fn the_count_counts() {
+    assert_eq!(allocations(|| drop(Box::new(1))), 1);
+}
+
+#[test]
+fn neither_futures_nor_small_callbacks_allocate_in_steady_state() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    let mut flights = Vec::with_capacity(64);
+    let mut round = |data: u64| {
+        // Fewer than 64: the dropped one of the round before may still be in flight.
+        for n in 0..60 {
+            flights.push(graph.task_loopback(&worker, data + n).submit().unwrap());
+        }
+        for (n, flight) in flights.drain(..).enumerate() {
+            assert_eq!(soon(flight).unwrap().data, data + n as u64);
+        }
+        assert_eq!(graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap().data, data);
+        drop(graph.task_loopback(&worker, data).submit().unwrap());
+    };
+    (0..50).for_each(&mut round);
+    assert_eq!(allocations(|| (0..200).for_each(&mut round)), 0);
+
+    let seen = Rc::new(Cell::new(0));
+    let callback = |data| {
+        let seen = Rc::clone(&seen);
+        let note = move |done: Result<graph_protocol::LoopbackDone, _>| seen.set(done.unwrap().data);
+        graph.task_loopback(&worker, data).submit_with(note).unwrap();
+    };
+    let one = |data: u64| {
+        callback(data);
+        until(|| {
+            service.progress();
+            seen.get() == data
+        });
+    };
+    (1..50).for_each(&one);
+    assert_eq!(allocations(|| (50..500).for_each(&one)), 0);
+}

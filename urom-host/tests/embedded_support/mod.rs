@@ -1,0 +1,48 @@
+//! An embedded service with the graph plugin, and waiting with a limit.
+
+#![allow(dead_code, unreachable_pub, reason = "every test program uses a part of it")]
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+pub use graph_protocol::Protocol as Graph;
+use urom_abi::protocol::Protocol;
+use urom_host::{Host, Service, Worker, block_on_for};
+use urom_tests::PluginDirectory;
+
+pub type Client = <Graph as Protocol>::Client<Host>;
+
+pub const LIMIT: Duration = Duration::from_secs(30);
+
+pub fn plugins() -> PluginDirectory {
+    PluginDirectory::with(&["worker_graph"]).expect("the graph plugin was built")
+}
+
+pub fn connect() -> Service {
+    // The plugins are found before this returns; what the directory is called does not matter afterwards.
+    let plugins = plugins();
+    let service = Service::builder().plugin_path(plugins.path()).connect().expect("an embedded service");
+    std::mem::forget(plugins);
+    service
+}
+
+pub fn start(service: &Service) -> (Client, Worker) {
+    let graph = service.plugin::<Graph>().unwrap();
+    let worker = soon(service.worker().plugin(graph.plugin()).start()).unwrap();
+    (graph, worker)
+}
+
+/// Waits for something that has to come.
+#[track_caller]
+pub fn soon<F: Future>(future: F) -> F::Output {
+    block_on_for(LIMIT, future).unwrap()
+}
+
+/// Calls `done` until it holds, which has to happen.
+#[track_caller]
+pub fn until(mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LIMIT;
+    while !done() {
+        assert!(Instant::now() < deadline, "it did not happen within {LIMIT:?}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Sleeping on the event handle: in this crate's own wait, and in tokio's.
+
+mod embedded_support;
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use embedded_support::{Graph, LIMIT, connect, start};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::task::LocalSet;
+use urom_host::{ProgressEngine, Service};
+
+/// Progresses an engine whenever its handle says so, and counts how often it slept.
+async fn drive(engine: ProgressEngine, slept: Rc<Cell<usize>>) {
+    // SAFETY: the engine keeps its descriptor as long as a clone of it lives, and never replaces it.
+    let handle = unsafe { AsyncFd::register_with_interest(engine.clone(), Interest::READABLE) }.unwrap();
+    loop {
+        while engine.progress() {}
+        engine.request_notification().unwrap();
+        slept.set(slept.get() + 1);
+        handle.readable().await.unwrap().clear_ready();
+        engine.clear_notification().unwrap();
+    }
+}
+
+fn tokio_with(service: &Service, test: impl AsyncFnOnce()) -> usize {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let slept = Rc::new(Cell::new(0));
+    LocalSet::new().block_on(&runtime, async {
+        let driver = tokio::task::spawn_local(drive(service.engine().clone(), Rc::clone(&slept)));
+        tokio::time::timeout(LIMIT, test()).await.expect("in time");
+        driver.abort();
+        let _ = driver.await;
+    });
+    slept.get()
+}
+
+#[test]
+fn tokio_sleeps_on_the_handle_and_is_woken_by_every_reply() {
+    let service = connect();
+    let graph = service.plugin::<Graph>().unwrap();
+    let slept = tokio_with(&service, async || {
+        let worker = service.worker().plugin(graph.plugin()).start().await.unwrap();
+        for data in 0..200 {
+            if data % 50 == 0 {
+                // Long enough for the worker to fall asleep as well.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            assert_eq!(graph.task_loopback(&worker, data).submit().unwrap().await.unwrap().data, data);
+        }
+        let flights: Vec<_> = (0..64).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+        for (n, flight) in flights.into_iter().enumerate() {
+            assert_eq!(flight.await.unwrap().data, n as u64);
+        }
+        assert_eq!(service.workers_of_group(0).await.unwrap(), [worker.id()]);
+        worker.stop().await.unwrap();
+    });
+    assert!(slept > 4, "the driver slept {slept} times");
+}
+
+#[test]
+fn the_handle_is_quiet_while_nothing_is_in_flight_and_readable_once_a_reply_is_there() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    let engine = service.engine();
+    let readable = |limit: Duration| {
+        let mut set = [PollFd::new(engine, PollFlags::IN)];
+        let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
+        poll(&mut set, Some(&limit)).unwrap() == 1
+    };
+    // The library may still have something of its own to do, but not for long.
+    let quiet = (0..20).any(|_| {
+        while engine.progress() {}
+        engine.request_notification().unwrap();
+        let woken = readable(Duration::from_millis(50));
+        engine.clear_notification().unwrap();
+        !woken
+    });
+    assert!(quiet, "woken for nothing, again and again");
+    for data in 0..100 {
+        let flight = graph.task_loopback(&worker, data).submit().unwrap();
+        while !flight.is_complete() {
+            engine.request_notification().unwrap();
+            assert!(readable(LIMIT), "never woken for {data}");
+            engine.clear_notification().unwrap();
+            while engine.progress() {}
+        }
+        assert_eq!(flight.wait().unwrap().data, data);
+    }
+}
+
+#[test]
+fn a_blocking_wait_sleeps_and_misses_nothing() {
+    let service = connect();
+    let (graph, worker) = start(&service);
+    for data in 0..300 {
+        // Every pause is longer than either side spins.
+        std::thread::sleep(Duration::from_micros(500));
+        assert_eq!(graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap().data, data);
+    }
+}
+
+#[test]
+fn waiting_for_nothing_uses_no_cpu() {
+    let service = connect();
+    let (_graph, _worker) = start(&service);
+    let used = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let (before, limit) = (used(), Duration::from_millis(300));
+    urom_host::block_on_for(limit, std::future::pending::<()>()).unwrap_err();
+    let after = used();
+    let nanos = (after.tv_sec - before.tv_sec) * 1_000_000_000 + after.tv_nsec - before.tv_nsec;
+    assert!(nanos < 30_000_000, "{nanos} ns of CPU in {limit:?}");
+}
