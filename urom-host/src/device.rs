@@ -143,7 +143,7 @@ impl Drop for List {
 
 /// Text up to its NUL, or up to the end of the array.
 fn text(chars: &[c_char]) -> String {
-    let bytes: Vec<u8> = chars.iter().map(|c| *c as u8).chain([0]).collect();
+    let bytes: Vec<u8> = chars.iter().flat_map(|c| c.to_ne_bytes()).chain([0]).collect();
     CStr::from_bytes_until_nul(&bytes).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

@@ -1,4 +1,57 @@
 //! Drive DOCA UROM workers from a Rust host program.
+//!
+//! A *service* finds *plugins* and runs *workers*, processes that load some of the plugins. A host program connects to the
+//! service, starts workers, and submits *tasks* to them: commands of a plugin's protocol. Each completes with the
+//! plugin's notification.
+//!
+//! ```no_run
+//! use urom_host::{Service, block_on};
+//!
+//! fn main() -> urom_host::Result<()> {
+//!     let service = Service::connect()?;
+//!     let graph = service.plugin::<graph_protocol::Protocol>()?;
+//!     block_on(async {
+//!         let worker = service.worker().id(0).plugin(graph.plugin()).start().await?;
+//!         let done = graph.task_loopback(&worker, 42).submit()?.await?;
+//!         assert_eq!(done.data, 42);
+//!         worker.stop().await
+//!     })
+//! }
+//! ```
+//!
+//! | | DOCA's counterpart |
+//! | --- | --- |
+//! | [`Service`], [`ServiceBuilder`], [`ServiceHandle`] | `doca_urom_service` |
+//! | [`Plugin`] and the generated clients | `doca_urom_service_plugin_info`, the host half of a C plugin |
+//! | [`Worker`], [`WorkerBuilder`] | `doca_urom_worker` |
+//! | [`Completion`], [`RawTask`], [`RawCompletion`] | `doca_urom_worker_cmd_task` |
+//! | [`GroupQuery`] | `doca_urom_service_get_workers_by_gid_task` |
+//! | [`ProgressEngine`] | `doca_pe` |
+//! | [`Error`], [`DocaError`] | `doca_error_t` |
+//!
+//! # Waiting
+//!
+//! Everything that takes time is a future. `.wait()` and [`block_on`] run futures on the current thread; they poll for a
+//! moment and then sleep. Any other executor works as long as something on the same thread progresses the engines:
+//! [`ProgressEngine`] shows it for tokio. A task can have a callback in place of a future: `submit_with` of the generated
+//! task. It runs inside the progress call that completes the task, where it may submit further tasks and may not wait.
+//! A panic in it does not cross the library: it goes on in whoever called for progress.
+//!
+//! # Threads
+//!
+//! A progress engine, its workers and their tasks belong to one thread, and the compiler holds programs to that. Several
+//! threads each have workers and an engine of their own on one service: see [`ServiceHandle`].
+//!
+//! # Objects
+//!
+//! Objects may be dropped in any order: each keeps what it needs, and DOCA's order (tasks, workers, service, engine,
+//! device) is kept underneath. Only a worker that does not stop within ten seconds after it was dropped stays behind,
+//! with a warning (a [`tracing`] event).
+//!
+//! # Libraries
+//!
+//! All of this stands on a table of DOCA's C functions ([`Library`]). With the default feature `builtin` that is this
+//! project's own service, embedded in the process or as the daemon `uromd`; see [`ServiceBuilder`] for how it is chosen.
 #![cfg_attr(
     not(feature = "builtin"),
     allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off")

@@ -15,7 +15,6 @@ use crate::worker::Owner;
 
 #[derive(Default)]
 struct Thread {
-    busy: Cell<bool>,
     engines: RefCell<Vec<Weak<EngineCore>>>,
     buried: RefCell<Vec<Owner>>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
@@ -23,6 +22,8 @@ struct Thread {
 
 thread_local! {
     static THREAD: Thread = Thread::default();
+    /// Whether a progress call, and perhaps a callback, is under way. By itself: it is asked on every call.
+    static BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Makes an engine one of those that this thread drives while it waits.
@@ -53,36 +54,30 @@ pub(crate) fn progress_all() -> bool {
 
 /// Whether a callback is running on this thread.
 pub(crate) fn in_callback() -> bool {
-    THREAD.try_with(|thread| thread.busy.get()).unwrap_or(false)
+    BUSY.get()
 }
 
 /// Runs `progress`, which may run callbacks, unless one is running already; then it gives `false`.
 ///
 /// Workers that callbacks dropped are stopped before it returns.
 pub(crate) fn with_callbacks(progress: impl FnOnce() -> bool) -> bool {
-    let entered = THREAD.try_with(|thread| !thread.busy.replace(true));
-    if entered == Ok(false) {
+    if BUSY.replace(true) {
         return false;
     }
-    // Nothing in here unwinds: callbacks are guarded one by one.
+    // This does not unwind: callbacks are guarded one by one.
     let moved = progress();
-    if entered.is_ok() && moved {
-        leave();
-    } else if entered.is_ok() {
-        let _ = THREAD.try_with(|thread| thread.busy.set(false));
+    BUSY.set(false);
+    if moved {
+        // One at a time: stopping a worker runs callbacks, which may drop more of them.
+        while let Some(owner) = buried() {
+            drop(owner);
+        }
     }
     moved
 }
 
-fn leave() {
-    let _ = THREAD.try_with(|thread| {
-        thread.busy.set(false);
-        loop {
-            // The borrow ends before the worker is stopped: that runs callbacks, which may drop more of them.
-            let Some(owner) = thread.buried.borrow_mut().pop() else { break };
-            drop(owner);
-        }
-    });
+fn buried() -> Option<Owner> {
+    THREAD.try_with(|thread| thread.buried.borrow_mut().pop()).ok().flatten()
 }
 
 /// Sets a worker aside that was dropped inside a callback.

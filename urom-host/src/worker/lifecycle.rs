@@ -81,7 +81,7 @@ impl fmt::Debug for Starting {
     }
 }
 
-/// A worker that is stopping: a future of the moment when it is idle; it is destroyed then.
+/// A worker that is stopping: a future of the moment when it is idle.
 ///
 /// The stop is under way already. Dropping it waits as dropping a [`Worker`] does.
 #[must_use = "dropping it waits for the worker without telling what went wrong"]

@@ -39,12 +39,19 @@ pub enum State {
 
 /// A running worker (`struct doca_urom_worker`).
 ///
-/// [`WorkerBuilder::start`] makes one. Clients of a plugin submit their tasks to it; each task moves while its progress
-/// engine is progressed. Dropping it stops it: that waits, for at most ten seconds, until its tasks are flushed and the
-/// service has let it go; use [`stop`](Self::stop) to see what goes wrong. Dropped inside a completion callback, it is
-/// stopped as soon as that returns. Its service stays connected for at least as long as it.
+/// [`WorkerBuilder::start`] makes one. Clients of a plugin submit their tasks to it; each task moves while the worker's
+/// progress engine is progressed, which futures and waits do.
 ///
-/// Clones of the id may be shared, the worker itself belongs to the thread of its progress engine:
+/// Dropping it stops it: that waits, for at most ten seconds, until its tasks are flushed and the service has let it go;
+/// use [`stop`](Self::stop) to see what goes wrong. Tasks in flight keep it: then the last [`Completion`](crate::Completion)
+/// to be dropped is what stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
+/// service stays connected for at least as long as it.
+///
+/// When its worker process dies, every task in flight completes with an error, [`state`](Self::state) is no longer
+/// [`State::Running`], and [`failure`](Self::failure) says why; a new worker can be started in its place.
+///
+/// # Threads
+/// The worker belongs to the thread of its progress engine:
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
@@ -124,8 +131,8 @@ impl Worker {
 
     /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service lets it go.
     ///
-    /// Stopping begins at once; the future resolves when the worker is idle, and destroys it. Completions of its tasks
-    /// that are still around keep what they have, or resolve to an error.
+    /// Stopping begins at once; the future resolves when the worker is idle. Completions of its tasks that are still
+    /// around keep the answers they have, or resolve to an error. The worker is destroyed with the last of them.
     ///
     /// ```no_run
     /// # use urom_host::{Worker, Result};
