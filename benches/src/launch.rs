@@ -44,13 +44,16 @@ fn extent(transport: Transport, quick: bool) -> Extent {
         Transport::SharedMemory => {
             Extent { rounds: 5 * scale, trips: 20_000 * scale as u64, in_flight: 100_000 * scale as u64 }
         }
-        Transport::Tcp => Extent { rounds: 5 * scale, trips: 2_000 * scale as u64, in_flight: 20_000 * scale as u64 },
+        Transport::Tcp => {
+            Extent { rounds: 5 * scale, trips: 2_000 * scale as u64, in_flight: 20_000 * scale as u64 }
+        }
     }
 }
 
 /// Measures in this process, with the transport that its `UCX_TLS` allows.
 pub(crate) fn run(transport: Transport, quick: bool) -> Result<Figures> {
-    let cache_line_ns = cache_line::round_trip(CORES).context("cannot pin a thread to a core")?.as_nanos() as f64;
+    let cache_line_ns =
+        cache_line::round_trip(CORES).context("cannot pin a thread to a core")?.as_nanos() as f64;
     let plugins = PluginDirectory::with(&["worker_graph", "worker_benchpeer"])?;
     let daemon = Uromd::start_with(plugins.variable(), |command| command.args(["-l", "30"]))?;
     let service = Service::builder().address(daemon.address()).connect()?;
