@@ -36,6 +36,8 @@ impl Control {
         let thread = thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
             // Ends when the sender is dropped, too.
             let _ = runtime.block_on(stopped);
+            // A name that is still being looked up must not hold the host up.
+            runtime.shutdown_background();
         })?;
         Ok(Control { handle, stop: Some(stop), thread: Some(thread) })
     }

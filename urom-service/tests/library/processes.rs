@@ -70,8 +70,12 @@ impl Uromd {
     }
 
     pub fn start_with(plugins: &Plugins, args: &[&str]) -> Uromd {
+        Uromd::start_at("127.0.0.1:0", plugins, args)
+    }
+
+    pub fn start_at(listen: &str, plugins: &Plugins, args: &[&str]) -> Uromd {
         let mut command = Command::new(env!("CARGO_BIN_EXE_uromd"));
-        command.env("UROM_PLUGIN_PATH", plugins.path()).args(["--listen", "127.0.0.1:0"]).args(args);
+        command.env("UROM_PLUGIN_PATH", plugins.path()).args(["--listen", listen]).args(args);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

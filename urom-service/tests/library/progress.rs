@@ -184,6 +184,38 @@ fn workers_of_other_threads_need_no_progress_of_the_service() {
     });
 }
 
+#[test]
+fn a_worker_at_another_address_works_and_its_loss_is_noticed() {
+    let plugins = Plugins::obedient();
+    // This host's end of a connection there is 127.0.0.1: as far as it can tell, another machine.
+    let uromd = Uromd::start_at("127.0.0.2:0", &plugins, &[]);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let worker = TestWorker::start(service.raw, &engine, 1, 64);
+    for word in 0..1000 {
+        worker.submit(&command(op::ECHO, word));
+        worker.submit(&command(op::ECHO, word));
+        assert_eq!((engine.next(), engine.next()), (1, 1));
+        let done = take_done();
+        assert!(done.iter().all(|done| done.response == Some(command(op::ECHO, word))));
+    }
+    engine.is_quiet(1000);
+    worker.stop(&engine);
+    worker.run(&engine);
+    worker.submit(&command(op::HOLD, 0));
+    drop(uromd);
+    assert_eq!(engine.next(), 1);
+    while engine.in_flight() > 0 || state(worker.ctx) != CtxState::IDLE {
+        assert_eq!(engine.next(), 1);
+    }
+    assert_ne!(take_done().remove(0).status, OK);
+    worker.destroy();
+    while state(service.ctx) != CtxState::IDLE {
+        assert_eq!(engine.next(), 1);
+    }
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+}
+
 thread_local! {
     static ENGINE: Cell<*mut urom_abi::host::Pe> = const { Cell::new(null_mut()) };
     static SECOND: Cell<*mut CmdTask> = const { Cell::new(null_mut()) };

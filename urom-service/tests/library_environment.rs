@@ -1,0 +1,84 @@
+//! The service that the environment names. One test: a process has one environment.
+
+#[allow(unreachable_pub, dead_code, reason = "shared with the other tests of the library")]
+#[macro_use]
+#[path = "library/support.rs"]
+mod support;
+#[allow(unreachable_pub, dead_code, reason = "shared with the other tests of the library")]
+#[path = "library/processes.rs"]
+mod processes;
+
+use std::path::Path;
+
+use processes::{Plugins, Uromd, op};
+use support::{At, Engine, OK, TestService, TestWorker, command, failure, new_service, take_done};
+use urom_abi::DocaError;
+
+fn set(name: &str, value: impl AsRef<std::ffi::OsStr>) {
+    // SAFETY: the only test of this process; what else runs does not read the environment now.
+    unsafe { std::env::set_var(name, value) };
+}
+
+/// Starts a service that must fail, and gives its reason.
+fn failed_start() -> (DocaError, String) {
+    let engine = Engine::new();
+    let service = new_service(&At::Environment);
+    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    let code = c!(doca_ctx_start(service.ctx));
+    let text = failure(service.ctx);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    (code, text)
+}
+
+fn one_command() {
+    let engine = Engine::new();
+    let service = TestService::start(&At::Environment, &engine);
+    let worker = TestWorker::start(service.raw, &engine, 1, 1);
+    worker.submit(&command(op::ECHO, 1));
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).status, OK);
+    worker.end(&engine);
+    service.end();
+}
+
+#[test]
+fn the_environment_names_the_service() {
+    let plugins = Plugins::obedient();
+    let directory = tempfile::tempdir().unwrap();
+    let file: &Path = &directory.path().join("services");
+    let shown = file.display().to_string();
+
+    // Nothing is named: the embedded service, with the plugins of the variable.
+    set("UROM_PLUGIN_PATH", plugins.path());
+    one_command();
+
+    // A file that is not there, one that is wrong, one that names others.
+    set("DOCA_UROM_SERVICE_FILE", file);
+    let (code, text) = failed_start();
+    assert!(code == DocaError::NOT_FOUND && text.contains(&shown), "{text}");
+    std::fs::write(file, "# our services\nlocalhost dpu\n").unwrap();
+    let (code, text) = failed_start();
+    assert!(code == DocaError::BAD_CONFIG && text.contains(&format!("line 2 of {shown}")), "{text}");
+    std::fs::write(file, "some.other.host dpu 127.0.0.1 03:00.0 eth0\n").unwrap();
+    let (code, text) = failed_start();
+    assert!(code == DocaError::NOT_FOUND && text.contains("DOCA_UROM_SERVICE_FILE"), "{text}");
+
+    // A daemon.
+    let uromd = Uromd::start(&plugins);
+    std::fs::write(file, "other dpu 192.0.2.1 03:00.0 eth0\n127.0.0.1 dpu 127.0.0.1 03:00.0 eth0:1\n")
+        .unwrap();
+    set("UROM_SERVICE_PORT", uromd.address.port().to_string());
+    one_command();
+
+    // A daemon that is gone, and a port that is none.
+    let address = uromd.address;
+    drop(uromd);
+    let (_, text) = failed_start();
+    let expected = format!(
+        "no UROM daemon answers at {address} (from line 2 of {shown}, named by DOCA_UROM_SERVICE_FILE)"
+    );
+    assert!(text.starts_with(&expected) && text.ends_with("correct the file"), "{text}");
+    set("UROM_SERVICE_PORT", "0");
+    let (code, text) = failed_start();
+    assert!(code == DocaError::BAD_CONFIG && text.contains("UROM_SERVICE_PORT"), "{text}");
+}
