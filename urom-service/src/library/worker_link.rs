@@ -15,7 +15,7 @@ use crate::wire::control::{Attach, CONNECT_DEADLINE, Failure, HostToWorker, Star
 use crate::wire::hello::Role;
 
 /// How long a worker's greeting over UCX may take once the control stream works.
-const GREET_DEADLINE: Duration = Duration::from_secs(10);
+const GREET_DEADLINE: Duration = Duration::from_secs(5);
 
 /// What a worker context brings along.
 pub(super) struct Visit {

@@ -8,6 +8,7 @@ mod support;
 
 mod contexts;
 mod events;
+mod fake;
 mod loss;
 mod processes;
 mod progress;

@@ -1,0 +1,308 @@
+//! A daemon and a worker that do as a test wants, and what the library makes of them.
+
+use std::cell::RefCell;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+use std::time::Instant;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use ucx::{AmFlags, Endpoint, ErrorMode, Features, WorkerAddress};
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+use urom_service::wire::control::{
+    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, WorkerToHost,
+};
+use urom_service::wire::frame::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header};
+use urom_service::wire::hello::{Hello, Role};
+use urom_service::wire::stream;
+
+use crate::support::{
+    At, Engine, OK, PATIENCE, TestService, TestWorker, failure, new_service, state, take_done,
+};
+
+/// The fake's side of a conversation: blocking, on a thread of its own.
+struct Fake {
+    runtime: Runtime,
+    listener: TcpListener,
+}
+
+impl Fake {
+    fn new() -> (Fake, SocketAddr) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let address = listener.local_addr().unwrap();
+        (Fake { runtime, listener }, address)
+    }
+
+    fn accept(&self, hello: Hello) -> TcpStream {
+        self.runtime.block_on(async {
+            let (mut stream, _) = self.listener.accept().await.unwrap();
+            // A host that does not like the hello says so in its own way.
+            let _ = stream::greet(&mut stream, hello, Role::Host).await;
+            stream
+        })
+    }
+
+    fn welcome(&self) -> TcpStream {
+        let mut stream = self.accept(Hello::new(Role::Daemon));
+        let plugins = vec![PluginEntry { id: 1, version: 1, name: "fake".to_owned() }];
+        self.send(&mut stream, &DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message: 4096 });
+        stream
+    }
+
+    fn send<T: serde::Serialize>(&self, stream: &mut TcpStream, message: &T) {
+        self.runtime.block_on(stream::send(stream, message)).unwrap();
+    }
+
+    /// Answers the next start with an address.
+    fn start_at(&self, stream: &mut TcpStream, address: SocketAddr) {
+        loop {
+            match self.runtime.block_on(stream::receive(stream)).unwrap() {
+                HostToDaemon::Ping => {}
+                HostToDaemon::Start { request, .. } => {
+                    return self.send(stream, &DaemonToHost::Started { request, id: 9, address, ticket: 77 });
+                }
+                other => panic!("a start, not {other:?}"),
+            }
+        }
+    }
+
+    /// Lets the host in as a worker does, without greeting it over UCX.
+    fn attach(&self) -> Attached {
+        let mut stream = self.accept(Hello::new(Role::Worker));
+        let HostToWorker::Attach(attach) = self.runtime.block_on(stream::receive(&mut stream)).unwrap()
+        else {
+            panic!("an Attach")
+        };
+        assert_eq!((attach.ticket, attach.same_machine), (77, true));
+        let worker = ucx::Context::new(Features::AM | Features::WAKEUP).unwrap().worker().unwrap();
+        let ucx_address = worker.address().unwrap().as_bytes().to_vec();
+        let slots: Rc<RefCell<Vec<u16>>> = Rc::default();
+        let seen = Rc::clone(&slots);
+        worker
+            .set_am_handler(AM_COMMANDS, move |message| {
+                let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
+                seen.borrow_mut().extend(commands(bytes).map(|command| command.unwrap().slot));
+            })
+            .unwrap();
+        worker.set_am_handler(AM_GREET, |_| {}).unwrap();
+        self.send(&mut stream, &WorkerToHost::Attached { ucx_address, channel: 5, max_message: 4096 });
+        let address = WorkerAddress::from_bytes(&attach.ucx_address).unwrap();
+        let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address).unwrap();
+        Attached { stream, attach, worker, endpoint, slots }
+    }
+}
+
+struct Attached {
+    stream: TcpStream,
+    attach: Attach,
+    worker: ucx::Worker,
+    endpoint: Endpoint,
+    /// The slots of the commands that came.
+    slots: Rc<RefCell<Vec<u16>>>,
+}
+
+impl Attached {
+    fn greet(&self) {
+        let channel = self.attach.channel.to_le_bytes();
+        self.endpoint.am_send_with(AM_GREET, &channel, (), AmFlags::EAGER).detach();
+    }
+
+    fn send(&self, bytes: Vec<u8>) {
+        let _ = self.endpoint.am_send_with(AM_NOTIFICATIONS, &[], bytes, AmFlags::EAGER).wait();
+    }
+
+    /// Progresses until so many commands have come in all.
+    fn wait_for(&self, count: usize) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.slots.borrow().len() < count {
+            assert!(Instant::now() < deadline, "no command comes");
+            self.worker.progress();
+        }
+    }
+
+    fn frame(&self, slot: u16, status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
+        let (header, len) = notification_header(self.attach.channel, slot, status, payload.map(<[u8]>::len));
+        [&header[..len], payload.unwrap_or_default()].concat()
+    }
+}
+
+#[test]
+fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
+    let (fake, address) = Fake::new();
+    let worker = std::thread::spawn(move || {
+        let mut daemon = fake.welcome();
+        fake.start_at(&mut daemon, address);
+        let mut host = fake.attach();
+        host.greet();
+        host.wait_for(4);
+        let [a, b, c, d] = host.slots.borrow()[..] else { panic!("four commands") };
+        // Not even a header; another's channel; slots that are nobody's.
+        host.send(vec![0xff; 5]);
+        let mut other = host.frame(a, OK, Some(b"other"));
+        other[0] ^= 0x40;
+        host.send(other);
+        host.send(host.frame(999, OK, Some(b"nobody")));
+        host.send(vec![]);
+        // Two answers to one command, and a message that breaks off behind them.
+        let twice = [host.frame(a, OK, Some(b"one")), host.frame(a, OK, Some(b"two")), vec![1; 7]].concat();
+        host.send(twice);
+        host.send(host.frame(b, OK, Some(&[0; 4065])));
+        host.send(host.frame(c, DocaError(300), None));
+        // A second Attached, which says nothing new, and then the end for this host.
+        let again = WorkerToHost::Attached { ucx_address: vec![1; 20], channel: 6, max_message: 1 };
+        fake.send(&mut host.stream, &again);
+        host.wait_for(5);
+        assert_eq!(host.slots.borrow()[4], a);
+        let enough = Failure { code: DocaError::AUTHENTICATION.0, text: "enough of you".to_owned() };
+        fake.send(&mut host.stream, &WorkerToHost::Refused(enough));
+        let _ = d;
+        // Until the host has seen the end.
+        while fake.runtime.block_on(stream::receive::<HostToWorker>(&mut host.stream)).is_ok() {}
+        daemon
+    });
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(address), &engine);
+    let context = TestWorker::start(service.raw, &engine, 9, 4);
+    let tasks: Vec<usize> = (0..4).map(|_| context.submit(b"command").addr()).collect();
+    let expected = [
+        (tasks[0], OK, Some(b"one".to_vec())),
+        (tasks[1], DocaError::TOO_BIG, None),
+        (tasks[2], DocaError(300), None),
+    ];
+    for (at, (task, status, response)) in expected.into_iter().enumerate() {
+        assert_eq!(engine.next(), 1);
+        let done = take_done().remove(0);
+        assert_eq!((done.task, done.status, done.response), (task, status, response));
+        if at == 0 {
+            // In the slot that is answered twice.
+            assert_eq!(context.submit(b"another").addr(), tasks[0]);
+        }
+    }
+    for task in [tasks[3], tasks[0]] {
+        assert_eq!(engine.next(), 1);
+        let done = take_done().remove(0);
+        assert_eq!((done.task, done.status), (task, DocaError::AUTHENTICATION));
+    }
+    assert_eq!(failure(context.ctx), "enough of you");
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(context.ctx), CtxState::IDLE);
+    context.destroy();
+    let daemon = worker.join().unwrap();
+    service.end();
+    drop(daemon);
+}
+
+#[test]
+fn a_worker_that_is_not_heard_over_ucx_is_given_up() {
+    let (fake, address) = Fake::new();
+    let worker = std::thread::spawn(move || {
+        let mut daemon = fake.welcome();
+        fake.start_at(&mut daemon, address);
+        let mut host = fake.attach();
+        // Alive on its streams, silent over UCX, until the host closes.
+        fake.runtime.block_on(async {
+            let ping = async |host: &mut TcpStream, daemon: &mut TcpStream| {
+                let mut beat = tokio::time::interval(urom_service::wire::control::HEARTBEAT);
+                loop {
+                    beat.tick().await;
+                    let _ = stream::send(daemon, &DaemonToHost::Ping).await;
+                    if stream::send(host, &WorkerToHost::Ping).await.is_err() {
+                        return;
+                    }
+                }
+            };
+            ping(&mut host.stream, &mut daemon).await;
+        });
+        daemon
+    });
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(address), &engine);
+    let context = TestWorker::new(service.raw, &engine, 9, 4);
+    assert_eq!(c!(doca_ctx_start(context.ctx)), DocaError::IN_PROGRESS);
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(context.ctx), CtxState::IDLE);
+    assert!(failure(context.ctx).contains("UCX_TLS"), "{}", failure(context.ctx));
+    context.destroy();
+    let daemon = worker.join().unwrap();
+    service.end();
+    drop(daemon);
+}
+
+#[test]
+fn a_worker_that_cannot_be_reached_is_named() {
+    let (fake, address) = Fake::new();
+    let closed = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let daemon = std::thread::spawn(move || {
+        let mut daemon = fake.welcome();
+        // An address that stands for the daemon's own.
+        let unspecified = SocketAddr::from((Ipv4Addr::UNSPECIFIED, closed.port()));
+        fake.start_at(&mut daemon, unspecified);
+        (fake, daemon)
+    });
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(address), &engine);
+    let context = TestWorker::new(service.raw, &engine, 9, 4);
+    assert_eq!(c!(doca_ctx_start(context.ctx)), DocaError::IN_PROGRESS);
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(context.ctx), CtxState::IDLE);
+    let text = failure(context.ctx);
+    assert!(text.contains("worker 9") && text.contains(&closed.to_string()), "{text}");
+    context.destroy();
+    service.end();
+    drop(daemon.join().unwrap());
+}
+
+/// How a service start ends with a daemon that says this.
+fn start_with(say: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (DocaError, String) {
+    let (fake, address) = Fake::new();
+    let daemon = std::thread::spawn(move || {
+        let stream = say(&fake);
+        (fake, stream)
+    });
+    let engine = Engine::new();
+    let service = new_service(&At::Address(address));
+    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    let code = c!(doca_ctx_start(service.ctx));
+    assert_eq!(state(service.ctx), CtxState::IDLE);
+    let text = failure(service.ctx);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    drop(daemon.join().unwrap());
+    (code, text)
+}
+
+#[test]
+fn a_daemon_with_another_ucx_is_refused_and_both_versions_named() {
+    let (code, text) = start_with(|fake| {
+        let old = ucx::Version { major: 1, minor: 16, patch: 0 };
+        fake.accept(Hello::with_ucx(Role::Daemon, old))
+    });
+    assert_eq!(code, DocaError::UNSUPPORTED_VERSION);
+    assert!(text.contains("1.16.0") && text.contains(&ucx::version().to_string()), "{text}");
+}
+
+#[test]
+fn a_daemon_that_begins_with_something_else_is_refused() {
+    let (code, text) = start_with(|fake| {
+        let mut stream = fake.accept(Hello::new(Role::Daemon));
+        fake.send(&mut stream, &DaemonToHost::Group { request: 1, ids: vec![] });
+        stream
+    });
+    assert_eq!(code, DocaError::IO_FAILED, "{text}");
+    let (code, text) = start_with(|fake| {
+        let mut stream = fake.accept(Hello::new(Role::Daemon));
+        let cpus = "all of them".to_owned();
+        fake.send(&mut stream, &DaemonToHost::Welcome { plugins: vec![], cpus, max_message: 4096 });
+        stream
+    });
+    assert_eq!(code, DocaError::IO_FAILED, "{text}");
+    assert!(text.contains("all of them"), "{text}");
+}
+
+#[test]
+fn a_worker_where_the_daemon_should_be_is_refused() {
+    let (code, text) = start_with(|fake| fake.accept(Hello::new(Role::Worker)));
+    assert_eq!(code, DocaError::UNSUPPORTED_VERSION, "{text}");
+    assert!(text.contains("daemon") && text.contains("worker"), "{text}");
+}
