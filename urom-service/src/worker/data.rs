@@ -85,7 +85,8 @@ impl Data {
                 core.owes()
             };
             match idle.after(worked, owing, Instant::now) {
-                Pause::Spin => std::hint::spin_loop(),
+                // No pause instruction: it takes longer than a whole turn.
+                Pause::Spin => {}
                 Pause::Yield => rustix::thread::sched_yield(),
                 Pause::Sleep(longest) => self.sleep(longest),
             }

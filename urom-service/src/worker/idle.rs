@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Spin this long after the last work.
 const SPIN: Duration = Duration::from_micros(50);
+/// While spinning, look at the clock every so many turns: it takes longer than a turn.
+const CLOCK_TURNS: u32 = 16;
 /// While plugins owe answers, poll without sleeping this long after the last work.
 const OWING_YIELD: Duration = Duration::from_micros(200);
 /// While plugins owe answers, sleep from ...
@@ -36,6 +38,8 @@ pub(crate) enum Pause {
 pub(crate) struct Idle {
     /// The first turn without work; `None` while there is work, so that a busy turn reads no clock.
     since: Option<Instant>,
+    /// How many turns to spin before the next look at the clock.
+    spins: u32,
     /// The last sleep.
     slept: Duration,
 }
@@ -46,16 +50,21 @@ impl Idle {
     pub(crate) fn after(&mut self, worked: bool, owing: bool, now: impl FnOnce() -> Instant) -> Pause {
         if worked {
             self.since = None;
+            self.spins = 0;
+            return Pause::Spin;
+        }
+        if self.spins > 0 {
+            self.spins -= 1;
             return Pause::Spin;
         }
         let now = now();
-        let Some(since) = self.since else {
-            self.since = Some(now);
+        let since = *self.since.get_or_insert_with(|| {
             self.slept = Duration::ZERO;
-            return Pause::Spin;
-        };
+            now
+        });
         let idle = now.saturating_duration_since(since);
         if idle < SPIN {
+            self.spins = CLOCK_TURNS - 1;
             return Pause::Spin;
         }
         if owing && idle < OWING_YIELD {
@@ -90,7 +99,9 @@ mod tests {
     #[test]
     fn an_idle_worker_spins_shortly_and_then_wakes_20_times_a_second() {
         let seen = pauses(false, Duration::from_secs(10));
-        assert!(seen.iter().all(|(at, pause)| (*pause == Pause::Spin) == (*at < SPIN)));
+        let spun = seen.iter().filter(|(_, pause)| *pause == Pause::Spin).count();
+        assert!((50..50 + CLOCK_TURNS as usize).contains(&spun), "{spun} turns of 1 us");
+        assert!(seen[spun..].iter().all(|(_, pause)| matches!(pause, Pause::Sleep(_))));
         let last_second = seen.iter().filter(|(at, _)| *at >= Duration::from_secs(9)).count();
         assert!((19..=21).contains(&last_second), "{last_second}");
     }
@@ -115,7 +126,7 @@ mod tests {
     fn an_answer_that_is_asked_for_later_is_soon_looked_for() {
         let mut idle = Idle::default();
         let start = Instant::now();
-        for second in 0..10 {
+        for second in 0..100 {
             idle.after(false, false, || start + Duration::from_secs(second));
         }
         assert_eq!(idle.after(true, true, Instant::now), Pause::Spin);
