@@ -11,7 +11,7 @@
 //!     let service = Service::connect()?;
 //!     let graph = service.plugin::<graph_protocol::Protocol>()?;
 //!     block_on(async {
-//!         let worker = service.worker().id(0).plugin(graph.plugin()).start().await?;
+//!         let worker = service.worker().id(0).plugin(&graph).start().await?;
 //!         let done = graph.task_loopback(&worker, 42).submit()?.await?;
 //!         assert_eq!(done.data, 42);
 //!         worker.stop().await

@@ -313,7 +313,7 @@ mod tests {
         let (waker_out, waker_in) = mpsc::channel::<Waker>();
         let done = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&done);
-        let helper = std::thread::spawn(move || {
+        let other = std::thread::spawn(move || {
             let waker = waker_in.recv().unwrap();
             seen.store(true, Ordering::Release);
             waker.wake();
@@ -326,7 +326,7 @@ mod tests {
             }),
         );
         assert_eq!(value.unwrap(), 7);
-        helper.join().unwrap();
+        other.join().unwrap();
     }
 
     #[test]

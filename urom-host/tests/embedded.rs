@@ -160,7 +160,7 @@ fn workers_of_other_threads_run_on_engines_of_their_own_while_this_one_only_wait
                 let graph = handle.plugin::<Graph>().unwrap();
                 let engine = ProgressEngine::new().unwrap();
                 let builder = handle.worker().engine(&engine).id(id).group(id as u32 % 2);
-                let worker = soon(builder.plugin(graph.plugin()).start()).unwrap();
+                let worker = soon(builder.plugin(&graph).start()).unwrap();
                 assert_eq!((worker.id(), worker.group().unwrap()), (id, id as u32 % 2));
                 for n in 0..1000 {
                     let done = soon(graph.task_loopback(&worker, n << 8 | id).submit().unwrap());
@@ -175,7 +175,7 @@ fn workers_of_other_threads_run_on_engines_of_their_own_while_this_one_only_wait
 fn groups_are_answered_in_full_and_follow_their_workers() {
     let service = connect();
     let graph = service.plugin::<Graph>().unwrap();
-    let start = |id: u64| service.worker().id(id).group(id as u32 % 2).plugin(graph.plugin()).start();
+    let start = |id: u64| service.worker().id(id).group(id as u32 % 2).plugin(&graph).start();
     let starting: Vec<_> = (0..4).map(start).collect();
     let mut workers: Vec<_> = starting.into_iter().map(|worker| soon(worker).unwrap()).collect();
     assert_eq!(soon(service.workers_of_group(1)).unwrap(), [1, 3]);
@@ -241,7 +241,7 @@ fn names_and_versions_that_do_not_fit_are_said_in_full() {
 fn a_payload_over_the_limit_is_too_big_and_the_task_stays_the_callers() {
     let service = connect();
     let (graph, worker) = start(&service);
-    let task = worker.task(graph.plugin()).unwrap();
+    let task = worker.task(&graph).unwrap();
     assert_eq!(task.capacity(), 4096 - 24);
     let rejected = task.submit(&[0; 4096 - 24 + 1]).unwrap_err();
     assert_eq!(rejected.error.code(), DocaError::TOO_BIG);
@@ -257,7 +257,7 @@ fn a_command_the_plugin_refuses_comes_back_with_its_status_and_bytes() {
     let service = connect();
     let (graph, worker) = start(&service);
     for command in [vec![], vec![0; 15], vec![9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]] {
-        let answer = block_on_for(LIMIT, worker.command(graph.plugin(), &command).unwrap()).unwrap();
+        let answer = block_on_for(LIMIT, worker.command(&graph, &command).unwrap()).unwrap();
         assert_eq!(answer.status, DocaError::INVALID_VALUE, "{command:?}");
         assert_eq!(answer.bytes.map(|bytes| bytes.len()), Some(16));
     }
@@ -268,7 +268,7 @@ fn a_smaller_message_size_is_kept() {
     let plugins = embedded_support::plugins();
     let service = Service::builder().plugin_path(plugins.path()).max_message_size(1024).connect().unwrap();
     let (graph, worker) = start(&service);
-    assert_eq!(worker.task(graph.plugin()).unwrap().capacity(), 1024 - 24);
+    assert_eq!(worker.task(&graph).unwrap().capacity(), 1024 - 24);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn tokio_sleeps_on_the_handle_and_is_woken_by_every_reply() {
     let service = connect();
     let graph = service.plugin::<Graph>().unwrap();
     let slept = tokio_with(&service, async || {
-        let worker = service.worker().plugin(graph.plugin()).start().await.unwrap();
+        let worker = service.worker().plugin(&graph).start().await.unwrap();
         for data in 0..200 {
             if data % 50 == 0 {
                 // Long enough for the worker to fall asleep as well.

@@ -64,7 +64,7 @@ fn start(service: &ServiceHandle, shared: &Shared, id: u64) -> Result<(Worker, R
     let graph = service.plugin::<Graph>()?;
     let engine = ProgressEngine::new()?;
     let mut builder =
-        service.worker().engine(&engine).id(id).group((id % 2) as u32).max_inflight(2).plugin(graph.plugin());
+        service.worker().engine(&engine).id(id).group((id % 2) as u32).max_inflight(2).plugin(&graph);
     if let Some(level) = shared.worker_log_level {
         builder = builder.env("UCX_LOG_LEVEL", level);
     }

@@ -28,7 +28,7 @@ pub fn connect() -> Service {
 
 pub fn start(service: &Service) -> (Client, Worker) {
     let graph = service.plugin::<Graph>().unwrap();
-    let worker = soon(service.worker().plugin(graph.plugin()).start()).unwrap();
+    let worker = soon(service.worker().plugin(&graph).start()).unwrap();
     (graph, worker)
 }
 

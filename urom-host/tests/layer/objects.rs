@@ -1,0 +1,263 @@
+//! Services and workers: settings, start, stop, death, and every order of dropping.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use urom_host::{DocaError, ProgressEngine, ServiceBuilder, State, block_on, block_on_for};
+
+use crate::fake::{self, script};
+use crate::{Graph, LIMIT, connect, start};
+
+#[test]
+fn a_worker_dropped_in_its_own_callback_is_stopped_after_it() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let slot = Rc::new(RefCell::new(None));
+    let theirs = Rc::clone(&slot);
+    graph.task_loopback(&worker, 1).submit_with(move |_| drop(theirs.borrow_mut().take())).unwrap();
+    let unanswered = Rc::new(Cell::new(None));
+    let note = Rc::clone(&unanswered);
+    let code = move |done: Result<_, urom_host::Error>| note.set(done.err().map(|error| error.code()));
+    graph.task_loopback(&worker, script::HANG).submit_with(code).unwrap();
+    *slot.borrow_mut() = Some(worker);
+    assert!(service.progress());
+    assert_eq!(unanswered.take(), Some(DocaError::CONNECTION_RESET));
+}
+
+#[test]
+fn stopping_keeps_what_completed_and_fails_what_did_not() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let complete = graph.task_loopback(&worker, 7).submit().unwrap();
+    let hanging = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    while service.progress() {}
+    assert!(complete.is_complete() && !hanging.is_complete());
+    worker.stop().wait().unwrap();
+    assert_eq!(complete.wait().unwrap().data, 7);
+    assert_eq!(hanging.wait().unwrap_err().code(), DocaError::CONNECTION_RESET);
+}
+
+#[test]
+fn a_worker_that_dies_fails_its_tasks_says_why_and_takes_no_more() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 5);
+    let first = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
+    let second = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    for flight in [first, second] {
+        let error = block_on_for(LIMIT, flight).unwrap().unwrap_err();
+        assert_eq!(error.code(), DocaError::CONNECTION_RESET);
+        assert!(error.to_string().contains(fake::FAILURE), "{error}");
+    }
+    assert_eq!(worker.failure().as_deref(), Some(fake::FAILURE));
+    let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
+    assert_eq!(error.code(), DocaError::BAD_STATE);
+    assert!(error.to_string().contains(fake::FAILURE), "{error}");
+    worker.stop().wait().unwrap();
+}
+
+#[test]
+fn objects_may_be_dropped_in_any_order() {
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1], [0, 3, 1, 2], [3, 0, 2, 1]] {
+        let _clean = fake::clean();
+        let service = connect();
+        let engine = service.engine().clone();
+        let (graph, worker) = start(&service, 0);
+        let flight = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+        let mut things: Vec<Option<Box<dyn std::any::Any>>> = vec![
+            Some(Box::new(service)),
+            Some(Box::new(engine)),
+            Some(Box::new(worker)),
+            Some(Box::new(flight)),
+        ];
+        for index in order {
+            things[index].take();
+        }
+    }
+}
+
+#[test]
+fn a_worker_on_another_thread_outlives_the_service_it_was_started_with() {
+    let _clean = fake::clean();
+    let service = connect();
+    let handle = service.handle();
+    let (gone, wait_for_it) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || {
+        let graph = handle.plugin::<Graph>().unwrap();
+        let engine = ProgressEngine::with_library(handle.library()).unwrap();
+        let worker = handle.worker().engine(&engine).plugin(&graph).start().wait().unwrap();
+        drop(handle);
+        wait_for_it.recv().unwrap();
+        graph.task_loopback(&worker, 9).submit().unwrap().wait().unwrap().data
+    });
+    drop(service);
+    gone.send(()).unwrap();
+    assert_eq!(thread.join().unwrap(), 9);
+}
+
+#[test]
+fn a_start_that_fails_says_why_and_leaves_nothing() {
+    let _clean = fake::clean();
+    let service = connect();
+    let graph = service.plugin::<Graph>().unwrap();
+    let error = service.worker().id(fake::id::FAILS).plugin(&graph).start().wait().unwrap_err();
+    assert_eq!(error.code(), DocaError::INITIALIZATION);
+    assert!(error.to_string().contains("starting worker 1000"), "{error}");
+    assert!(error.to_string().contains(fake::FAILURE), "{error}");
+}
+
+#[test]
+fn a_start_can_be_given_up() {
+    let _clean = fake::clean();
+    let service = connect();
+    let graph = service.plugin::<Graph>().unwrap();
+    let starting = service.worker().id(fake::id::HANGS).plugin(&graph).start();
+    let error = block_on_for(Duration::from_millis(5), starting).unwrap_err();
+    assert_eq!(error.code(), DocaError::TIME_OUT);
+}
+
+#[test]
+fn workers_start_together() {
+    let _clean = fake::clean();
+    let service = connect();
+    let graph = service.plugin::<Graph>().unwrap();
+    let starting: Vec<_> =
+        (0..4u32).map(|n| service.worker().id(n.into()).group(n % 2).plugin(&graph).start()).collect();
+    let workers: Vec<_> = starting.into_iter().map(|start| start.wait().unwrap()).collect();
+    for (n, worker) in workers.iter().enumerate() {
+        assert_eq!((worker.id(), worker.group().unwrap()), (n as u64, n as u32 % 2));
+        assert_eq!(worker.state().unwrap(), State::Running);
+    }
+    let any = service.worker().any_id().plugin(&graph).start().wait().unwrap();
+    assert_eq!(any.id(), 4711);
+}
+
+#[test]
+fn settings_that_cannot_be_are_named() {
+    let _clean = fake::clean();
+    let service = connect();
+    let graph = service.plugin::<Graph>().unwrap();
+    let worker = || service.worker().plugin(&graph);
+    let too_many: urom_host::CpuSet = [9].into_iter().collect();
+    let cases = [
+        (service.worker(), "no plugin"),
+        (worker().env("A=B", "c"), "`A=B`"),
+        (worker().env("", "c"), "environment"),
+        (worker().env("A", "b\0c"), "`A`"),
+        (worker().cpus(too_many), "CPUs"),
+        (worker().max_inflight(3), "power of two"),
+    ];
+    for (builder, text) in cases {
+        let error = builder.start().wait().unwrap_err();
+        assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    drop(worker().env("A", "b=c").cpus((0..8).collect()).start().wait().unwrap());
+}
+
+#[test]
+fn plugins_of_another_service_and_plugins_not_loaded_are_refused() {
+    let _clean = fake::clean();
+    let (service, other) = (connect(), connect());
+    let (_, worker) = start(&service, 0);
+    let foreign = other.plugin::<Graph>().unwrap();
+    let error = service.worker().plugin(&foreign).start().wait().unwrap_err();
+    assert_eq!(error.code(), DocaError::INVALID_VALUE);
+    let error = foreign.task_loopback(&worker, 1).submit().unwrap_err();
+    assert_eq!(error.code(), DocaError::INVALID_VALUE);
+    assert!(error.to_string().contains("another service"), "{error}");
+    let unloaded = service.plugins().iter().find(|plugin| plugin.name() == "worker_other").unwrap();
+    let error = worker.task(unloaded).unwrap_err();
+    assert_eq!(error.code(), DocaError::INVALID_VALUE);
+    assert!(error.to_string().contains("without this plugin"), "{error}");
+}
+
+#[test]
+fn a_plugin_is_found_by_name_and_exact_version() {
+    let _clean = fake::clean();
+    let service = connect();
+    assert_eq!(service.plugin::<Graph>().unwrap().plugin().id(), 2);
+    assert_eq!(service.cpus().to_string(), "0-7");
+    fake::PLUGIN_VERSION.store(2, Ordering::SeqCst);
+    let error = connect().plugin::<Graph>().unwrap_err();
+    assert_eq!(error.code(), DocaError::UNSUPPORTED_VERSION);
+    let text = error.to_string();
+    assert!(text.contains("`worker_graph` version 1") && text.contains("has version 2"), "{text}");
+    fake::PLUGIN_COUNT.store(1, Ordering::SeqCst);
+    let error = connect().plugin::<Graph>().unwrap_err();
+    assert_eq!(error.code(), DocaError::NOT_FOUND);
+    assert!(error.to_string().contains("the service has `worker_other`"), "{error}");
+    fake::PLUGIN_COUNT.store(0, Ordering::SeqCst);
+    let service = connect();
+    assert!(service.plugins().is_empty());
+    let error = service.plugin::<Graph>().unwrap_err();
+    assert_eq!(error.code(), DocaError::NOT_FOUND);
+    assert!(error.to_string().contains("no plugin at all"), "{error}");
+}
+
+#[test]
+fn group_queries_answer_fail_and_can_be_dropped() {
+    let _clean = fake::clean();
+    let service = connect();
+    assert_eq!(block_on(service.workers_of_group(3)).unwrap(), [0, 1, 2]);
+    assert_eq!(service.handle().workers_of_group(0).wait().unwrap(), []);
+    for (group, code) in [(7, DocaError::AGAIN), (8, DocaError::NO_MEMORY), (9, DocaError::CONNECTION_RESET)]
+    {
+        let error = service.workers_of_group(group).wait().unwrap_err();
+        assert_eq!(error.code(), code);
+        assert!(error.to_string().contains(&format!("group {group}")), "{error}");
+    }
+    drop(service.workers_of_group(2));
+}
+
+#[test]
+fn settings_of_the_service_are_checked_and_named() {
+    let _clean = fake::clean();
+    let builder = || ServiceBuilder::with_library(fake::library());
+    drop(builder().address("fake:1").max_workers(4).max_message_size(8192).connect().unwrap());
+    drop(builder().plugin_path("/nowhere").connect().unwrap());
+    for (builder, text) in [
+        (builder().max_workers(3), "workers to 3"),
+        (builder().max_message_size(1), "message size to 1"),
+        (builder().address_from("fake:2", "--service"), "fake:2 (from --service)"),
+        (builder().address("fake\0:1"), "nul byte"),
+    ] {
+        let error = builder.connect().unwrap_err();
+        assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    let error = builder().device("mlx5_0").connect().unwrap_err();
+    assert_eq!(error.code(), DocaError::NOT_FOUND);
+    assert!(error.to_string().contains("no device at all"), "{error}");
+    assert_eq!(urom_host::devices_of(fake::library()).unwrap(), []);
+}
+
+#[test]
+fn the_services_thread_leaves_signals_to_the_program() {
+    let _clean = fake::clean();
+    let before = signals_blocked("thread-self").unwrap();
+    let _service = connect();
+    assert_eq!(signals_blocked("thread-self"), Some(before));
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap().file_name());
+    let blocked: Vec<u64> = threads
+        .map(|id| id.into_string().unwrap())
+        .filter(|id| {
+            let name = std::fs::read_to_string(format!("/proc/self/task/{id}/comm"));
+            name.is_ok_and(|name| name.trim() == "urom-service")
+        })
+        .filter_map(|id| signals_blocked(&format!("self/task/{id}")))
+        .collect();
+    // Signal n is bit n - 1.
+    let (interrupt, terminate) = (1 << 1, 1 << 14);
+    assert!(!blocked.is_empty() && blocked.iter().all(|mask| mask & interrupt != 0 && mask & terminate != 0));
+}
+
+fn signals_blocked(task: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{task}/status")).ok()?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
+}

@@ -1,0 +1,211 @@
+//! Tasks: futures, callbacks, raw bytes, and what they fail with.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use urom_host::{DocaError, block_on_for};
+
+use crate::fake::{self, script};
+use crate::{LIMIT, connect, start};
+
+#[test]
+fn a_future_resolves_to_the_reply() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 3);
+    let done = block_on_for(LIMIT, graph.task_loopback(&worker, 42).submit().unwrap()).unwrap().unwrap();
+    assert_eq!(done.data, 42);
+    assert_eq!(graph.task_loopback(&worker, 43).submit().unwrap().wait().unwrap().data, 43);
+    assert_eq!(worker.in_flight().unwrap(), 0);
+}
+
+#[test]
+fn each_progress_call_completes_one_task_in_order() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let order = Rc::new(RefCell::new(Vec::new()));
+    for data in 0..4 {
+        let order = Rc::clone(&order);
+        let note =
+            move |done: Result<graph_protocol::LoopbackDone, _>| order.borrow_mut().push(done.unwrap().data);
+        graph.task_loopback(&worker, data).submit_with(note).unwrap();
+    }
+    assert_eq!(service.engine().in_flight().unwrap(), 4);
+    for so_far in 1..=4 {
+        assert!(service.progress());
+        assert_eq!(order.borrow().len(), so_far);
+    }
+    assert!(!service.progress());
+    assert_eq!(*order.borrow(), [0, 1, 2, 3]);
+}
+
+#[test]
+fn completions_can_be_awaited_in_any_order() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let mut flights: Vec<_> = (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+    for n in (0..4).rev() {
+        assert_eq!(flights.pop().unwrap().wait().unwrap().data, n);
+    }
+}
+
+#[test]
+fn a_dropped_future_frees_its_task_when_it_completes_and_after() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    for _ in 0..3 {
+        drop(graph.task_loopback(&worker, 1).submit().unwrap());
+        let complete = graph.task_loopback(&worker, 2).submit().unwrap();
+        while worker.in_flight().unwrap() > 0 {
+            assert!(service.progress());
+        }
+        assert!(complete.is_complete());
+        drop(complete);
+    }
+    // All four tasks are free again.
+    let flights: Vec<_> = (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+    drop(flights);
+}
+
+#[test]
+fn too_many_tasks_are_no_memory_and_the_next_fits_after_one_is_taken() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let mut flights: Vec<_> = (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+    let error = graph.task_loopback(&worker, 4).submit().unwrap_err();
+    assert_eq!(error.code(), DocaError::NO_MEMORY);
+    assert!(error.to_string().contains("all 4 tasks"), "{error}");
+    assert_eq!(flights.remove(0).wait().unwrap().data, 0);
+    assert_eq!(graph.task_loopback(&worker, 5).submit().unwrap().wait().unwrap().data, 5);
+}
+
+#[test]
+fn a_status_of_the_plugin_comes_with_its_bytes_and_one_of_the_library_without() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let data = script::STATUS_WITH_REPLY | 16;
+    let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
+    assert_eq!(error.code(), DocaError::NOT_FOUND);
+    assert_eq!(error.reply().map(<[u8]>::len), Some(16));
+    let data = script::STATUS_ALONE | 17;
+    let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
+    assert_eq!((error.code(), error.reply()), (DocaError::IO_FAILED, None));
+    assert!(error.to_string().contains("Loopback on worker 0, plugin `worker_graph`"), "{error}");
+    let data = script::STATUS_ALONE;
+    let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
+    assert_eq!(error.code(), DocaError::UNEXPECTED);
+}
+
+#[test]
+fn a_reply_that_does_not_decode_is_an_error_with_its_cause() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let error = graph.task_loopback(&worker, script::SHORT_REPLY).submit().unwrap().wait().unwrap_err();
+    assert_eq!(error.code(), DocaError::INVALID_VALUE);
+    assert_eq!(error.reply(), Some(&[0, 0, 0][..]));
+    let source = std::error::Error::source(&error).unwrap();
+    assert!(source.is::<urom_abi::wire::DecodeError>());
+}
+
+#[test]
+fn a_refused_task_is_released_and_its_callback_dropped_without_a_call() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let token = Rc::new(());
+    for big in [false, true] {
+        let (held, ballast) = (Rc::clone(&token), [0u64; 8]);
+        let task = graph.task_loopback(&worker, script::REFUSE | 27);
+        let error = match big {
+            false => task.submit_with(move |_| panic!("called, with {held:?}")),
+            true => task.submit_with(move |_| panic!("called, with {held:?} {ballast:?}")),
+        }
+        .unwrap_err();
+        assert_eq!(error.code(), DocaError::TOO_BIG);
+        assert_eq!(Rc::strong_count(&token), 1);
+    }
+    let error = graph.task_loopback(&worker, script::REFUSE | 27).submit().unwrap_err();
+    assert_eq!(error.code(), DocaError::TOO_BIG);
+    assert_eq!(worker.in_flight().unwrap(), 0);
+}
+
+#[test]
+fn a_callback_of_any_size_gets_the_reply_and_can_submit_the_next() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let worker = Rc::new(worker);
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let (next, their_worker, their_seen) = (graph.clone(), Rc::clone(&worker), Rc::clone(&seen));
+    let ballast = [7u64; 8];
+    graph
+        .task_loopback(&worker, 1)
+        .submit_with(move |done| {
+            their_seen.borrow_mut().push(done.unwrap().data + ballast[3]);
+            let seen = Rc::clone(&their_seen);
+            let small = move |done: Result<graph_protocol::LoopbackDone, _>| {
+                seen.borrow_mut().push(done.unwrap().data)
+            };
+            next.task_loopback(&their_worker, 2).submit_with(small).unwrap();
+        })
+        .unwrap();
+    while service.progress() {}
+    assert_eq!(*seen.borrow(), [8, 2]);
+}
+
+#[test]
+fn a_panic_in_a_callback_goes_on_in_whoever_progresses() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    graph.task_loopback(&worker, 1).submit_with(|_| panic!("in the callback")).unwrap();
+    let payload = catch_unwind(AssertUnwindSafe(|| service.progress())).unwrap_err();
+    assert_eq!(payload.downcast_ref::<&str>(), Some(&"in the callback"));
+    // And everything still works.
+    assert_eq!(graph.task_loopback(&worker, 2).submit().unwrap().wait().unwrap().data, 2);
+}
+
+#[test]
+fn a_callback_cannot_wait_or_progress() {
+    let _clean = fake::clean();
+    let service = Rc::new(connect());
+    let (graph, worker) = start(&service, 0);
+    let outcome = Rc::new(Cell::new(None));
+    let (note, inner, client) = (Rc::clone(&outcome), Rc::clone(&service), graph.clone());
+    graph
+        .task_loopback(&worker, 1)
+        .submit_with(move |_| {
+            assert!(!inner.progress());
+            let start = inner.worker().plugin(&client).start().wait();
+            note.set(start.err().map(|error| error.code()));
+        })
+        .unwrap();
+    while service.progress() {}
+    assert_eq!(outcome.take(), Some(DocaError::BAD_STATE));
+}
+
+#[test]
+fn raw_commands_have_raw_answers_and_a_rejected_task_stays_the_callers() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let task = worker.task(&graph).unwrap();
+    assert_eq!(task.capacity(), fake::CAPACITY);
+    let rejected = task.submit(&[1; fake::CAPACITY + 1]).unwrap_err();
+    assert_eq!(rejected.error.code(), DocaError::TOO_BIG);
+    assert!(rejected.to_string().contains("takes 65 bytes, but 64 fit"), "{rejected}");
+    let mut command = [0u8; 16];
+    command[8..].copy_from_slice(&(script::REFUSE | 5).to_ne_bytes());
+    let rejected = rejected.task.submit(&command).unwrap_err();
+    assert_eq!(rejected.error.code(), DocaError::AGAIN);
+    let answer = rejected.task.submit(&[9; fake::CAPACITY]).unwrap().wait().unwrap();
+    assert_eq!((answer.status, answer.bytes), (DocaError::SUCCESS, Some(vec![9; fake::CAPACITY])));
+    assert_eq!(worker.command(&graph, &[]).unwrap().wait().unwrap().bytes, Some(vec![]));
+}
