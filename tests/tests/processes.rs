@@ -78,7 +78,10 @@ fn a_worker_killed_in_mid_flight_ends_every_task_with_an_error_and_the_next_one_
 #[test]
 fn a_plugin_that_aborts_takes_down_its_worker_and_nothing_else() -> Result<()> {
     let setting = setting()?;
-    let crash = || Ok(drop(setting.faulty.task_crash(&setting.worker).submit()?));
+    let crash = || {
+        drop(setting.faulty.task_crash(&setting.worker).submit()?);
+        Ok(())
+    };
     setting.in_flight_during(crash, Duration::from_secs(1), DocaError::CONNECTION_RESET)?;
     setting.next_worker_works()
 }

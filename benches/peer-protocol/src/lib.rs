@@ -7,6 +7,7 @@ pub const ADDRESS: usize = 1024;
 
 /// What the benchmark's plugin can do.
 #[urom_command(plugin = "worker_benchpeer", version = 1)]
+#[expect(clippy::large_enum_variant, reason = "an address is sent once a launch, and never kept")]
 pub enum Command {
     /// Makes the plugin's raw UCX worker; the answer holds its address.
     #[urom(reply = Prepared)]
@@ -26,6 +27,7 @@ pub enum Command {
 
 /// What it answers.
 #[urom_notification]
+#[expect(clippy::large_enum_variant, reason = "an address is sent once a launch, and never kept")]
 pub enum Notification {
     /// The plugin's raw UCX worker is there.
     Prepared {
