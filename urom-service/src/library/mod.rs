@@ -33,6 +33,7 @@ mod daemon_link;
 mod device;
 mod event;
 mod failure;
+mod flight;
 mod gid;
 mod guard;
 mod handle;

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use ucx::{ErrorMode, Status, WorkerAddress};
@@ -12,10 +11,10 @@ use urom_abi::host::CtxState;
 use super::ctx::Context;
 use super::event::Attached;
 use super::failure::failure;
+use super::flight::Flight;
 use super::pe::{Pe, Ready};
 use super::sender::Sender;
 use super::session::Place;
-use super::slots::Slots;
 use super::task::{CmdTask, Stage};
 use crate::wire::control::Failure;
 use crate::wire::frame::{Notification, command_header};
@@ -34,7 +33,7 @@ pub(super) struct Run {
     channel: u16,
     plugins: u64,
     /// Counts against the service's limit.
-    _place: Arc<Place>,
+    place: RefCell<Option<Place>>,
     /// Dropped to leave the worker.
     leave: RefCell<Option<oneshot::Sender<()>>>,
     id: Cell<u64>,
@@ -48,12 +47,7 @@ pub(super) struct Run {
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
     idle_queued: Cell<bool>,
-    slots: RefCell<Slots<CmdTask>>,
-    /// Submitted and not answered.
-    unanswered: Cell<usize>,
-    /// Submitted and not completed.
-    in_flight: Cell<usize>,
-    serial: Cell<u64>,
+    flight: Flight,
     sender: Sender,
     broken: Cell<Option<Status>>,
     tended: Cell<bool>,
@@ -64,7 +58,7 @@ pub(super) struct Config {
     pub(super) number: u64,
     pub(super) plugins: u64,
     pub(super) max_inflight: usize,
-    pub(super) place: Arc<Place>,
+    pub(super) place: Place,
     pub(super) leave: oneshot::Sender<()>,
 }
 
@@ -77,7 +71,7 @@ impl Run {
             pe,
             channel,
             plugins: config.plugins,
-            _place: config.place,
+            place: RefCell::new(Some(config.place)),
             leave: RefCell::new(Some(config.leave)),
             id: Cell::new(0),
             their_channel: Cell::new(0),
@@ -88,10 +82,7 @@ impl Run {
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
             idle_queued: Cell::new(false),
-            slots: RefCell::new(Slots::new(config.max_inflight)),
-            unanswered: Cell::new(0),
-            in_flight: Cell::new(0),
-            serial: Cell::new(0),
+            flight: Flight::new(config.max_inflight),
             sender: Sender::default(),
             broken: Cell::new(None),
             tended: Cell::new(false),
@@ -112,7 +103,7 @@ impl Run {
     }
 
     pub(super) fn in_flight(&self) -> usize {
-        self.in_flight.get()
+        self.flight.count()
     }
 
     pub(super) fn is_leaving(&self) -> bool {
@@ -243,17 +234,16 @@ impl Run {
         self.leaving.set(true);
         self.refusal.set(refusal);
         self.sender.close(gracefully && !self.sender.is_busy());
-        let slots = self.slots.borrow();
-        let mut lost: Vec<&Rc<CmdTask>> =
-            slots.iter().filter(|task| task.head.stage.get() == Stage::InFlight).collect();
-        lost.sort_by_key(|task| task.serial.get());
-        for task in lost {
-            task.answer(flushed, None);
-            pe.push(Ready::Command(Rc::clone(task)));
+        for task in self.flight.flush(flushed) {
+            pe.push(Ready::Command(task));
         }
-        self.unanswered.set(0);
         // The other end takes this for the wish to leave.
         drop(self.leave.take());
+    }
+
+    /// The context is idle: what the service counts and keeps is given back, whoever still knows this run.
+    pub(super) fn finish(&self) {
+        drop(self.place.take());
     }
 
     /// Goes idle once nothing holds it back.
@@ -261,8 +251,7 @@ impl Run {
         if !self.leaving.get() {
             return;
         }
-        let held = self.in_flight.get() != 0 || self.slots.borrow().out() != 0;
-        if held || !self.stream_over.get() || self.idle_queued.get() {
+        if !self.flight.is_over() || !self.stream_over.get() || self.idle_queued.get() {
             return;
         }
         if let Some(ctx) = self.ctx.upgrade() {
@@ -274,19 +263,15 @@ impl Run {
     /// A task for the host.
     pub(super) fn allocate(&self, plugin: u64) -> Result<Rc<CmdTask>, DocaError> {
         let capacity = self.max_message.get() - COMMAND_HEADER;
-        let task = self
-            .slots
-            .borrow_mut()
-            .allocate(|slot| CmdTask::new(Weak::clone(&self.me), Weak::clone(&self.ctx), slot, capacity))
-            .ok_or(DocaError::NO_MEMORY)?;
+        let make = |slot| CmdTask::new(Weak::clone(&self.me), Weak::clone(&self.ctx), slot, capacity);
+        let task = self.flight.allocate(make).ok_or(DocaError::NO_MEMORY)?;
         task.hold(plugin);
         Ok(task)
     }
 
     /// Takes a task back.
     pub(super) fn release(&self, task: &CmdTask) {
-        task.head.stage.set(Stage::Free);
-        self.slots.borrow_mut().release(task.slot);
+        self.flight.release(task);
         if self.leaving.get()
             && let Some(pe) = self.pe.upgrade()
         {
@@ -302,8 +287,7 @@ impl Run {
     /// Sends a task's command. After an error the task is still the caller's.
     pub(super) fn submit(&self, task: &CmdTask) -> Result<(), DocaError> {
         self.refusal.get().check()?;
-        let slots = self.slots.borrow();
-        let task = slots.get(task.slot).ok_or(DocaError::INVALID_VALUE)?;
+        let task = &self.flight.handle(task).ok_or(DocaError::INVALID_VALUE)?;
         task.payload.check()?;
         let plugin = task.plugin.get();
         if !self.has_plugin(plugin) {
@@ -313,7 +297,7 @@ impl Run {
         let bit = plugin.trailing_zeros() as u8;
         let header = command_header(self.their_channel.get(), task.slot, bit, task.payload.len());
         let before = task.head.stage.replace(Stage::InFlight);
-        match self.sender.submit(task, &header, self.unanswered.get() == 0) {
+        match self.sender.submit(task, &header, self.flight.is_all_answered()) {
             Ok(busy) => {
                 if busy {
                     self.tend_later(&pe);
@@ -325,48 +309,28 @@ impl Run {
                 return Err(DocaError::CONNECTION_RESET);
             }
         }
-        task.has_response.set(false);
-        task.head.status.set(DocaError::IN_PROGRESS);
-        task.serial.set(self.serial.replace(self.serial.get() + 1));
-        self.unanswered.set(self.unanswered.get() + 1);
-        self.in_flight.set(self.in_flight.get() + 1);
+        self.flight.submitted(task);
         pe.submitted();
         Ok(())
     }
 
     /// A notification came.
     pub(super) fn on_notification(&self, pe: &Pe, notification: &Notification<'_>) {
-        let slots = self.slots.borrow();
-        let task = slots.get(notification.slot).filter(|task| task.head.stage.get() == Stage::InFlight);
-        let Some(task) = task else {
-            tracing::debug!(
+        let limit = self.max_message.get().saturating_sub(NOTIFICATION_HEADER);
+        match self.flight.answer(notification, limit) {
+            Some(task) => pe.push(Ready::Command(task)),
+            None => tracing::debug!(
                 target: "urom_library",
                 "a notification of worker {} for slot {}, which has no command in flight, was dropped",
                 self.id.get(),
                 notification.slot
-            );
-            return;
-        };
-        let limit = self.max_message.get() - NOTIFICATION_HEADER;
-        match notification.payload {
-            Some(payload) if payload.len() > limit => {
-                tracing::warn!(
-                    target: "urom_library",
-                    "worker {} sent a notification of {} bytes where {limit} are allowed; its task fails",
-                    self.id.get(),
-                    payload.len()
-                );
-                task.answer(DocaError::TOO_BIG, None);
-            }
-            payload => task.answer(notification.status, payload),
+            ),
         }
-        self.unanswered.set(self.unanswered.get() - 1);
-        pe.push(Ready::Command(Rc::clone(task)));
     }
 
     /// A task is about to be the host's again.
     pub(super) fn completed(&self) {
-        self.in_flight.set(self.in_flight.get() - 1);
+        self.flight.completed();
     }
 
     fn tend_later(&self, pe: &Pe) {
@@ -389,6 +353,9 @@ impl Run {
             pe.drain();
             let text = format!("worker {} was lost: UCX says {status}; start a new one", self.id.get());
             self.lose(pe, &failure(code, text));
+        }
+        if self.leaving.get() {
+            return;
         }
         self.sender.collect();
         if let Err(status) = self.sender.flush() {

@@ -116,9 +116,11 @@ impl Sender {
         }
     }
 
-    /// Closes the endpoint. What waits is dropped; what is under way still arrives if `gracefully`.
+    /// Closes the endpoint. What waits is dropped; what is under way still arrives if `gracefully`. UCX keeps the memory
+    /// of what is under way, for ever if the peer is gone.
     pub(super) fn close(&self, gracefully: bool) {
         self.outbox.borrow_mut().take();
+        self.under_way.borrow_mut().clear();
         if let Some(endpoint) = self.endpoint.borrow_mut().take() {
             let mode = if gracefully { CloseMode::Flush } else { CloseMode::Force };
             // It goes on by itself; nobody waits for it.

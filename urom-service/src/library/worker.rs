@@ -146,12 +146,12 @@ impl Worker {
             .ucx()
             .address()
             .map_err(|error| failure(DocaError::INITIALIZATION, error.to_string()))?;
-        let place = Arc::new(service.enter(Arc::clone(&session)).ok_or_else(|| {
+        let place = service.enter(Arc::clone(&session)).ok_or_else(|| {
             failure(
                 DocaError::FULL,
                 "the service has as many workers as doca_urom_service_set_max_workers allows: stop one or raise it",
             )
-        })?);
+        })?;
         let (leave, left) = oneshot::channel();
         let max_inflight = self.max_inflight.get();
         let number = next_run();
@@ -221,6 +221,7 @@ impl Worker {
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
             pe.end(run.number());
             pe.close_channel(run.channel());
+            run.finish();
         }
     }
 }

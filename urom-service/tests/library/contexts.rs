@@ -95,22 +95,6 @@ fn a_worker_can_be_stopped_while_it_starts() {
 }
 
 #[test]
-fn a_stopped_id_with_an_environment_starts_again() {
-    with_service(|engine, service| {
-        let worker = TestWorker::new(service.raw, engine, 3, 1);
-        for value in [c"A=1", c"A=2", c"A=3"] {
-            assert_eq!(set_env(&worker, &[value]), OK);
-            worker.run(engine);
-            worker.submit(&[&op::GETENV.to_le_bytes()[..], b"A\0"].concat());
-            assert_eq!(engine.next(), 1);
-            assert_eq!(take_done().remove(0).response.as_deref(), Some(&value.to_bytes()[2..]));
-            worker.stop(engine);
-        }
-        worker.destroy();
-    });
-}
-
-#[test]
 fn a_stop_flushes_tasks_one_by_one_and_waits_for_their_release() {
     with_worker(8, |engine, _, worker| {
         let held: Vec<*mut CmdTask> = (0..3).map(|word| worker.submit(&command(op::HOLD, word))).collect();
