@@ -102,6 +102,8 @@ struct Control {
     links: HashMap<LinkKey, Link>,
     events: mpsc::Sender<Event>,
     sessions: JoinSet<()>,
+    /// Apart from the sessions, because nobody waits for these to end.
+    timers: JoinSet<()>,
     stopping: bool,
 }
 
@@ -153,6 +155,7 @@ async fn run(setup: Setup) -> End {
         links: HashMap::new(),
         events,
         sessions,
+        timers: JoinSet::new(),
         stopping: false,
     };
     let mut last_link = 0;
@@ -169,6 +172,7 @@ async fn run(setup: Setup) -> End {
             },
             Some(event) = happened.recv() => control.handle(event),
             Some(_) = control.sessions.join_next() => {}
+            Some(_) = control.timers.join_next() => {}
             () = &mut deadline, if stopping => break End::Stuck,
             accepted = listener.accept(), if !stopping => match accepted {
                 Ok((stream, peer)) => {
@@ -205,7 +209,7 @@ impl Control {
             Event::HostCame { link, peer, outbox } => {
                 self.links.insert(link, Link { peer, outbox, early: None, admitted: false });
                 let events = self.events.clone();
-                self.sessions.spawn(async move {
+                self.timers.spawn(async move {
                     sleep(ADMISSION).await;
                     // Nobody listens when the worker ends.
                     let _ = events.send(Event::Late { link }).await;
