@@ -9,6 +9,12 @@
 //!   ends when the last one has left;
 //! - the **host** program uses this crate's library part (through `urom-host`, or as DOCA's C interface).
 //!
+//! What comes from outside a process is checked and never believed: bytes, lengths, slots, a plugin's echo of a command.
+//! A plugin's *code* is believed. The daemon loads every file of the plugin path in order to list it, so a file that
+//! crashes while it is loaded takes the daemon along; one that crashes at work takes its worker. A plugin's own events
+//! wake nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and twenty times
+//! otherwise.
+//!
 //! [`embedded`] is the same daemon and worker code on threads of the host's process. [`wire`] is what the three say to
 //! each other; [`log`] is how daemon and workers say what they do.
 

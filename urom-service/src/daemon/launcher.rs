@@ -59,8 +59,8 @@ impl Launcher {
             Launcher::Thread => {
                 if !env.is_empty() || config.cpus.is_some() {
                     warn!(
-                        "worker {} is a thread of this process: it shares the process's environment and CPUs, and what was \
-                         set for it alone has no effect",
+                        "worker {} is a thread of this process: it shares the process's environment and CPUs, and what \
+                         was set for it alone has no effect",
                         config.id
                     );
                 }

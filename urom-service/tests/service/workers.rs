@@ -239,6 +239,24 @@ fn a_worker_that_is_stopped_is_given_up_and_killed() {
 }
 
 #[test]
+fn a_host_whose_ucx_connection_breaks_is_thrown_out() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = Connection::attach_from_afar(client.start(any()).unwrap(), 4).unwrap();
+    host.ask(1, op::HOLD, 0);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    let Connection { link, endpoint, worker, .. } = host;
+    let close = endpoint.close(ucx::CloseMode::Force);
+    drop((close, worker));
+    let refused = link.until_closed().0.into_iter().find_map(|message| match message {
+        WorkerToHost::Refused(failure) => Some(failure),
+        _ => None,
+    });
+    assert_eq!(refused.map(|failure| failure.code()), Some(DocaError::CONNECTION_RESET));
+}
+
+#[test]
 fn workers_end_with_a_daemon_that_is_killed() {
     let plugins = Plugins::obedient();
     let mut uromd = Uromd::start(&plugins);

@@ -133,6 +133,20 @@ impl Connection {
         max_inflight: u32,
         max_message: u64,
     ) -> Result<Connection, Failure> {
+        Connection::attach_as(started, max_inflight, max_message, true)
+    }
+
+    /// Attaches as from another machine.
+    pub(crate) fn attach_from_afar(started: Started, max_inflight: u32) -> Result<Connection, Failure> {
+        Connection::attach_as(started, max_inflight, 1 << 40, false)
+    }
+
+    fn attach_as(
+        started: Started,
+        max_inflight: u32,
+        max_message: u64,
+        same_machine: bool,
+    ) -> Result<Connection, Failure> {
         let link =
             Link::open(started.address, Hello::new(Role::Host), Role::Worker, || HostToWorker::Ping).unwrap();
         let worker = Context::new(Features::AM | Features::WAKEUP).unwrap().worker().unwrap();
@@ -163,7 +177,7 @@ impl Connection {
             channel: CHANNEL,
             max_inflight,
             max_message,
-            same_machine: true,
+            same_machine,
         }));
         let (address, channel, max_message) = loop {
             match link.receive() {
@@ -176,7 +190,8 @@ impl Connection {
             }
         };
         let address = WorkerAddress::from_bytes(&address).unwrap();
-        let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address).unwrap();
+        let mode = if same_machine { ErrorMode::None } else { ErrorMode::Peer };
+        let endpoint = worker.endpoint().error_mode(mode).connect(&address).unwrap();
         endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let connection =
             Connection { link, started, max_message, channel, worker, endpoint, notes, messages };
