@@ -13,8 +13,11 @@ use super::service::Service;
 use super::worker::Worker;
 use crate::wire::control::Failure;
 
+const MAGIC: u64 = u64::from_le_bytes(*b"urom-ctx");
+
 /// A context. Pointers to its `doca_ctx` and to its service or worker are one and the same.
 pub(super) struct Context {
+    magic: Cell<u64>,
     me: Weak<Context>,
     state: Cell<CtxState>,
     user_data: Cell<Data>,
@@ -42,6 +45,7 @@ impl Context {
     /// An idle context.
     pub(super) fn new(kind: Kind) -> Rc<Context> {
         Rc::new_cyclic(|me| Context {
+            magic: Cell::new(MAGIC),
             me: Weak::clone(me),
             state: Cell::new(CtxState::IDLE),
             user_data: Cell::new(Data { u64: 0 }),
@@ -50,6 +54,11 @@ impl Context {
             failure: RefCell::default(),
             kind,
         })
+    }
+
+    /// Whether this is a context, as far as its first look tells.
+    pub(super) fn is_genuine(&self) -> bool {
+        self.magic.get() == MAGIC
     }
 
     /// A handle that keeps it alive.
@@ -219,6 +228,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
+        self.magic.set(0);
         if let Some(pe) = self.pe.get_mut().take() {
             pe.connected(-1);
         }

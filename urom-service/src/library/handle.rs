@@ -1,8 +1,8 @@
 //! From C's pointers to this library's objects and back.
 //!
 //! Every context, progress engine, query and device a host holds is in a registry, by address: set-up calls look there
-//! first, so a pointer that is freed or foreign gives `INVALID_VALUE`. The calls of the fast path (progress, and all on
-//! command tasks) look at a word inside the object instead.
+//! first, so a pointer that is freed or foreign gives `INVALID_VALUE`. The calls of the fast path (progress, and all
+//! that make or take a command task) look at a word inside the object instead.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -117,6 +117,26 @@ pub(super) unsafe fn worker<'a>(
 ) -> Result<(&'a Context, &'a Worker), DocaError> {
     // SAFETY: the caller's promise.
     let ctx: &Context = unsafe { borrow(pointer)? };
+    Ok((ctx, ctx.worker()?))
+}
+
+/// A worker, quickly.
+///
+/// # Safety
+///
+/// `pointer` is null or a live worker of this thread.
+#[inline]
+pub(super) unsafe fn live_worker<'a>(
+    pointer: *const host::Worker,
+) -> Result<(&'a Context, &'a Worker), DocaError> {
+    if pointer.is_null() || !pointer.cast::<Context>().is_aligned() {
+        return Err(DocaError::INVALID_VALUE);
+    }
+    // SAFETY: the caller promises a live worker.
+    let ctx = unsafe { &*pointer.cast::<Context>() };
+    if !ctx.is_genuine() {
+        return Err(DocaError::INVALID_VALUE);
+    }
     Ok((ctx, ctx.worker()?))
 }
 

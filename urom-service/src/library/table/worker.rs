@@ -10,7 +10,7 @@ use urom_abi::host::{self, Buf, CmdTaskCallback, Ctx, Task};
 use crate::library::buf::Buffer;
 use crate::library::ctx::{Context, Kind};
 use crate::library::guard::{guard, guard_or};
-use crate::library::handle::{command, present, publish, put, service, withdraw, worker};
+use crate::library::handle::{command, live_worker, present, publish, put, service, withdraw, worker};
 use crate::library::task::Stage;
 use crate::library::worker::Worker;
 
@@ -176,7 +176,7 @@ unsafe fn allocate(
     task: *mut *mut host::CmdTask,
 ) -> Result<(), DocaError> {
     // SAFETY: the caller's promise.
-    let (ctx, own) = unsafe { worker(pointer) }?;
+    let (ctx, own) = unsafe { live_worker(pointer) }?;
     present(task)?;
     let run = own.run(ctx)?;
     if plugin.is_some_and(|plugin| !run.has_plugin(plugin)) {
