@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tracing::warn;
 
 use super::launcher::{Body, Launched};
 use super::roster::Serial;
 use super::server::Event;
 use crate::session;
-use crate::wire::control::DaemonToWorker;
+use crate::wire::control::{DaemonToWorker, HEARTBEAT};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{StreamError, greet};
 
@@ -30,6 +30,11 @@ pub(crate) async fn supervise(
 ) {
     let Launched { stream, mut body } = launched;
     let end = talk(serial, stream, outgoing, &events).await;
+    if matches!(end, Some(StreamError::Silent)) {
+        // Its hosts hear nothing either, and are about to find that out. Killed before they do, it would look to them as
+        // if it had crashed.
+        sleep(HEARTBEAT + HEARTBEAT / 2).await;
+    }
     if matches!(end, Some(StreamError::Silent | StreamError::Garbage(_) | StreamError::Hello(_))) {
         // It will not end by itself.
         body.kill();
