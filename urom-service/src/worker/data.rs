@@ -72,6 +72,7 @@ impl Data {
     /// Serves until told to stop; closes the plugins, answers what is in flight, and says so.
     pub(crate) fn run(mut self, place: Place) {
         let mut idle = Idle::default();
+        let mut woken = false;
         loop {
             let mut worked = self.mailbox.has_post();
             if worked && !self.read_mail() {
@@ -88,7 +89,13 @@ impl Data {
                 // No pause instruction: it takes longer than a whole turn.
                 Pause::Spin => {}
                 Pause::Yield => rustix::thread::sched_yield(),
-                Pause::Sleep(longest) => self.sleep(longest),
+                Pause::Sleep(longest) => {
+                    if woken && !worked {
+                        // For nothing: a thread of UCX's own may have its part to do first, and wait for this CPU.
+                        rustix::thread::sched_yield();
+                    }
+                    woken = self.sleep(longest);
+                }
             }
         }
         self.end();
@@ -179,22 +186,23 @@ impl Data {
         }
     }
 
-    /// Sleeps until UCX or the control thread wakes it, but not long.
-    fn sleep(&self, longest: Duration) {
+    /// Sleeps until UCX or the control thread wakes it, but not long. Whether it was woken.
+    fn sleep(&self, longest: Duration) -> bool {
         match self.worker.arm() {
             Ok(true) => {}
-            Ok(false) => return,
+            Ok(false) => return true,
             Err(problem) => {
                 error!("{problem}");
-                return std::thread::sleep(longest.min(Duration::from_millis(1)));
+                std::thread::sleep(longest.min(Duration::from_millis(1)));
+                return false;
             }
         }
-        let Ok(ucx) = self.worker.event_fd() else { return };
+        let Ok(ucx) = self.worker.event_fd() else { return false };
         let mut fds =
             [PollFd::from_borrowed_fd(ucx, PollFlags::IN), PollFd::new(&*self.mailbox, PollFlags::IN)];
         let limit = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
         // A signal is as good a reason to look as any.
-        let _ = poll(&mut fds, Some(&limit));
+        poll(&mut fds, Some(&limit)) != Ok(0)
     }
 
     fn end(&self) {
