@@ -154,7 +154,7 @@ impl Context {
 
     /// Notes why it failed to start or left RUNNING, for [`failure_text`](Context::failure_text), and gives the code.
     pub(super) fn fail(&self, failure: &Failure) -> DocaError {
-        tracing::error!(target: "urom_library", "{}", failure.text);
+        tracing::warn!(target: "urom_library", "{}", failure.text);
         self.failure.borrow_mut().clone_from(&failure.text);
         DocaError(failure.code)
     }

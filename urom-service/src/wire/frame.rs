@@ -16,7 +16,7 @@ pub const AM_COMMANDS: u16 = 1;
 /// The active-message id of notifications, worker to host.
 pub const AM_NOTIFICATIONS: u16 = 2;
 /// The active-message id of the empty message by which each end shows, before a worker counts as running, that UCX
-/// carries. Its two bytes are the receiver's channel number.
+/// carries. Its two bytes, the message's header, are the receiver's channel number.
 pub const AM_GREET: u16 = 3;
 
 /// The size of a frame's header in bytes.

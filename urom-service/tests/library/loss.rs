@@ -7,7 +7,9 @@ use urom_abi::DocaError;
 use urom_abi::host::{CtxState, GidTask};
 
 use crate::processes::{Plugins, Uromd, op};
-use crate::support::{At, Engine, OK, TestService, TestWorker, as_task, command, failure, state, take_done};
+use crate::support::{
+    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, state, take_done,
+};
 
 fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
     worker.submit(&command(op::PID, 0));
@@ -71,6 +73,45 @@ fn a_stopped_worker_is_noticed_within_five_seconds() {
     let stop = |pid| kill_process(pid, Signal::STOP).unwrap();
     // The daemon kills what does not answer it, and may be the first to notice.
     lose(stop, &[DocaError::TIME_OUT, DocaError::CONNECTION_RESET], Duration::from_secs(5));
+}
+
+#[test]
+fn commands_that_ucx_could_not_send_yet_end_with_the_worker() {
+    let plugins = Plugins::obedient();
+    let limit = (1 << 20).to_string();
+    let uromd = Uromd::start_with(&plugins, &["-m", &limit]);
+    let engine = Engine::new();
+    let service = new_service(&At::Address(uromd.address));
+    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, 1 << 20)), OK);
+    assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
+    let worker = TestWorker::start(service.raw, &engine, 1, 16);
+    let pid = pid_of(&engine, &worker);
+    kill_process(pid, Signal::STOP).unwrap();
+    let mut payload = command(op::HOLD, 0);
+    payload.resize(1_000_000, 1);
+    let tasks: Vec<usize> = (0..16).map(|_| worker.submit(&payload).addr()).collect();
+    let begin = Instant::now();
+    for task in tasks {
+        assert_eq!(engine.next(), 1);
+        let done = take_done().remove(0);
+        assert_eq!((done.task, done.response), (task, None));
+        assert_ne!(done.status, OK);
+    }
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(worker.ctx), CtxState::IDLE);
+    // The next one is served by the same engine.
+    let next = TestWorker::start(service.raw, &engine, 2, 1);
+    next.submit(&payload[8..]);
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).status, OK);
+    next.end(&engine);
+    worker.destroy();
+    service.end();
+    let begin = Instant::now();
+    drop(engine);
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
 }
 
 #[test]
