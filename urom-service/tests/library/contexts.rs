@@ -3,7 +3,7 @@
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, CtxState};
 
-use crate::processes::{Plugins, op, with_service, with_worker};
+use crate::processes::{Plugins, Uromd, op, with_service, with_worker};
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, note_and_keep, state,
     take_done,
@@ -92,6 +92,44 @@ fn a_worker_can_be_stopped_while_it_starts() {
             worker.end(engine);
         }
     });
+}
+
+#[test]
+fn a_stop_with_long_commands_under_way_leaves_the_engine_as_good_as_new() {
+    let plugins = Plugins::obedient();
+    let limit = (1 << 20).to_string();
+    let uromd = Uromd::start_with(&plugins, &["-m", &limit]);
+    let engine = Engine::new();
+    let service = new_service(&At::Address(uromd.address));
+    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, 1 << 20)), OK);
+    assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
+    let worker = TestWorker::new(service.raw, &engine, 1, 16);
+    let neighbour = TestWorker::start(service.raw, &engine, 1, 16);
+    let payload = vec![0; 1_000_000];
+    for _ in 0..5 {
+        worker.run(&engine);
+        let tasks: Vec<usize> = (0..16).map(|_| worker.submit(&payload).addr()).collect();
+        neighbour.submit(&payload);
+        assert_eq!(c!(doca_ctx_stop(worker.ctx)), DocaError::IN_PROGRESS);
+        let mut flushed = Vec::new();
+        while state(worker.ctx) != CtxState::IDLE || engine.in_flight() > 0 {
+            assert_eq!(engine.next(), 1);
+            for done in take_done() {
+                match done.status {
+                    DocaError::SHUTDOWN => flushed.push(done.task),
+                    // What the neighbour sent is not touched by all this.
+                    status => {
+                        assert_eq!((status, done.response.map(|bytes| bytes.len())), (OK, Some(1_000_000)))
+                    }
+                }
+            }
+        }
+        assert_eq!(flushed, tasks);
+    }
+    neighbour.end(&engine);
+    worker.destroy();
+    service.end();
 }
 
 #[test]
