@@ -42,6 +42,16 @@ impl Library {
         self.api.extensions.as_ref()
     }
 
+    /// Why a context failed, as a code; `SUCCESS` when it did not, or when the library does not say.
+    ///
+    /// # Safety
+    /// As for [`failure`](Self::failure).
+    pub(crate) unsafe fn failure_code(self, ctx: NonNull<Ctx>) -> DocaError {
+        let Some(extensions) = self.extensions() else { return DocaError::SUCCESS };
+        // SAFETY: the caller vouches for `ctx`.
+        unsafe { (extensions.urom_ctx_get_failure_code)(ctx.as_ptr()) }
+    }
+
     /// Why a context failed, in the library's words; empty when it has none.
     ///
     /// # Safety

@@ -29,7 +29,10 @@ impl<T> Mailbox<T> {
 
     /// Leaves a message and wakes whoever sleeps on the descriptor. From any thread.
     pub(crate) fn post(&self, message: T) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+        // Flag and descriptor change under the lock, here and in `take`: apart from the queue they could end up saying
+        // different things, and a descriptor that stays readable for nothing lets nobody sleep.
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.push(message);
         self.posted.store(true, Ordering::Release);
         // Fails only when the counter is full: then the descriptor is readable already.
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
@@ -43,9 +46,9 @@ impl<T> Mailbox<T> {
 
     /// Every message.
     pub(crate) fn take(&self) -> Vec<T> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         // Fails only when it is not readable.
         let _ = rustix::io::read(&self.wake, &mut [0_u8; 8]);
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         self.posted.store(false, Ordering::Release);
         std::mem::take(&mut *queue)
     }

@@ -43,6 +43,7 @@ pub(crate) fn an_environment_for_a_worker_that_exists_is_refused(provider: &Prov
     let _first = service.worker().id(1).plugin(&graph).start().wait()?;
     let second = service.worker().id(1).plugin(&graph).env("A", "b").start().wait();
     let error = second.map(drop).expect_err("it exists");
+    assert_eq!(error.code(), DocaError::ALREADY_EXIST);
     assert!(error.to_string().contains("worker 1"), "{error}");
     // Joining without one works.
     service.worker().id(1).plugin(&graph).start().wait()?;
@@ -64,6 +65,7 @@ pub(crate) fn a_plugin_the_service_does_not_have_is_not_found(provider: &Provide
     let graph_only = service.worker().id(3).plugin(&graph(&service)?).start().wait()?;
     // A host that joins a worker must do with the plugins it has.
     let joined = service.worker().id(3).plugin(&faulty).start().wait().map(drop).expect_err("graph only");
+    assert_eq!(joined.code(), DocaError::INVALID_VALUE);
     assert!(joined.to_string().contains("worker 3"), "{joined}");
     let stray = graph_only.command(&faulty, &[0; 40]).map(drop).expect_err("graph only");
     assert_eq!(stray.code(), DocaError::INVALID_VALUE, "{stray}");

@@ -115,7 +115,7 @@ impl WorkerBuilder {
     /// # Errors
     /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no plugin, a plugin of
     /// another service, CPUs the service does not have, an environment variable with `=` or NUL in its name), and
-    /// `INITIALIZATION` with the service's own words when the worker did not come to run: a plugin that does not load
+    /// the service's own code and words (`INITIALIZATION` from a library that gives none) when the worker did not come to run: a plugin that does not load
     /// or open, an environment for a worker that exists already, a plugin that an existing worker does not have.
     pub fn start(self) -> Starting {
         let result = self.create().and_then(|owner| owner.start().map(|()| owner));

@@ -62,6 +62,12 @@ impl Context {
         unsafe { self.library.failure(self.ctx) }
     }
 
+    /// The code of the failure; `SUCCESS` when there is none, or when the library does not say.
+    pub(crate) fn failure_code(&self) -> DocaError {
+        // SAFETY: the context is live and belongs to this thread.
+        unsafe { self.library.failure_code(self.ctx) }
+    }
+
     pub(crate) fn in_flight(&self) -> Result<usize> {
         let mut count = 0;
         // SAFETY: the context is live, and the pointer is to a local variable.

@@ -67,9 +67,8 @@ fn running(owner: Owner, state: CtxState) -> Result<Worker> {
     if state != CtxState::RUNNING {
         let why = owner.failure();
         let hint = if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
-        return Err(Error::new(DocaError::INITIALIZATION, format!("starting {}", owner.name()))
-            .why(why)
-            .hint(hint));
+        let code = owner.failure_code().check().err().unwrap_or(DocaError::INITIALIZATION);
+        return Err(Error::new(code, format!("starting {}", owner.name())).why(why).hint(hint));
     }
     owner.refresh_id()?;
     Ok(Worker { owner: Rc::new(owner) })

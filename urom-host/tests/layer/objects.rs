@@ -105,7 +105,7 @@ fn a_start_that_fails_says_why_and_leaves_nothing() {
     let service = connect();
     let graph = service.plugin::<Graph>().unwrap();
     let error = service.worker().id(fake::id::FAILS).plugin(&graph).start().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::INITIALIZATION);
+    assert_eq!(error.code(), DocaError::NOT_FOUND);
     assert!(error.to_string().contains("starting worker 1000"), "{error}");
     assert!(error.to_string().contains(fake::FAILURE), "{error}");
 }

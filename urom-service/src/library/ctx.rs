@@ -23,7 +23,7 @@ pub(super) struct Context {
     user_data: Cell<Data>,
     state_changed: Cell<Option<StateChangedCallback>>,
     pe: RefCell<Option<Rc<Pe>>>,
-    failure: RefCell<String>,
+    failure: RefCell<Option<Failure>>,
     kind: Kind,
 }
 
@@ -152,16 +152,16 @@ impl Context {
         Ok(())
     }
 
-    /// Notes why it failed to start or left RUNNING, for [`failure_text`](Context::failure_text), and gives the code.
+    /// Notes why it failed to start or left RUNNING, for [`with_failure`](Context::with_failure), and gives the code.
     pub(super) fn fail(&self, failure: &Failure) -> DocaError {
         tracing::warn!(target: "urom_library", "{}", failure.text);
-        self.failure.borrow_mut().clone_from(&failure.text);
+        self.failure.replace(Some(failure.clone()));
         DocaError(failure.code)
     }
 
-    /// Runs `f` with the text of the last failure; it is empty when nothing failed.
-    pub(super) fn failure_text<R>(&self, f: impl FnOnce(&str) -> R) -> R {
-        f(&self.failure.borrow())
+    /// Runs `f` with the last failure, unless nothing failed.
+    pub(super) fn with_failure<R>(&self, f: impl FnOnce(&Failure) -> R) -> Option<R> {
+        self.failure.borrow().as_ref().map(f)
     }
 
     /// `doca_ctx_start`.
@@ -169,7 +169,7 @@ impl Context {
         if let Err(code) = self.require_idle() {
             return code;
         }
-        self.failure.borrow_mut().clear();
+        self.failure.replace(None);
         match &self.kind {
             Kind::Service(service) => service.start(self),
             Kind::Worker(worker) => worker.start(self),

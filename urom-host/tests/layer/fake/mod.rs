@@ -116,6 +116,12 @@ unsafe extern "C" fn set_embedded(_service: *mut Service, _path: *const c_char) 
     DocaError::SUCCESS
 }
 
+unsafe extern "C" fn failure_code(ctx: *const Ctx) -> DocaError {
+    // SAFETY: the caller passes a live context.
+    let failed = unsafe { objects::Context::get(ctx.cast_mut()) }.failed;
+    if failed { DocaError::NOT_FOUND } else { DocaError::SUCCESS }
+}
+
 unsafe extern "C" fn failure(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize {
     // SAFETY: the caller passes a live context.
     if !unsafe { objects::Context::get(ctx.cast_mut()) }.failed {
@@ -200,6 +206,7 @@ pub static API: Api = Api {
     extensions: Some(Extensions {
         urom_service_set_address: set_address,
         urom_service_set_embedded: set_embedded,
+        urom_ctx_get_failure_code: failure_code,
         urom_ctx_get_failure: failure,
     }),
 };

@@ -88,14 +88,23 @@ pub(super) unsafe extern "C" fn ctx_get_failure(
     guard_or(0, || {
         // SAFETY: the caller's object.
         let Ok(ctx) = (unsafe { borrow::<Context, _>(pointer) }) else { return 0 };
-        ctx.failure_text(|failure| {
+        let len = ctx.with_failure(|failure| {
             if !text.is_null() {
-                let len = failure.len().min(capacity);
+                let len = failure.text.len().min(capacity);
                 // SAFETY: the caller's place has `capacity` bytes, and the text is not in it.
-                unsafe { text.cast::<u8>().copy_from_nonoverlapping(failure.as_ptr(), len) };
+                unsafe { text.cast::<u8>().copy_from_nonoverlapping(failure.text.as_ptr(), len) };
             }
-            failure.len()
-        })
+            failure.text.len()
+        });
+        len.unwrap_or(0)
+    })
+}
+
+pub(super) unsafe extern "C" fn ctx_get_failure_code(pointer: *const Ctx) -> DocaError {
+    guard_or(DocaError::UNEXPECTED, || {
+        // SAFETY: the caller's object.
+        let Ok(ctx) = (unsafe { borrow::<Context, _>(pointer) }) else { return DocaError::INVALID_VALUE };
+        ctx.with_failure(|failure| DocaError(failure.code)).unwrap_or(DocaError::SUCCESS)
     })
 }
 

@@ -85,6 +85,7 @@ static API: Api = Api {
     extensions: Some(Extensions {
         urom_service_set_address: service::set_address,
         urom_service_set_embedded: service::set_embedded,
+        urom_ctx_get_failure_code: core::ctx_get_failure_code,
         urom_ctx_get_failure: core::ctx_get_failure,
     }),
 };
