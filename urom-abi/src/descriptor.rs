@@ -158,7 +158,8 @@ impl NotificationDesc {
 impl<T: Block> Descriptor<T> {
     /// The bytes behind the header.
     pub fn payload(&self) -> &[u8] {
-        // SAFETY: `len` bytes behind the header belong to the block (an invariant of every constructor).
+        // SAFETY: `len` bytes behind the header belong to the block: every constructor here allocates them, `from_raw` is
+        // told so, and what a plugin hung into a list is what the ABI says, by the contract of the call into it.
         unsafe { std::slice::from_raw_parts(self.body(), self.payload_len()) }
     }
 
@@ -241,8 +242,9 @@ impl<T: Block> DescriptorList<T> {
 
     /// Takes the first descriptor off.
     ///
-    /// What a plugin appended is believed to be what the ABI says: a block of the C heap. Its length is not believed
-    /// by anyone who reads it: check it with [`Block::len`] before using the payload of a foreign descriptor.
+    /// What a plugin appended is what the ABI says it is, a block of the C heap with as many bytes as its header says:
+    /// whoever makes the unsafe call into the plugin answers for that. A worker that trusts plugins less does not touch
+    /// the payload, and leaves it to the plugin's own `notif_pack`.
     pub fn pop_front(&mut self) -> Option<Descriptor<T>> {
         // SAFETY: the list is ours alone and well formed.
         let link = unsafe { list::pop_front(self.head.as_ptr()) }?;

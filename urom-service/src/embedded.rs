@@ -67,6 +67,8 @@ impl Embedded {
             let served = runtime.block_on(async {
                 serve(TcpListener::from_std(listener)?, config, Launcher::Thread, stopped).await
             });
+            // A plugin that hangs while it is listed keeps its thread; it must not keep the host program.
+            runtime.shutdown_background();
             if let Err(problem) = served {
                 error!("the embedded service ended: {problem}");
             }

@@ -33,7 +33,7 @@ use crate::log::LogLevel;
 /// The address is taken or is not this machine's.
 pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let listen = config.listen;
         let listener = TcpListener::bind(listen).await.with_context(|| {
             format!("cannot listen on {listen}: is another uromd running there? choose another with --listen")
@@ -49,5 +49,8 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
         };
         ready(listener.local_addr()?);
         Ok(serve(listener, config, Launcher::Process { ucx_log }, stop).await?)
-    })
+    });
+    // A plugin that hangs while it is listed keeps its thread; it must not keep the daemon.
+    runtime.shutdown_background();
+    served
 }

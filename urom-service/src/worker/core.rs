@@ -189,12 +189,14 @@ impl Core {
         let dest_id = notification.dest_id();
         let token = Token::unpack(header.urom_context);
         let plugin = &mut self.plugins[place];
-        let Some(connection) = self.connections.get(token.channel) else {
-            // Its host is gone.
+        // The channel of a host that is gone may be another's by now.
+        let connection =
+            self.connections.get(token.channel).filter(|connection| connection.dest_id == dest_id);
+        let Some(connection) = connection else {
             plugin.outstanding = plugin.outstanding.saturating_sub(1);
             return debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
         };
-        if connection.dest_id != dest_id || !connection.vacate(token.slot, token.generation, place as u8) {
+        if !connection.vacate(token.slot, token.generation, place as u8) {
             if let Some(count) = self.forged.count() {
                 warn!(
                     "plugin `{}` answered what is not in flight (context {:#x}, connection {dest_id}): not sent \
