@@ -87,13 +87,10 @@ impl fmt::Display for Error {
     }
 }
 
+/// The same sentence: it is what a `main` that returns an error prints.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("code", &self.0.code)
-            .field("text", &format_args!("{self}"))
-            .field("reply", &self.0.reply)
-            .finish()
+        fmt::Display::fmt(self, f)
     }
 }
 

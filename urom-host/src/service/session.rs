@@ -129,7 +129,11 @@ impl Session {
     fn start(&self, settings: &Settings) -> Result<()> {
         // SAFETY: the context is live and idle.
         let code = unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) };
-        let failed = |code| Error::new(code, settings.what()).why(self.failure());
+        let failed = |code| match self.failure() {
+            // The library's words name the place already.
+            why if !why.is_empty() => Error::new(code, "connecting to the service").why(why),
+            _ => Error::new(code, settings.what()),
+        };
         if code != DocaError::IN_PROGRESS {
             code.check().map_err(failed)?;
         }

@@ -26,18 +26,15 @@ pub(super) fn describe<C: Request>(context: &Context) -> String {
 /// A task that could not be allocated.
 pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error {
     let error = Error::new(code, what(context, plugin, "allocating a task for a command"));
-    match code {
-        DocaError::NO_MEMORY => error
+    match (code, context.failure()) {
+        (DocaError::NO_MEMORY, _) => error
             .why(format!("all {} tasks are allocated", context.max_inflight.get()))
             .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight"),
-        DocaError::BAD_STATE => error
-            .why(
-                Some(context.failure())
-                    .filter(|why| !why.is_empty())
-                    .unwrap_or("the worker does not run".into()),
-            )
-            .hint("start a new worker"),
-        _ => error.why(context.failure()),
+        (DocaError::BAD_STATE, why) if why.is_empty() => {
+            error.why("the worker does not run").hint("start a new worker")
+        }
+        // The library's words end in what to do.
+        (_, why) => error.why(why),
     }
 }
 
@@ -80,8 +77,12 @@ pub(super) fn failed(context: &Context, what: String, code: DocaError, bytes: Op
     let error = Error::new(code, what);
     match bytes {
         Some(bytes) => error.why("the plugin answered with this status").with_reply(bytes),
-        None => {
-            error.why(context.failure()).hint("see the worker's state; one that is gone must be started anew")
-        }
+        None => match context.failure() {
+            why if why.is_empty() => {
+                error.hint("see the worker's state; one that is gone must be started anew")
+            }
+            // The library's words end in what to do.
+            why => error.why(why),
+        },
     }
 }

@@ -121,7 +121,12 @@ impl Address {
             }
             _ => String::new(),
         };
-        failure(code, format!("no UROM daemon answers at {shown}{tried} ({origin}): {error}{advice}"))
+        let why = match error {
+            // There never was a connection that could have broken.
+            StreamError::Io(error) => error.to_string(),
+            error => error.to_string(),
+        };
+        failure(code, format!("no UROM daemon answers at {shown}{tried} ({origin}): {why}{advice}"))
     }
 }
 
