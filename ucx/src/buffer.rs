@@ -15,7 +15,8 @@ use crate::memory::MemoryHandle;
 /// From a call of [`start`](Buffer::start) until the value is dropped or taken apart, even when the value is moved:
 ///
 /// - `start()..start() + len()` stays where it is, readable and in host memory, and both calls return the same again;
-/// - nobody writes to these bytes, unless through this value and outside of requests.
+/// - nobody writes to these bytes, unless through this value and outside of requests;
+/// - the bytes lie in what [`memory`](Buffer::memory) names, which stays registered.
 pub unsafe trait Buffer: 'static {
     /// The first byte. May be dangling when the length is zero.
     fn start(&self) -> *const u8;
@@ -28,7 +29,8 @@ pub unsafe trait Buffer: 'static {
         self.len() == 0
     }
 
-    /// The registration that these bytes belong to, if they belong to one; it spares UCX the search for it.
+    /// The registration that these bytes belong to, if they belong to one; it spares UCX the search for it. A worker
+    /// of another context than the registration's does without.
     fn memory(&self) -> Option<MemoryHandle<'_>> {
         None
     }

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
@@ -18,13 +17,15 @@ use crate::zeroed::Zeroed;
 /// A registration, for the [`Buffer`]s that lie in it: `ucp_mem_h`.
 #[derive(Clone, Copy)]
 pub struct MemoryHandle<'a> {
-    raw: sys::ucp_mem_h,
-    owner: PhantomData<&'a ()>,
+    mapping: &'a Mapping,
 }
 
 impl MemoryHandle<'_> {
-    pub(crate) fn raw(self) -> sys::ucp_mem_h {
-        self.raw
+    /// The handle, for UCX calls in this context only: a handle of another context means nothing there.
+    #[inline]
+    pub(crate) fn within(self, context: &Context) -> Option<sys::ucp_mem_h> {
+        // Both contexts live, so no two have one address.
+        (self.mapping.context.raw() == context.raw()).then_some(self.mapping.raw)
     }
 }
 
@@ -49,7 +50,7 @@ impl Mapping {
     }
 
     fn handle(&self) -> MemoryHandle<'_> {
-        MemoryHandle { raw: self.raw, owner: PhantomData }
+        MemoryHandle { mapping: self }
     }
 }
 
@@ -258,6 +259,8 @@ impl fmt::Debug for Memory {
 
 /// A part of registered [`Memory`], as a buffer for requests. While it exists, nobody else in this process writes to
 /// these bytes; a peer with the remote key still can, and what a request then sees is a mixture.
+///
+/// A worker of another context takes it as memory that is not registered.
 #[derive(Debug)]
 pub struct Lease {
     memory: Memory,
@@ -316,6 +319,26 @@ impl Drop for Lease {
         let mut leases = self.memory.inner.leases.borrow_mut();
         if let Some(index) = leases.iter().position(|lease| *lease == self.range) {
             leases.swap_remove(index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request;
+
+    #[test]
+    fn a_request_names_a_registration_of_its_own_context_only() {
+        let context = || Context::builder(Features::TAG).config("TLS", "shm,self").build().unwrap();
+        let (own, other) = (context(), context());
+        let worker = own.worker().unwrap();
+        for (context, named) in [(&own, true), (&other, false)] {
+            let memory = Memory::allocate(context, 4096).unwrap();
+            let params = request::params_for(&worker, &memory.lease(0..4096).unwrap());
+            assert_eq!(params.op_attr_mask & sys::UCP_OP_ATTR_FIELD_MEMH != 0, named);
+            let expected = if named { memory.inner.mapping.raw } else { ptr::null_mut() };
+            assert_eq!(params.memh, expected);
         }
     }
 }

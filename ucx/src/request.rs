@@ -144,9 +144,9 @@ pub(crate) fn params(worker: &Worker) -> sys::ucp_request_param_t {
 #[inline]
 pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_request_param_t {
     let mut params = params(worker);
-    if let Some(handle) = buffer.memory() {
+    if let Some(memory) = buffer.memory().and_then(|handle| handle.within(worker.context())) {
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_MEMH;
-        params.memh = handle.raw();
+        params.memh = memory;
     }
     params
 }

@@ -201,6 +201,23 @@ fn a_lease_receives() {
 }
 
 #[test]
+fn a_lease_of_another_context_is_sent_and_received_all_the_same() {
+    for transports in TRANSPORTS {
+        let pair = Pair::new(transports);
+        let other = context(transports);
+        for length in [8, 10_000, 2 << 20] {
+            let [source, target] = [(); 2].map(|()| Memory::allocate(&other, length).unwrap());
+            source.write(0, &pattern(length));
+            let receive = pair.b.tag_recv(1, u64::MAX, target.lease(0..length).unwrap());
+            let send = pair.to_b.tag_send(1, source.lease(0..length).unwrap());
+            assert_eq!(pair.finish(receive).0.unwrap().length, length);
+            assert_eq!(pair.finish(send).0, Ok(()));
+            assert!(bytes(&target) == pattern(length), "{length} over {transports}");
+        }
+    }
+}
+
+#[test]
 #[should_panic(expected = "leased")]
 fn leased_bytes_are_not_written() {
     let memory = Memory::allocate(&context("self"), 64).unwrap();
