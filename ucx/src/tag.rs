@@ -148,7 +148,8 @@ unsafe extern "C" fn on_receive(
     unsafe { complete(request, user_data, completion) };
 }
 
-/// A message that was taken out of the queue: `ucp_tag_message_h`. Dropping it drops the message.
+/// A message that was taken out of the queue: `ucp_tag_message_h`. Dropping it drops the message; a
+/// sender that waits for it to be received then ends with `MESSAGE_TRUNCATED` or as if it had been.
 pub struct TagMessage {
     raw: sys::ucp_tag_message_h,
     info: TagInfo,
@@ -178,9 +179,10 @@ impl TagMessage {
 
 impl Drop for TagMessage {
     fn drop(&mut self) {
-        // UCX has no way to release a message but to receive it.
+        // UCX has no way to release a message but to receive it. It is cut to nothing, because what the sender announces
+        // must not decide how much is allocated here.
         let message = TagMessage { raw: self.raw, info: self.info, worker: self.worker.clone() };
-        message.recv(vec![0; self.info.length]).detach();
+        message.recv(Vec::new()).detach();
     }
 }
 
