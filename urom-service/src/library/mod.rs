@@ -25,6 +25,7 @@
 //!   `TOO_BIG` (or `INVALID_VALUE`).
 
 mod address;
+mod bell;
 mod buf;
 mod channels;
 mod control;

@@ -10,10 +10,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use rustix::event::{EventfdFlags, epoll, eventfd};
+use rustix::event::epoll;
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask as CCmdTask, CtxState, GidTask as CGidTask};
 
+use super::bell::Bell;
 use super::channels::Channels;
 use super::ctx::Context;
 use super::event::Mailbox;
@@ -52,8 +53,7 @@ pub(super) struct Pe {
     magic: Cell<u64>,
     me: Weak<Pe>,
     mailbox: Arc<Mailbox>,
-    /// Readable when something is ready that neither UCX nor the mailbox shows.
-    wake: OwnedFd,
+    bell: Bell,
     epoll: OwnedFd,
     /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
@@ -81,14 +81,14 @@ impl Pe {
     pub(super) fn new() -> std::io::Result<Rc<Pe>> {
         let mailbox = Arc::new(Mailbox::new()?);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let bell = Bell::new()?;
         epoll::add(&epoll, mailbox.as_fd(), epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
-        epoll::add(&epoll, &wake, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
+        epoll::add(&epoll, bell.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
         Ok(Rc::new_cyclic(|me| Pe {
             magic: Cell::new(MAGIC),
             me: Weak::clone(me),
             mailbox,
-            wake,
+            bell,
             epoll,
             transport: OnceCell::new(),
             ready: RefCell::default(),
@@ -165,16 +165,15 @@ impl Pe {
         self.channels.borrow_mut().close(channel);
     }
 
-    /// Puts an event behind those that are ready. A sleeper is woken by what made it ready, except for `State`.
+    /// Puts an event behind those that are ready.
     pub(super) fn push(&self, ready: Ready) {
-        if matches!(ready, Ready::State(..)) {
-            self.wake();
-        }
+        self.bell.ring();
         self.ready.borrow_mut().push_back(ready);
     }
 
     /// Has a run looked after by the next progress.
     pub(super) fn tend(&self, run: Rc<Run>) {
+        self.bell.ring();
         self.to_tend.borrow_mut().push(run);
     }
 
@@ -196,8 +195,11 @@ impl Pe {
     /// Everything that can move, without the host seeing it.
     fn advance(&self) {
         self.flush();
-        if let Some(transport) = self.transport.get() {
-            transport.ucx().progress();
+        if let Some(transport) = self.transport.get()
+            && transport.ucx().progress()
+        {
+            // UCX was armed for what it has just taken.
+            self.bell.ring();
         }
         if self.mailbox.has_post() {
             self.read_mail();
@@ -222,6 +224,8 @@ impl Pe {
 
     #[cold]
     fn read_mail(&self) {
+        // What a message starts may need UCX, which was armed before that.
+        self.bell.ring();
         for (run, event) in self.mailbox.take() {
             let ctx = self.runs.borrow().get(&run).cloned();
             if let Some(ctx) = ctx {
@@ -347,14 +351,19 @@ impl Pe {
 
     /// Sends what waits, then has the descriptor become readable with the next event, or at once. What UCX cannot send
     /// yet is an event of UCX's own.
+    ///
+    /// Until the notification is cleared the host may submit, stop, and even progress, and go to sleep after that: what
+    /// these leave to be done makes the descriptor readable too.
     pub(super) fn request_notification(&self) -> Result<(), DocaError> {
+        self.bell.disarm();
         self.flush();
-        let armed = self.ready.borrow().is_empty()
+        let nothing = self.ready.borrow().is_empty()
             && !self.mailbox.has_post()
             && !self.to_tend.borrow().iter().any(|run| run.is_broken())
             && self.arm()?;
-        if !armed {
-            self.wake();
+        self.bell.arm();
+        if !nothing {
+            self.bell.ring();
         }
         Ok(())
     }
@@ -367,18 +376,12 @@ impl Pe {
         })
     }
 
-    /// Makes the descriptor readable.
-    fn wake(&self) {
-        // Fails only when the counter is full: then it is readable already.
-        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
-    }
-
     /// Makes the descriptor wait again; what UCX has is taken by progress.
     pub(super) fn clear_notification(&self) {
-        // Fails only when it is not readable.
-        let _ = rustix::io::read(&self.wake, &mut [0_u8; 8]);
-        // Also when the mailbox has no post: its descriptor may become readable after the post was taken.
-        self.read_mail();
+        self.bell.silence();
+        if self.mailbox.has_post() {
+            self.read_mail();
+        }
     }
 }
 

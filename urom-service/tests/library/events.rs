@@ -7,8 +7,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use crate::processes::{op, with_both};
-use crate::support::{Engine, OK, PATIENCE, TestService, TestWorker, command, failure, state, take_done};
+use crate::processes::{Plugins, Uromd, op, with_both};
+use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, command, failure, state, take_done};
 
 fn handle(engine: &Engine) -> i32 {
     let mut fd = -1;
@@ -118,6 +118,66 @@ fn what_is_ready_already_wakes_at_once() {
         worker.destroy();
         service.end();
     });
+}
+
+#[test]
+fn what_is_submitted_after_the_request_is_sent_before_the_host_sleeps_for_long() {
+    with_both(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let worker = TestWorker::start(service.raw, &engine, 1, 8);
+        let fd = handle(&engine);
+        // What is left of the start.
+        engine.is_quiet(1000);
+        for word in 0..50 {
+            assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+            // The second waits for company while the first is unanswered.
+            worker.submit(&command(op::HOLD, word));
+            worker.submit(&command(op::RELEASE, word));
+            // DOCA's order: request, submit, wait. Nothing but the two answers ends this.
+            while engine.in_flight() > 0 {
+                assert!(is_readable(fd, PATIENCE), "nobody wakes the host");
+                assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+                while engine.progress() == 1 {}
+                assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+            }
+            assert_eq!(take_done().len(), 2);
+            assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+        }
+        worker.end(&engine);
+        service.end();
+    });
+}
+
+#[test]
+fn answers_that_a_progress_after_the_request_left_wake_the_host() {
+    let plugins = Plugins::obedient();
+    // As on this machine, and over TCP, whose descriptor is quiet once everything is received.
+    for (listen, tcp) in [("127.0.0.1:0", false), ("127.0.0.2:0", true)] {
+        let uromd = Uromd::start_at(listen, &plugins, &[]);
+        let engine = Engine::new();
+        let service = TestService::start(&At::Address(uromd.address), &engine);
+        let worker = TestWorker::start(service.raw, &engine, 1, 8);
+        let fd = handle(&engine);
+        for _ in 0..20 {
+            for _ in 0..3 {
+                worker.submit(&command(op::HOLD, 0));
+            }
+            worker.submit(&command(op::RELEASE, 0));
+            assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+            assert_eq!(engine.next(), 1);
+            let left = engine.in_flight();
+            assert!(left > 0);
+            // A progress in the meantime, by another part of the program, took more than it delivered. At once: some
+            // event that has nothing to do with it comes sooner or later.
+            assert!(is_readable(fd, Duration::ZERO), "{left} answers wait, and nobody wakes the host (tcp: {tcp})");
+            assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+            sleep_until(&engine, || engine.in_flight() == 0);
+            assert_eq!(take_done().len(), 4);
+        }
+        worker.end(&engine);
+        service.end();
+    }
 }
 
 #[test]

@@ -1,0 +1,86 @@
+//! The bell of a progress engine: wakes a host that asked to be notified.
+
+use std::cell::Cell;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+/// A descriptor that becomes readable when there is something to do that neither UCX's nor the mailbox's shows.
+pub(super) struct Bell {
+    fd: OwnedFd,
+    /// The host may go to sleep any moment, and was not rung for yet.
+    armed: Cell<bool>,
+}
+
+impl Bell {
+    pub(super) fn new() -> std::io::Result<Bell> {
+        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Bell { fd, armed: Cell::new(false) })
+    }
+
+    /// From now on [`ring`](Bell::ring) makes the descriptor readable, once.
+    pub(super) fn arm(&self) {
+        self.armed.set(true);
+    }
+
+    /// From now on [`ring`](Bell::ring) does nothing: a host that polls pays for no system call.
+    pub(super) fn disarm(&self) {
+        self.armed.set(false);
+    }
+
+    /// Makes the descriptor readable until it is silenced, if it is armed.
+    #[inline]
+    pub(super) fn ring(&self) {
+        if self.armed.replace(false) {
+            self.write();
+        }
+    }
+
+    #[cold]
+    fn write(&self) {
+        // Fails only when the counter is full: then it is readable already.
+        let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
+    }
+
+    /// Disarms it and makes the descriptor wait again.
+    pub(super) fn silence(&self) {
+        self.disarm();
+        // Fails only when it is not readable.
+        let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    fn is_readable(bell: &Bell) -> bool {
+        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&none)).unwrap() == 1
+    }
+
+    #[test]
+    fn it_rings_only_when_armed_and_until_silenced() {
+        let bell = Bell::new().unwrap();
+        bell.ring();
+        assert!(!is_readable(&bell));
+        bell.arm();
+        assert!(!is_readable(&bell));
+        bell.ring();
+        bell.ring();
+        assert!(is_readable(&bell));
+        bell.silence();
+        assert!(!is_readable(&bell));
+        bell.arm();
+        bell.silence();
+        bell.ring();
+        assert!(!is_readable(&bell));
+    }
+}
