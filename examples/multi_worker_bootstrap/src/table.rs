@@ -37,7 +37,8 @@ pub(crate) fn render(reports: &[Report]) -> String {
     }
     let _ = writeln!(
         text,
-        "(round trip: median of {MEASURED} loopbacks after {WARM_UP} to warm up, one worker at a time)"
+        "(round trip: median of {MEASURED} loopbacks after {WARM_UP} to warm up, one worker at a time; \
+         tens of us mean that host and worker shared a core)"
     );
     text
 }
