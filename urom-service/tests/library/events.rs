@@ -170,7 +170,10 @@ fn answers_that_a_progress_after_the_request_left_wake_the_host() {
             assert!(left > 0);
             // A progress in the meantime, by another part of the program, took more than it delivered. At once: some
             // event that has nothing to do with it comes sooner or later.
-            assert!(is_readable(fd, Duration::ZERO), "{left} answers wait, and nobody wakes the host (tcp: {tcp})");
+            assert!(
+                is_readable(fd, Duration::ZERO),
+                "{left} answers wait, and nobody wakes the host (tcp: {tcp})"
+            );
             assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
             sleep_until(&engine, || engine.in_flight() == 0);
             assert_eq!(take_done().len(), 4);
