@@ -5,13 +5,14 @@
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use bindgen::callbacks::{EnumVariantCustomBehavior, EnumVariantValue, ParseCallbacks};
 
-/// The oldest UCX that the kit runs with: bindings made from it work with every later one.
-const PACKAGE: &str = "libucx-cu12==1.16.0.post2";
+use crate::ucx;
+
+/// The oldest UCX that the kit runs with, as the package has it: bindings made from it work with every later one.
+const HEADERS: &str = "1.16.0.post2";
 
 /// The oldest rustc the generated code must suit; the workspace's `rust-version`.
 const RUST: (u64, u64) = (88, 0);
@@ -53,9 +54,9 @@ const TARGETS: [Target; 2] = [
 ];
 
 /// Writes `ucx-sys/src/bindings/*.rs`; with `check`, compares instead and fails when a file is out of date.
-pub(crate) fn run(check: bool) -> Result<()> {
+pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
-    let headers = headers(root)?;
+    let headers = headers(target_dir)?;
     let mut stale = Vec::new();
     for target in &TARGETS {
         let path = root.join(format!("ucx-sys/src/bindings/{}.rs", target.arch));
@@ -80,22 +81,11 @@ pub(crate) fn run(check: bool) -> Result<()> {
     Ok(())
 }
 
-/// The include directory of the UCX 1.16 headers, fetched on the first use.
-fn headers(root: &Path) -> Result<PathBuf> {
-    let dir = root.join("target/ucx/1.16.0-headers");
-    let include = dir.join("libucx/include");
-    if include.join("ucp/api/ucp.h").is_file() {
-        return Ok(include);
-    }
-    println!("fetching {PACKAGE} for its headers into {}", dir.display());
-    let status = Command::new("python3")
-        .args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"])
-        .arg(&dir)
-        .arg(PACKAGE)
-        .status()
-        .context("running python3 -m pip; install Debian's python3-pip")?;
-    ensure!(status.success(), "pip could not install {PACKAGE} into {} ({status})", dir.display());
-    ensure!(include.join("ucp/api/ucp.h").is_file(), "{PACKAGE} holds no libucx/include/ucp/api/ucp.h");
+/// The include directory of the UCX 1.16 headers, unpacked on the first use. They are the same for every target.
+fn headers(target_dir: &Path) -> Result<PathBuf> {
+    let package = ucx::unpack(target_dir, HEADERS, crate::target::Target::X86_64)?;
+    let include = package.join("libucx/include");
+    ensure!(include.join("ucp/api/ucp.h").is_file(), "UCX {HEADERS} holds no libucx/include/ucp/api/ucp.h");
     Ok(include)
 }
 

@@ -98,7 +98,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Bench { args } => return bench::run(&workspace, &args),
         Task::Bindings { check } => {
             setup::for_bindings()?;
-            bindings::run(check)?;
+            bindings::run(&workspace.target_dir, check)?;
         }
     }
     Ok(ExitCode::SUCCESS)
