@@ -102,7 +102,7 @@ pub(super) struct CmdTask {
     pub(super) run: Weak<Run>,
     pub(super) plugin: Cell<u64>,
     pub(super) callback: Cell<Option<CmdTaskCallback>>,
-    /// UCX reads the payload where it lies.
+    /// UCX reads the payload where it lies. It stays so if the connection ends meanwhile; no host gets the payload then.
     pub(super) sending: Cell<bool>,
     /// Orders tasks by their submission.
     pub(super) serial: Cell<u64>,
@@ -174,9 +174,12 @@ impl InPlace {
     }
 }
 
-// SAFETY: the payload's memory belongs to the task, which this value keeps alive, and is never replaced. While the task
-// is in flight the host may not write to it, and a task is not completed before UCX is done with it, unless its
-// connection is over: then what UCX would still send has no reader.
+// SAFETY: the payload's memory belongs to the task, which this value keeps alive, and is never replaced; only UCX and the
+// host touch it, both by pointers and on the thread of the engine. The task is completed after UCX is done with it, and
+// until then the host may not write to it. The exception is a connection that ends with the send unfinished: the task
+// completes, and UCX may go on reading for as long as it keeps this value. The task is then never allocated again, and
+// `get_payload` gives no buffer. A host that writes all the same, by a pointer from before, changes bytes that are sent
+// on a connection that was closed by force, and nothing else.
 unsafe impl ucx::Buffer for InPlace {
     fn start(&self) -> *const u8 {
         self.start

@@ -223,7 +223,10 @@ fn as_buf(buffer: &Buffer) -> *mut Buf {
 pub(super) unsafe extern "C" fn cmd_get_payload(pointer: *mut host::CmdTask) -> *mut Buf {
     guard_or(ptr::null_mut(), || {
         // SAFETY: the caller's object.
-        unsafe { command(pointer) }.map_or(ptr::null_mut(), |task| as_buf(&task.payload))
+        let task = unsafe { command(pointer) };
+        // Not while UCX reads it: from the submit on, and for good if the connection ended in the middle of that.
+        let task = task.ok().filter(|task| !task.sending.get());
+        task.map_or(ptr::null_mut(), |task| as_buf(&task.payload))
     })
 }
 
