@@ -280,11 +280,6 @@ impl Pe {
             let Some(ready) = self.ready.borrow_mut().pop_front() else { return Delivery::Nothing };
             match ready {
                 Ready::Command(task) => {
-                    if task.sending.get() && !task.run.upgrade().is_some_and(|run| run.is_leaving()) {
-                        // UCX still reads the payload: a moment more.
-                        self.ready.borrow_mut().push_front(Ready::Command(task));
-                        return Delivery::Nothing;
-                    }
                     self.complete_command(&task);
                     return Delivery::Seen;
                 }

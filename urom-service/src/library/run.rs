@@ -1,6 +1,7 @@
 //! One run of a worker context, from its start to the next idle: the connection and its tasks.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
 use tokio::sync::oneshot;
@@ -49,6 +50,8 @@ pub(super) struct Run {
     idle_queued: Cell<bool>,
     flight: Flight,
     sender: Sender,
+    /// Tasks that are answered while UCX still reads the payload of the first of them, and those answered after it.
+    parked: RefCell<VecDeque<Rc<CmdTask>>>,
     broken: Cell<Option<Status>>,
     tended: Cell<bool>,
 }
@@ -84,6 +87,7 @@ impl Run {
             idle_queued: Cell::new(false),
             flight: Flight::new(config.max_inflight),
             sender: Sender::default(),
+            parked: RefCell::default(),
             broken: Cell::new(None),
             tended: Cell::new(false),
         })
@@ -234,6 +238,9 @@ impl Run {
         self.leaving.set(true);
         self.refusal.set(refusal);
         self.sender.close(gracefully && !self.sender.is_busy());
+        for task in self.parked.take() {
+            pe.push(Ready::Command(task));
+        }
         for task in self.flight.flush(flushed) {
             pe.push(Ready::Command(task));
         }
@@ -318,6 +325,9 @@ impl Run {
     pub(super) fn on_notification(&self, pe: &Pe, notification: &Notification<'_>) {
         let limit = self.max_message.get().saturating_sub(NOTIFICATION_HEADER);
         match self.flight.answer(notification, limit) {
+            Some(task) if task.sending.get() || !self.parked.borrow().is_empty() => {
+                self.parked.borrow_mut().push_back(task);
+            }
             Some(task) => pe.push(Ready::Command(task)),
             None => tracing::debug!(
                 target: "urom_library",
@@ -325,6 +335,16 @@ impl Run {
                 self.id.get(),
                 notification.slot
             ),
+        }
+    }
+
+    /// Lets the parked tasks go that UCX is done with, in the order of their answers.
+    fn unpark(&self, pe: &Pe) {
+        let mut parked = self.parked.borrow_mut();
+        while parked.front().is_some_and(|task| !task.sending.get()) {
+            if let Some(task) = parked.pop_front() {
+                pe.push(Ready::Command(task));
+            }
         }
     }
 
@@ -358,6 +378,7 @@ impl Run {
             return;
         }
         self.sender.collect();
+        self.unpark(pe);
         if let Err(status) = self.sender.flush() {
             self.broken.set(Some(status));
         }

@@ -18,7 +18,7 @@ use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::stream;
 
 use crate::support::{
-    At, Engine, OK, PATIENCE, TestService, TestWorker, failure, new_service, state, take_done,
+    At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, new_service, state, take_done,
 };
 
 /// The fake's side of a conversation: blocking, on a thread of its own.
@@ -45,9 +45,13 @@ impl Fake {
     }
 
     fn welcome(&self) -> TcpStream {
+        self.welcome_with(4096)
+    }
+
+    fn welcome_with(&self, max_message: u64) -> TcpStream {
         let mut stream = self.accept(Hello::new(Role::Daemon));
         let plugins = vec![PluginEntry { id: 1, version: 1, name: "fake".to_owned() }];
-        self.send(&mut stream, &DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message: 4096 });
+        self.send(&mut stream, &DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message });
         stream
     }
 
@@ -70,6 +74,10 @@ impl Fake {
 
     /// Lets the host in as a worker does, without greeting it over UCX.
     fn attach(&self) -> Attached {
+        self.attach_with(4096)
+    }
+
+    fn attach_with(&self, max_message: u64) -> Attached {
         let mut stream = self.accept(Hello::new(Role::Worker));
         let HostToWorker::Attach(attach) = self.runtime.block_on(stream::receive(&mut stream)).unwrap()
         else {
@@ -87,7 +95,7 @@ impl Fake {
             })
             .unwrap();
         worker.set_am_handler(AM_GREET, |_| {}).unwrap();
-        self.send(&mut stream, &WorkerToHost::Attached { ucx_address, channel: 5, max_message: 4096 });
+        self.send(&mut stream, &WorkerToHost::Attached { ucx_address, channel: 5, max_message });
         let address = WorkerAddress::from_bytes(&attach.ucx_address).unwrap();
         let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address).unwrap();
         Attached { stream, attach, worker, endpoint, slots }
@@ -192,6 +200,68 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
     let daemon = worker.join().unwrap();
     service.end();
     drop(daemon);
+}
+
+#[test]
+fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_host() {
+    const LONG: usize = (16 << 20) - 1;
+    let (fake, address) = Fake::new();
+    let (submitted, go) = std::sync::mpsc::channel();
+    let (answered, look) = std::sync::mpsc::channel();
+    let (stopped, end) = std::sync::mpsc::channel();
+    let worker = std::thread::spawn(move || {
+        let mut daemon = fake.welcome_with(LONG as u64);
+        let mut hosts = Vec::new();
+        for _ in 0..2 {
+            fake.start_at(&mut daemon, address);
+            let host = fake.attach_with(LONG as u64);
+            host.greet();
+            hosts.push(host);
+        }
+        go.recv().unwrap();
+        // Its commands were not received yet, and do not fit what UCX keeps for a receiver.
+        hosts[0].send([hosts[0].frame(0, OK, None), hosts[0].frame(1, OK, None)].concat());
+        hosts[1].wait_for(1);
+        hosts[1].send(hosts[1].frame(0, OK, Some(b"other")));
+        answered.send(()).unwrap();
+        end.recv().unwrap();
+        (daemon, hosts.into_iter().map(|host| host.stream).collect::<Vec<_>>())
+    });
+    let engine = Engine::new();
+    let service = TestService::start_with(&At::Address(address), &engine, LONG);
+    let slow = TestWorker::start(service.raw, &engine, 9, 4);
+    let other = TestWorker::start(service.raw, &engine, 9, 4);
+    let overtaken = slow.task(&vec![1; LONG - 100]);
+    assert_eq!(c!(doca_task_submit(as_task(overtaken))), OK);
+    let behind = slow.submit(b"behind");
+    let free = other.submit(b"free").addr();
+    submitted.send(()).unwrap();
+    assert_eq!(engine.next(), 1);
+    let done = take_done().remove(0);
+    assert_eq!((done.task, done.response), (free, Some(b"other".to_vec())));
+    look.recv().unwrap();
+    engine.is_quiet(1000);
+    // UCX reads the payload, so nobody may write it.
+    assert!(c!(doca_urom_worker_cmd_task_get_payload(overtaken)).is_null());
+    assert_eq!(c!(doca_ctx_stop(slow.ctx)), DocaError::IN_PROGRESS);
+    for task in [overtaken, behind] {
+        assert_eq!(engine.next(), 1);
+        let done = take_done().remove(0);
+        // The answers it had got count.
+        assert_eq!((done.task, done.status), (task.addr(), OK));
+    }
+    stopped.send(()).unwrap();
+    let streams = worker.join().unwrap();
+    drop(streams);
+    while state(slow.ctx) != CtxState::IDLE || state(other.ctx) != CtxState::IDLE {
+        engine.next();
+    }
+    slow.destroy();
+    other.destroy();
+    while state(service.ctx) != CtxState::IDLE {
+        engine.next();
+    }
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
 #[test]

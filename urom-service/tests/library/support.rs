@@ -124,7 +124,13 @@ pub fn new_service(at: &At<'_>) -> TestService {
 
 impl TestService {
     pub fn start(at: &At<'_>, engine: &Engine) -> TestService {
+        TestService::start_with(at, engine, 4096)
+    }
+
+    /// With messages of up to so many bytes.
+    pub fn start_with(at: &At<'_>, engine: &Engine, max_message: usize) -> TestService {
         let service = new_service(at);
+        assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, max_message)), OK);
         assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
         assert_eq!(c!(doca_ctx_start(service.ctx)), OK, "{}", failure(service.ctx));
         assert_eq!(state(service.ctx), CtxState::RUNNING);
