@@ -1,23 +1,18 @@
 //! Active messages: bytes that a handler at the peer gets.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::BitOr;
 use std::ptr;
-use std::rc::Rc;
 
 use ucx_sys as sys;
 
 use crate::buffer::{Buffer, BufferMut};
-use crate::context::{Features, void};
+use crate::context::Features;
 use crate::endpoint::{Endpoint, EndpointId};
-use crate::inner::Inner;
 use crate::request::{self, Completion, Held, Request, complete};
-use crate::status::{Result, Status, check};
+use crate::status::Status;
 use crate::worker::Worker;
-use crate::zeroed::Zeroed;
 
 /// How an active message travels: `enum ucp_send_am_flags`. Combine with `|`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -102,146 +97,6 @@ unsafe fn send<B: Buffer>(
     Request::started(worker, returned, Completion::new(Status::OK), data)
 }
 
-type Call = Box<dyn FnMut(Message<'_>)>;
-
-/// The active-message handlers of a worker.
-#[derive(Default)]
-pub(crate) struct Handlers {
-    by_id: RefCell<BTreeMap<u16, Rc<Handler>>>,
-    /// The announcement whose handler runs.
-    current: Cell<*mut c_void>,
-}
-
-/// What UCX's callback reaches. It lives until another handler takes its place, or the worker is gone.
-struct Handler {
-    worker: *const Inner,
-    call: RefCell<Option<Call>>,
-}
-
-impl Handlers {
-    /// Drops what the handlers own; UCX may call them once more, to no effect, while the worker ends.
-    pub(crate) fn clear(&self, inner: &Inner) {
-        let handlers: Vec<_> = self.by_id.borrow().values().cloned().collect();
-        for handler in handlers {
-            let call = handler.call.take();
-            inner.guard(|| drop(call));
-        }
-    }
-}
-
-impl Worker {
-    /// Calls `handler` from [`progress`](Worker::progress) for every active message with this id:
-    /// `ucp_worker_set_am_recv_handler`. It takes the place of an earlier handler. A message without a handler is
-    /// dropped by UCX with a line in its log.
-    ///
-    /// The handler may send and start other requests, also drop endpoints; it cannot progress the worker. It must not
-    /// hold a strong handle of the worker (see [`WeakWorker`](crate::WeakWorker)). If it panics, the message is dropped
-    /// and the panic goes on in the caller of `progress`.
-    ///
-    /// # Errors
-    ///
-    /// `UNSUPPORTED` without [`Features::AM`], `BUSY` inside a handler, else what UCX says.
-    pub fn set_am_handler(&self, id: u16, handler: impl FnMut(Message<'_>) + 'static) -> Result<()> {
-        let call: Call = Box::new(handler);
-        let handler = Rc::new(Handler { worker: self.as_ptr(), call: RefCell::new(Some(call)) });
-        self.register(id, Some(handler))
-    }
-
-    /// Takes the handler of this id away.
-    ///
-    /// # Errors
-    ///
-    /// As [`set_am_handler`](Worker::set_am_handler).
-    pub fn clear_am_handler(&self, id: u16) -> Result<()> {
-        self.register(id, None)
-    }
-
-    fn register(&self, id: u16, handler: Option<Rc<Handler>>) -> Result<()> {
-        let what = || format!("setting the handler of active message {id}");
-        self.context().require(Features::AM, "setting the handler of an active message")?;
-        if self.is_progressing() {
-            return Err(Status::BUSY.during(what()));
-        }
-        let mut params = sys::ucp_am_handler_param_t::zeroed();
-        params.field_mask = u64::from(
-            sys::UCP_AM_HANDLER_PARAM_FIELD_ID
-                | sys::UCP_AM_HANDLER_PARAM_FIELD_CB
-                | sys::UCP_AM_HANDLER_PARAM_FIELD_ARG,
-        );
-        params.id = id.into();
-        if let Some(handler) = &handler {
-            params.cb = Some(on_message);
-            params.arg = void(Rc::as_ptr(handler));
-        }
-        // SAFETY: the worker is live, the mask names what is set, the argument lives until it is replaced.
-        check(unsafe { sys::ucp_worker_set_am_recv_handler(self.raw(), &params) }, what())?;
-        let mut by_id = self.inner().handlers.by_id.borrow_mut();
-        let before = match handler {
-            Some(handler) => by_id.insert(id, handler),
-            None => by_id.remove(&id),
-        };
-        drop(by_id);
-        drop(before);
-        Ok(())
-    }
-}
-
-/// The bytes that C gives as a pointer and a length, where the pointer may be null for no bytes.
-///
-/// # Safety
-///
-/// Unless the length is zero, that many bytes are there and stay for the lifetime.
-unsafe fn bytes<'a>(start: *const c_void, length: usize) -> &'a [u8] {
-    if length == 0 {
-        return &[];
-    }
-    // SAFETY: the caller promises the bytes.
-    unsafe { std::slice::from_raw_parts(start.cast(), length) }
-}
-
-unsafe extern "C" fn on_message(
-    arg: *mut c_void,
-    header: *const c_void,
-    header_length: usize,
-    data: *mut c_void,
-    length: usize,
-    param: *const sys::ucp_am_recv_param_t,
-) -> sys::ucs_status_t {
-    // SAFETY: `arg` is the handler that is registered, which lives at least as long.
-    let handler = unsafe { &*arg.cast::<Handler>() };
-    // SAFETY: UCX runs only inside a call on a handle of the worker.
-    let worker = unsafe { Worker::borrowed(handler.worker) };
-    let inner = worker.inner();
-    if inner.is_closing() {
-        return sys::UCS_OK;
-    }
-    // SAFETY: UCX gives its parameters for the time of the callback.
-    let param = unsafe { &*param };
-    let announced = param.recv_attr & u64::from(sys::UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-    let has_reply = param.recv_attr & u64::from(sys::UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
-    let data = if announced {
-        inner.handlers.current.set(data);
-        Data::Rendezvous(Rendezvous { worker: Worker::clone(&worker), descriptor: data, length })
-    } else {
-        // SAFETY: UCX gives `length` bytes for the time of the callback.
-        Data::Eager(unsafe { bytes(data, length) })
-    };
-    let message = Message {
-        // SAFETY: UCX gives `header_length` bytes for the time of the callback.
-        header: unsafe { bytes(header, header_length) },
-        data,
-        reply: has_reply.then_some(Reply { worker: &worker, endpoint: param.reply_ep }),
-    };
-    inner.guard(|| {
-        if let Some(call) = handler.call.borrow_mut().as_mut() {
-            call(message);
-        }
-    });
-    // An announcement that was dropped in its handler has taken itself out; UCX drops it when told that all is done.
-    let kept = announced && !inner.handlers.current.replace(ptr::null_mut()).is_null();
-    if kept { sys::UCS_INPROGRESS } else { sys::UCS_OK }
-}
-
 /// An active message, for the time of its handler.
 #[derive(Debug)]
 pub struct Message<'a> {
@@ -249,7 +104,7 @@ pub struct Message<'a> {
     pub header: &'a [u8],
     /// What the sender gave as data.
     pub data: Data<'a>,
-    reply: Option<Reply<'a>>,
+    pub(crate) reply: Option<Reply<'a>>,
 }
 
 impl<'a> Message<'a> {
@@ -279,8 +134,8 @@ pub enum Data<'a> {
 /// The way back to the sender of a message, for the time of the handler. Requests made with it may last longer.
 #[derive(Clone, Copy)]
 pub struct Reply<'a> {
-    worker: &'a Worker,
-    endpoint: sys::ucp_ep_h,
+    pub(crate) worker: &'a Worker,
+    pub(crate) endpoint: sys::ucp_ep_h,
 }
 
 impl Reply<'_> {
@@ -314,9 +169,9 @@ impl fmt::Debug for Reply<'_> {
 /// The announcement of an active message's data, which [`recv`](Rendezvous::recv) fetches. It may be kept beyond the
 /// handler. Dropping it drops the message; the sender's request then ends as if it had arrived.
 pub struct Rendezvous {
-    worker: Worker,
-    descriptor: *mut c_void,
-    length: usize,
+    pub(crate) worker: Worker,
+    pub(crate) descriptor: *mut c_void,
+    pub(crate) length: usize,
 }
 
 impl Rendezvous {
@@ -376,12 +231,11 @@ unsafe extern "C" fn on_data(
 
 impl Drop for Rendezvous {
     fn drop(&mut self) {
-        let current = &self.worker.inner().handlers.current;
-        if current.get() == self.descriptor {
-            // Still in its handler: what that returns to UCX drops the message.
-            return current.set(ptr::null_mut());
+        if self.worker.inner().handlers.take_announcement(self.descriptor) {
+            // Its callback has not returned; what that says to UCX drops the message.
+            return;
         }
-        // SAFETY: the handler told UCX that the descriptor is kept, and it is released once.
+        // SAFETY: the callback told UCX that the descriptor is kept, and it is released once.
         unsafe { sys::ucp_am_data_release(self.worker.raw(), self.descriptor) };
     }
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use ucx_sys as sys;
 
-use crate::am::Handlers;
 use crate::context::{Context, Features};
+use crate::handlers::Handlers;
 use crate::listener::Open;
 use crate::signal::Target;
 
@@ -28,6 +28,7 @@ pub(crate) struct Inner {
     pub(crate) max_am_header: usize,
     pub(crate) handlers: Handlers,
     pub(crate) signal: Arc<Target>,
+    /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
     closing: Cell<bool>,
     /// Something is to be done after progress: a job or a panic.
@@ -139,11 +140,15 @@ impl Inner {
     }
 
     /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once C has returned.
+    ///
+    /// UCX may also call back from a send, or from any other call that ends a request at once.
     #[inline]
     pub(crate) fn guard(&self, run: impl FnOnce()) {
+        let before = self.progressing.replace(true);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
             self.caught(payload);
         }
+        self.progressing.set(before);
     }
 
     #[cold]

@@ -51,6 +51,7 @@ mod buffer;
 mod close;
 mod context;
 mod endpoint;
+mod handlers;
 mod inner;
 mod listener;
 mod memory;
