@@ -1,9 +1,6 @@
 //! The outgoing message of a connection: frames that travel together.
 
-use crate::wire::frame::HEADER_LEN;
-
-/// How long a message of several frames gets, in bytes: with UCX's own headers it fits one shared-memory segment.
-pub(super) const MESSAGE_LEN: usize = 8000;
+use crate::wire::frame::{HEADER_LEN, MESSAGE_LEN};
 
 /// How many used buffers are kept.
 const SPARES: usize = 16;

@@ -18,12 +18,7 @@ use super::sender::Sender;
 use super::session::Place;
 use super::task::{CmdTask, Stage};
 use crate::wire::control::Failure;
-use crate::wire::frame::{Notification, command_header};
-
-/// Bytes of the header before a command that count against the limit (`struct urom_worker_cmd`).
-const COMMAND_HEADER: usize = size_of::<urom_abi::plugin::WorkerCmd>();
-/// The same before a notification (`struct urom_worker_notify`).
-const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>();
+use crate::wire::frame::{COMMAND_HEADER, NOTIFICATION_HEADER, Notification, command_header};
 
 /// A run.
 pub(super) struct Run {

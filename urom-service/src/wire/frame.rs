@@ -21,6 +21,13 @@ pub const AM_GREET: u16 = 3;
 
 /// The size of a frame's header in bytes.
 pub const HEADER_LEN: usize = 8;
+/// How long a message of several frames gets, in bytes: with UCX's own headers it fits one shared-memory segment.
+pub const MESSAGE_LEN: usize = 8000;
+/// Bytes of the header before a command that count against the message limit (`struct urom_worker_cmd`); they do not
+/// travel.
+pub const COMMAND_HEADER: usize = size_of::<urom_abi::plugin::WorkerCmd>();
+/// The same before a notification (`struct urom_worker_notify`), where `notif_pack` writes it.
+pub const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>();
 /// The most bytes a frame can carry behind its header, and the largest message limit: 16 MiB less one.
 pub const MAX_PAYLOAD: usize = (1 << 24) - 1;
 /// The most tasks a connection can have in flight: slots are 16 bits.

@@ -4,20 +4,16 @@ use tracing::{debug, warn};
 use ucx::{Message, Status};
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
-use urom_abi::plugin::WorkerCmd;
 
 use super::connection::{Connection, Token};
 use super::connections::Connections;
 use super::control::ControlHandle;
-use super::instance::{Instance, NOTIFICATION_HEADER};
+use super::instance::Instance;
 use super::messages::ToControl;
 use super::outgoing::Pool;
 use super::throttle::Throttle;
 use crate::wire::control::Failure;
-use crate::wire::frame::{self, Command};
-
-/// The size of the header that counts as part of a command.
-const COMMAND_HEADER: usize = size_of::<WorkerCmd>();
+use crate::wire::frame::{self, COMMAND_HEADER, Command, NOTIFICATION_HEADER};
 
 /// No plugin has this bit.
 const NO_PLUGIN: u8 = u8::MAX;

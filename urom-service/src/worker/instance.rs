@@ -13,6 +13,7 @@ use super::lookups::LOOKUPS;
 use super::throttle::Throttle;
 use crate::plugin_file::{Methods, PluginFile};
 use crate::wire::control::Failure;
+use crate::wire::frame::NOTIFICATION_HEADER;
 
 /// The longest address a plugin may have, in bytes. Real ones have some hundred.
 const LONGEST_ADDRESS: usize = 1 << 20;
@@ -186,9 +187,6 @@ impl Instance {
         }
     }
 }
-
-/// The size of the header that `notif_pack` writes before the notification.
-pub(crate) const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>();
 
 impl Drop for Instance {
     fn drop(&mut self) {

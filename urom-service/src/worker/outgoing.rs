@@ -7,11 +7,7 @@
 use ucx::Buffer;
 use urom_abi::DocaError;
 
-use super::instance::NOTIFICATION_HEADER;
-use crate::wire::frame::{HEADER_LEN, notification_header};
-
-/// How long a message of several frames gets, in bytes: with UCX's headers it fits one shared-memory segment.
-pub(crate) const MESSAGE_LEN: usize = 8000;
+use crate::wire::frame::{HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header};
 
 /// The longest frame header.
 const LONG_HEADER: usize = HEADER_LEN + 4;
