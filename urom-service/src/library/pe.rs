@@ -46,6 +46,9 @@ enum Delivery {
     Nothing,
 }
 
+/// How often UCX is asked before the host is sent back to progress it.
+const ARM_ATTEMPTS: usize = 4;
+
 const MAGIC: u64 = u64::from_le_bytes(*b"urom-pe!");
 
 /// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
@@ -352,23 +355,33 @@ impl Pe {
     pub(super) fn request_notification(&self) -> Result<(), DocaError> {
         self.bell.disarm();
         self.flush();
+        // Before UCX, which may find an endpoint broken while it is asked.
+        self.bell.arm();
         let nothing = self.ready.borrow().is_empty()
             && !self.mailbox.has_post()
             && !self.to_tend.borrow().iter().any(|run| run.is_broken())
             && self.arm()?;
-        self.bell.arm();
         if !nothing {
             self.bell.ring();
         }
         Ok(())
     }
 
+    /// False when UCX has something to do.
     fn arm(&self) -> Result<bool, DocaError> {
         let Some(transport) = self.transport.get() else { return Ok(true) };
-        transport.ucx().arm().map_err(|error| {
-            tracing::error!(target: "urom_library", "{error}");
-            DocaError::DRIVER
-        })
+        let ucx = transport.ucx();
+        // UCX refuses once for a signal whose message was received already: a host would be woken for nothing.
+        for _ in 0..ARM_ATTEMPTS {
+            let armed = ucx.arm().map_err(|error| {
+                tracing::error!(target: "urom_library", "{error}");
+                DocaError::DRIVER
+            })?;
+            if armed || ucx.progress() {
+                return Ok(armed);
+            }
+        }
+        Ok(false)
     }
 
     /// Makes the descriptor wait again; what UCX has is taken by progress.
