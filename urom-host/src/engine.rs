@@ -132,11 +132,6 @@ impl ProgressEngine {
         let code = unsafe { (self.0.api().doca_pe_connect_ctx)(self.0.pe.as_ptr(), ctx.as_ptr()) };
         check(code, || "connecting a context to its progress engine")
     }
-
-    /// As [`progress`](Self::progress), but keeps a callback's panic for the next call instead of passing it on.
-    pub(crate) fn pump(&self) -> bool {
-        self.0.pump()
-    }
 }
 
 impl AsFd for ProgressEngine {
@@ -195,6 +190,7 @@ impl EngineCore {
         moved
     }
 
+    /// As [`progress`](Self::progress), but keeps a callback's panic for the next call that passes it on.
     pub(crate) fn pump(&self) -> bool {
         thread::with_callbacks(|| {
             // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.

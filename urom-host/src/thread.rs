@@ -42,11 +42,23 @@ pub(crate) fn engine(index: usize) -> Option<Option<Rc<EngineCore>>> {
 }
 
 /// Progresses every engine of this thread once; whether anything moved.
+///
+/// # Panics
+/// With the panic of a callback that ran meanwhile.
 pub(crate) fn progress_all() -> bool {
+    each_engine(EngineCore::progress)
+}
+
+/// As [`progress_all`], but keeps a callback's panic for the next call that passes it on.
+pub(crate) fn pump_all() -> bool {
+    each_engine(EngineCore::pump)
+}
+
+fn each_engine(progress: impl Fn(&EngineCore) -> bool) -> bool {
     let mut moved = false;
     let mut index = 0;
     while let Some(engine) = engine(index) {
-        moved |= engine.is_some_and(|engine| engine.progress());
+        moved |= engine.is_some_and(|engine| progress(&engine));
         index += 1;
     }
     moved

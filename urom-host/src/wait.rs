@@ -122,7 +122,7 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) {
 
 /// Waits until `done` holds, progressing all engines of this thread; `false` when `limit` passed first.
 ///
-/// For places that must not unwind: a callback's panic is kept.
+/// For places that must not unwind: a callback's panic is kept for the next progress call that passes it on.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + limit;
     let session = Session::begin();
@@ -130,6 +130,10 @@ pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> boo
     loop {
         if done() {
             return true;
+        }
+        // All of them: an engine with something ready lets nobody sleep.
+        if thread::pump_all() {
+            idle.restart();
         }
         let Some(now) = idle.tick() else { continue };
         if now >= deadline {

@@ -152,10 +152,7 @@ impl Context {
         if let Err(error) = self.stop() {
             tracing::warn!("{error}");
         }
-        let idle = wait::wait_until(DROP_LIMIT, || {
-            self.engine.pump();
-            self.state().is_ok_and(|state| state == CtxState::IDLE)
-        });
+        let idle = wait::wait_until(DROP_LIMIT, || self.state().is_ok_and(|state| state == CtxState::IDLE));
         if !idle {
             tracing::warn!("{} did not stop within {DROP_LIMIT:?} and stays behind", self.name());
             return false;
