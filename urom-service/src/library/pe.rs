@@ -350,8 +350,7 @@ impl Pe {
     /// Sends what waits, then has the descriptor become readable with the next event, or at once. What UCX cannot send
     /// yet is an event of UCX's own.
     ///
-    /// Until the notification is cleared the host may submit, stop, and even progress, and go to sleep after that: what
-    /// these leave to be done makes the descriptor readable too.
+    /// The host may then submit, stop and even progress before it sleeps: what that leaves to be done wakes it too.
     pub(super) fn request_notification(&self) -> Result<(), DocaError> {
         self.bell.disarm();
         self.flush();
