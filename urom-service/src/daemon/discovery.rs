@@ -87,10 +87,14 @@ impl Walk<'_> {
             let directory = Path::new(OsStr::from_bytes(directory));
             match plugin_files(directory) {
                 Ok(names) => names.iter().for_each(|name| self.file(&directory.join(name))),
-                Err(error) => self.complain(format!(
-                    "{PLUGIN_PATH_VARIABLE}: the directory {} cannot be read and is skipped: {error}",
-                    directory.display()
-                )),
+                Err(error) => {
+                    let colon = directory.as_os_str().as_bytes().contains(&b':');
+                    let hint = if colon { "; directories are separated by `;`, not by `:`" } else { "" };
+                    self.complain(format!(
+                        "{PLUGIN_PATH_VARIABLE}: the directory {} cannot be read and is skipped: {error}{hint}",
+                        directory.display()
+                    ));
+                }
             }
         }
     }

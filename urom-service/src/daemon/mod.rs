@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing::info;
+use tracing::{info, warn};
 
 pub use config::DaemonConfig;
 pub use discovery::PLUGIN_PATH_VARIABLE;
@@ -47,6 +47,9 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
             };
             info!("{name}");
         };
+        if config.plugin_path.is_none() && std::env::var_os(PLUGIN_PATH_VARIABLE).is_none_or(|path| path.is_empty()) {
+            warn!("{PLUGIN_PATH_VARIABLE} is not set: hosts will find no plugin; start uromd with the directories of plugins in it");
+        }
         ready(listener.local_addr()?);
         Ok(serve(listener, config, Launcher::Process { ucx_log }, stop).await?)
     });

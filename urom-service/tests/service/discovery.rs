@@ -54,7 +54,8 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
     second.add_source("a_fine", &source("*version = 9; return 0;", "return 0;"));
     second.add_source("z_last", &source(fine, "return 0;"));
 
-    let directories = [path.to_str().unwrap(), "", "/no/such/directory", second.path().to_str().unwrap()];
+    let [fine, other] = [&path, second.path()].map(|directory| directory.to_str().unwrap());
+    let directories = [fine, "", "/no/such/directory", "/no/such:/either", other];
     let uromd = Uromd::start_with(&directories, &[]);
     let client = Client::connect(uromd.address);
     let found: Vec<_> =
@@ -76,6 +77,7 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
         ("/.so", "no name"),
         (too_long.as_str(), "48 bytes"),
         ("/no/such/directory", "cannot be read"),
+        ("/no/such:/either", "separated by `;`, not by `:`"),
         (second.path().join("a_fine.so").to_str().unwrap(), "a plugin of the name `a_fine` was found at"),
     ] {
         uromd.logged(&[file, reason]);
@@ -84,7 +86,7 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
     let again = Client::connect(uromd.address);
     assert_eq!(again.plugins, client.plugins);
     uromd.logged(&["[DBG]", "b_version_fails.so"]);
-    assert_eq!(uromd.lines_with("[WRN]"), before + 1, "nothing is complained about twice");
+    assert_eq!(uromd.lines_with("[WRN]"), before + 2, "nothing is complained about twice");
 }
 
 #[test]
