@@ -54,7 +54,7 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
     second.add_source("a_fine", &source("*version = 9; return 0;", "return 0;"));
     second.add_source("z_last", &source(fine, "return 0;"));
 
-    let [fine, other] = [&path, second.path()].map(|directory| directory.to_str().unwrap());
+    let [fine, other] = [path, second.path()].map(|directory| directory.to_str().unwrap());
     let directories = [fine, "", "/no/such/directory", "/no/such:/either", other];
     let uromd = Uromd::start_with(&directories, &[]);
     let client = Client::connect(uromd.address);
