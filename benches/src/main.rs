@@ -7,7 +7,7 @@ mod cache_line;
 mod launch;
 mod report;
 
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
@@ -51,12 +51,13 @@ impl Transport {
     }
 }
 
-fn main() -> Result<()> {
+/// Fails when a budget is missed, too.
+fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     if let Some(transport) = arguments.launch {
         let figures = launch::run(transport, arguments.quick)?;
         println!("{}", serde_json::to_string(&figures)?);
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     let launches = if arguments.quick { 2.min(arguments.launches) } else { arguments.launches };
     let mut figures = Vec::new();
@@ -66,7 +67,7 @@ fn main() -> Result<()> {
             figures.push(in_a_child(transport, arguments.quick)?);
         }
     }
-    report::print(&figures)
+    Ok(if report::print(&figures) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// One launch in a process of its own, so that UCX and the allocator start afresh.
