@@ -23,7 +23,7 @@ macro_rules! opaque {
 opaque! {
     /// `struct doca_pe`: a progress engine.
     Pe;
-    /// `struct doca_ctx`: what services and workers have in common.
+    /// `struct doca_ctx`: what services, workers and domains have in common.
     Ctx;
     /// `struct doca_task`: what tasks have in common.
     Task;
@@ -41,6 +41,8 @@ opaque! {
     Worker;
     /// `struct doca_urom_worker_cmd_task`.
     CmdTask;
+    /// `struct doca_urom_domain`: workers of one parallel application, and the memory they share.
+    Domain;
 }
 
 /// Eight bytes of the caller's (`union doca_data`), passed by value.
@@ -76,6 +78,51 @@ pub type GidTaskCallback = unsafe extern "C" fn(task: *mut GidTask, task_data: D
 /// Called after a context changed state; the context is in `next` already.
 pub type StateChangedCallback =
     unsafe extern "C" fn(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState);
+
+/// Starts an all-gather: `msglen` bytes from `sbuf` of every participant land in everyone's `rbuf`, those of participant
+/// r at `r * msglen`. `msglen` is the same on all of them. Stores what [`OobReqTestFn`] is to be asked about; both
+/// buffers stay as they are until that says `SUCCESS`.
+pub type OobAllgatherFn = unsafe extern "C" fn(
+    sbuf: *mut c_void,
+    rbuf: *mut c_void,
+    msglen: usize,
+    coll_info: *mut c_void,
+    req: *mut *mut c_void,
+) -> DocaError;
+/// Whether an all-gather is over: `SUCCESS`, `IN_PROGRESS`, or why it failed. Not called again after `SUCCESS`.
+pub type OobReqTestFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
+/// Ends a request, once, whether it is over or not.
+pub type OobReqFreeFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
+
+/// How the processes of a domain exchange bytes when it starts (`struct doca_urom_domain_oob_coll`). The functions are
+/// called only by the thread that starts, progresses, stops or destroys the domain.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct OobColl {
+    /// See [`OobAllgatherFn`].
+    pub allgather: Option<OobAllgatherFn>,
+    /// See [`OobReqTestFn`].
+    pub req_test: Option<OobReqTestFn>,
+    /// See [`OobReqFreeFn`].
+    pub req_free: Option<OobReqFreeFn>,
+    /// The caller's own; goes to `allgather`.
+    pub coll_info: *mut c_void,
+    /// How many participants there are.
+    pub n_oob_indexes: u32,
+    /// Which of them this process is, from 0.
+    pub oob_index: u32,
+}
+
+const _: () = {
+    use std::mem::offset_of;
+    assert!(size_of::<OobColl>() == 40 && align_of::<OobColl>() == 8);
+    assert!(offset_of!(OobColl, allgather) == 0);
+    assert!(offset_of!(OobColl, req_test) == 8);
+    assert!(offset_of!(OobColl, req_free) == 16);
+    assert!(offset_of!(OobColl, coll_info) == 24);
+    assert!(offset_of!(OobColl, n_oob_indexes) == 32);
+    assert!(offset_of!(OobColl, oob_index) == 36);
+};
 
 macro_rules! api {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
@@ -184,6 +231,36 @@ api! {
     fn doca_urom_worker_cmd_task_get_user_data(task: *mut CmdTask) -> *mut c_void;
     /// The command as a task.
     fn doca_urom_worker_cmd_task_as_task(task: *mut CmdTask) -> *mut Task;
+
+    /// Creates an idle domain context.
+    fn doca_urom_domain_create(domain: *mut *mut Domain) -> DocaError;
+    /// Destroys it: `NOT_PERMITTED` when not idle.
+    fn doca_urom_domain_destroy(domain: *mut Domain) -> DocaError;
+    /// How many buffers [`doca_urom_domain_add_buffer`](Api::doca_urom_domain_add_buffer) will add: at least one. Called
+    /// again it begins anew, without buffers.
+    fn doca_urom_domain_set_buffers_count(domain: *mut Domain, count: usize) -> DocaError;
+    /// Adds a buffer, by its address and length in bytes, with its packed memory handle and remote key; both are copied.
+    /// `BAD_STATE` before the count is set, `FULL` beyond it.
+    fn doca_urom_domain_add_buffer(
+        domain: *mut Domain,
+        buffer: *mut c_void,
+        buffer_len: usize,
+        memh: *mut c_void,
+        memh_len: usize,
+        mkey: *mut c_void,
+        mkey_len: usize,
+    ) -> DocaError;
+    /// How the domain's processes exchange bytes; the structure is copied, what it points to is not.
+    fn doca_urom_domain_set_oob(domain: *mut Domain, oob: *mut OobColl) -> DocaError;
+    /// This process's workers, each with an id that is unique in the whole domain; both arrays are copied.
+    fn doca_urom_domain_set_workers(
+        domain: *mut Domain,
+        domain_worker_ids: *mut u64,
+        workers: *mut *mut Worker,
+        count: usize,
+    ) -> DocaError;
+    /// The domain as a context. Its start is always `IN_PROGRESS`, its stop `SUCCESS`. NULL for NULL.
+    fn doca_urom_domain_as_ctx(domain: *mut Domain) -> *mut Ctx;
 
     /// Starts a context: `SUCCESS` when it runs, `IN_PROGRESS` when it will.
     fn doca_ctx_start(ctx: *mut Ctx) -> DocaError;

@@ -6,6 +6,7 @@
 #![allow(dead_code, unreachable_pub, reason = "every test program uses a part of it")]
 
 mod core;
+mod domain;
 mod objects;
 mod task;
 
@@ -174,6 +175,13 @@ pub static API: Api = Api {
     doca_urom_worker_cmd_task_get_response: task::cmd_get_response,
     doca_urom_worker_cmd_task_get_user_data: task::cmd_get_user_data,
     doca_urom_worker_cmd_task_as_task: task::cmd_as_task,
+    doca_urom_domain_create: domain::create,
+    doca_urom_domain_destroy: domain::destroy,
+    doca_urom_domain_set_buffers_count: domain::set_buffers_count,
+    doca_urom_domain_add_buffer: domain::add_buffer,
+    doca_urom_domain_set_oob: domain::set_oob,
+    doca_urom_domain_set_workers: domain::set_workers,
+    doca_urom_domain_as_ctx: domain::as_ctx,
     doca_ctx_start: core::ctx_start,
     doca_ctx_stop: core::ctx_stop,
     doca_ctx_get_state: core::ctx_get_state,

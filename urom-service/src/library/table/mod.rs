@@ -2,6 +2,7 @@
 
 mod core;
 mod device;
+mod domain;
 mod service;
 mod worker;
 
@@ -53,6 +54,13 @@ static API: Api = Api {
     doca_urom_worker_cmd_task_get_response: worker::cmd_get_response,
     doca_urom_worker_cmd_task_get_user_data: worker::cmd_get_user_data,
     doca_urom_worker_cmd_task_as_task: worker::cmd_as_task,
+    doca_urom_domain_create: domain::create,
+    doca_urom_domain_destroy: domain::destroy,
+    doca_urom_domain_set_buffers_count: domain::set_buffers_count,
+    doca_urom_domain_add_buffer: domain::add_buffer,
+    doca_urom_domain_set_oob: domain::set_oob,
+    doca_urom_domain_set_workers: domain::set_workers,
+    doca_urom_domain_as_ctx: domain::as_ctx,
     doca_ctx_start: core::ctx_start,
     doca_ctx_stop: core::ctx_stop,
     doca_ctx_get_state: core::ctx_get_state,
