@@ -104,11 +104,11 @@ impl HostSide for Host {
         _: &&'static str,
         worker: &Calculator,
         command: &C,
-    ) -> Result<Self::Completion<C>, Failure> {
+    ) -> Result<Self::Completion<C::Kind>, Failure> {
         let mut bytes = vec![0; command.encoded_len().unwrap()];
         command.encode(&mut bytes)?;
         let answer = serve(worker, &bytes);
-        Ok(ready(answer.and_then(|bytes| Ok(C::Reply::decode(&bytes, &command.echo())?))))
+        Ok(ready(answer.and_then(|bytes| Ok(C::Reply::decode(&bytes[..], &command.echo())?))))
     }
 
     fn submit_with<C: Request, F>(

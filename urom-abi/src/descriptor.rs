@@ -137,6 +137,13 @@ impl NotificationDesc {
         unsafe { &mut (*self.block.as_ptr()).worker_notif }
     }
 
+    /// Keeps the first `len` bytes, or all when there are no more (`urom_worker_notify.len`). The memory stays as large
+    /// as it was.
+    pub fn truncate(&mut self, len: usize) {
+        let kept = self.payload_len().min(len);
+        self.header_mut().len = kept as u64;
+    }
+
     /// Makes this the answer to `command`: copies its plugin id, token and connection, and sets the status.
     pub fn address_to(&mut self, command: &CommandDesc, status: DocaError) {
         let asked = command.header();
@@ -174,7 +181,8 @@ impl<T: Block> Descriptor<T> {
         unsafe { self.block.as_ref() }.len() as usize
     }
 
-    fn body(&self) -> *mut u8 {
+    /// Where the bytes behind the header begin. The pointer may be used for all of them as long as the block lives.
+    pub(crate) fn body(&self) -> *mut u8 {
         // SAFETY: the bytes begin where the header ends, within the block or one past it.
         unsafe { self.block.as_ptr().add(1) }.cast()
     }
@@ -301,6 +309,17 @@ mod tests {
             }
         );
         assert_eq!(answer.payload(), [0; 16]);
+    }
+
+    #[test]
+    fn a_notification_is_shortened_and_never_lengthened() {
+        let mut answer = NotificationDesc::zeroed(16).unwrap();
+        answer.truncate(17);
+        assert_eq!(answer.header().len, 16);
+        answer.truncate(3);
+        assert_eq!((answer.header().len, answer.payload()), (3, &[0; 3][..]));
+        answer.truncate(4);
+        assert_eq!(answer.header().len, 3);
     }
 
     #[test]

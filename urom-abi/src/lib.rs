@@ -11,6 +11,7 @@
 //! | [`plugin`] | the structures a worker and a plugin exchange | `doca_urom_plugin.h` |
 //! | [`list`] | the intrusive list those structures hang in | `ucs_list_link_t` |
 //! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_cmd_desc`, `urom_worker_notif_desc` |
+//! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
 //! | [`wire`] | layouts, checked reading, errors | the hand-written `*_pack` and `*_unpack` functions |
 //! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
 //! | [`host`] | the function table of a host library | `doca_urom.h`, `doca_ctx.h`, `doca_pe.h`, `doca_buf.h` |
@@ -27,6 +28,7 @@ pub mod descriptor;
 pub mod error;
 pub mod host;
 pub mod list;
+pub mod payload;
 pub mod plugin;
 pub mod protocol;
 pub mod version;
@@ -34,6 +36,7 @@ pub mod wire;
 
 pub use bytemuck;
 pub use error::DocaError;
+pub use payload::{Data, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::{urom_command, urom_notification};
 
 /// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the UROM header (24

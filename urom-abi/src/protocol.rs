@@ -7,6 +7,7 @@
 use std::future::Future;
 
 use crate::descriptor::NotificationDesc;
+use crate::payload::Payload;
 use crate::wire::{DecodeError, EncodeError};
 
 /// A plugin's commands and notifications, as one type. The macro names it `Protocol`.
@@ -43,6 +44,8 @@ pub trait Request {
     type Protocol: Protocol;
     /// The notification that answers it.
     type Reply: Reply;
+    /// The command's type without what it borrows: with `'static` in place of its lifetime.
+    type Kind: Request<Protocol = Self::Protocol, Reply = Self::Reply, Kind = Self::Kind> + 'static;
 
     /// How many bytes [`encode`](Self::encode) writes; `None` when that cannot be counted in a `usize`.
     fn encoded_len(&self) -> Option<usize>;
@@ -50,7 +53,8 @@ pub trait Request {
     /// Writes the command to the start of `out` and returns how many bytes it took. Bytes nobody set are zero.
     ///
     /// # Errors
-    /// [`EncodeError::TooBig`] when `out` is too short; nothing is written then.
+    /// [`EncodeError::TooBig`] when `out` is too short, [`EncodeError::Mismatch`] when a payload contradicts the fields
+    /// that describe it; nothing is written then.
     fn encode(&self, out: &mut [u8]) -> Result<usize, EncodeError>;
 
     /// The fields that the answer must repeat.
@@ -68,18 +72,43 @@ pub trait Reply: Sized {
     /// The echoed fields.
     type Echo: Copy + 'static;
 
-    /// Reads the notification's bytes: tag, length, every field, and that the echoed fields repeat `echo`.
+    /// Reads a notification: tag, length, every field, and that the echoed fields repeat `echo`.
+    ///
+    /// Its payloads take `incoming`'s memory over; a notification without any leaves it alone.
     ///
     /// # Errors
-    /// Which field is wrong, and how.
-    fn decode(bytes: &[u8], echo: &Self::Echo) -> Result<Self, DecodeError>;
+    /// Which field is wrong, and how; `incoming` is dropped with its memory then.
+    fn decode(incoming: impl Incoming, echo: &Self::Echo) -> Result<Self, DecodeError>;
 
     /// Writes the notification into a descriptor of its own. The header's plugin id, token, connection and status are
     /// left zero: see [`NotificationDesc::address_to`].
     ///
     /// # Errors
-    /// [`EncodeError::NoMemory`] when the C heap has no room.
+    /// [`EncodeError::NoMemory`] when the C heap has no room, [`EncodeError::Mismatch`] when a payload contradicts the
+    /// fields that describe it.
     fn into_descriptor(self, echo: &Self::Echo) -> Result<NotificationDesc, EncodeError>;
+}
+
+/// The bytes of a notification that arrived, and the memory they lie in.
+pub trait Incoming: Sized {
+    /// The bytes.
+    fn bytes(&self) -> &[u8];
+
+    /// The memory from byte number `from` on, as a payload; one without bytes and memory when there are none.
+    fn into_payload(self, from: usize) -> Payload;
+}
+
+/// Bytes of somebody else's: a payload of them is a copy on the heap.
+impl Incoming for &[u8] {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+
+    #[inline]
+    fn into_payload(self, from: usize) -> Payload {
+        self.get(from..).unwrap_or_default().into()
+    }
 }
 
 /// What the plugin side gives to generated code; implemented by `urom-pdk` and by nobody else.
@@ -130,16 +159,17 @@ pub trait HostSide: Sized + 'static {
     /// A task in flight: resolves to the decoded reply.
     type Completion<C: Request>: Future<Output = Result<C::Reply, Self::Error>>;
 
-    /// Encodes `command` into a task of `worker` and submits it.
+    /// Encodes `command` into a task of `worker` and submits it. What it returns borrows nothing of the command.
     ///
     /// # Errors
-    /// What stopped it: `TOO_BIG` for a payload over the limit, `NO_MEMORY` when all tasks are in flight, `BAD_STATE`
+    /// What stopped it: `TOO_BIG` for a message over the limit, `INVALID_VALUE` for a payload that contradicts the fields
+    /// that describe it, `NO_MEMORY` when all tasks are in flight, `BAD_STATE`
     /// when the worker does not run.
     fn submit<C: Request>(
         plugin: &Self::Plugin,
         worker: &Self::Worker,
         command: &C,
-    ) -> Result<Self::Completion<C>, Self::Error>;
+    ) -> Result<Self::Completion<C::Kind>, Self::Error>;
 
     /// The same, with a callback that runs inside the progress call that completes the task.
     ///

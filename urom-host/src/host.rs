@@ -18,7 +18,7 @@ impl HostSide for Host {
     type Error = Error;
     type Completion<C: Request> = Completion<C>;
 
-    fn submit<C: Request>(plugin: &Plugin, worker: &Worker, command: &C) -> Result<Completion<C>> {
+    fn submit<C: Request>(plugin: &Plugin, worker: &Worker, command: &C) -> Result<Completion<C::Kind>> {
         task::submit(plugin, worker, command)
     }
 

@@ -113,6 +113,15 @@ pub enum EncodeError {
         /// How many there are.
         room: usize,
     },
+    /// A payload contradicts the fields that describe it.
+    Mismatch {
+        /// The variant.
+        message: &'static str,
+        /// The payload.
+        field: &'static str,
+        /// What does not agree.
+        what: &'static str,
+    },
     /// The C heap has no room for a descriptor.
     NoMemory {
         /// The variant.
@@ -127,6 +136,7 @@ impl fmt::Display for EncodeError {
                 f,
                 "{message}: takes {need} bytes, but {room} fit: send less, or raise the message size on host and service"
             ),
+            EncodeError::Mismatch { message, field, what } => write!(f, "{message}: {field}: {what}"),
             EncodeError::NoMemory { message } => write!(f, "{message}: no memory for its descriptor"),
         }
     }
@@ -138,6 +148,7 @@ impl From<EncodeError> for DocaError {
     fn from(error: EncodeError) -> DocaError {
         match error {
             EncodeError::TooBig { .. } => DocaError::TOO_BIG,
+            EncodeError::Mismatch { .. } => DocaError::INVALID_VALUE,
             EncodeError::NoMemory { .. } => DocaError::NO_MEMORY,
         }
     }
@@ -162,5 +173,8 @@ mod tests {
         };
         assert_eq!(short.to_string(), "Loopback: length: 3 bytes, but the fixed part alone takes 16");
         assert_eq!(DocaError::from(short), DocaError::INVALID_VALUE);
+        let mismatch = EncodeError::Mismatch { message: "Send", field: "data", what: "is too long" };
+        assert_eq!(mismatch.to_string(), "Send: data: is too long");
+        assert_eq!(DocaError::from(mismatch), DocaError::INVALID_VALUE);
     }
 }

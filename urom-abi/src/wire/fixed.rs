@@ -171,7 +171,7 @@ pub fn notification<const LEN: usize>(
 
 /// The error for a message that ends before its fixed part does.
 #[cold]
-fn too_short(message: &'static str, found: usize, least: usize) -> DecodeError {
+pub(super) fn too_short(message: &'static str, found: usize, least: usize) -> DecodeError {
     DecodeError { message, field: "length", problem: DecodeProblem::TooShort { found, least } }
 }
 

@@ -8,12 +8,25 @@
 mod error;
 mod fingerprint;
 mod fixed;
+pub mod inline;
+mod kinds;
 pub mod layout;
+mod read;
+mod word;
+mod write;
 
 pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use fingerprint::Fingerprint;
 pub use fixed::{
     Field, Plain, Tag, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
+};
+
+pub use inline::{Borrowed, Optional, Outgoing, Owned};
+pub use read::{Behind, Part, Tail, by_address, invalid, start};
+pub use word::{Count, Word};
+pub use write::{
+    address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message, payload, reply,
+    selector_word, total, unset,
 };
 
 use bytemuck::{AnyBitPattern, NoUninit};

@@ -10,7 +10,7 @@ use urom_abi::protocol::{Reply, Request};
 
 use crate::error::Result;
 use crate::plugin::Plugin;
-use crate::task::{future, outcome};
+use crate::task::{Response, future, outcome};
 use crate::thread;
 use crate::worker::{Worker, parties};
 
@@ -64,12 +64,12 @@ where
     let owner = worker.owner();
     let task = future::prepare(owner, plugin, command)?;
     let memory = task.user_data()?;
-    let waiting = Waiting::<C, F> { echo: command.echo(), callback };
+    let waiting = Waiting::<C::Kind, F> { echo: command.echo(), callback };
     // SAFETY: the user data is 32 bytes, 8-aligned, and this crate uses it for nothing else.
     unsafe { waiting.store(memory) };
-    task.submit(on_complete::<C, F>, Data { u64: 0 }).map_err(|(code, task)| {
+    task.submit(on_complete::<C::Kind, F>, Data { u64: 0 }).map_err(|(code, task)| {
         // SAFETY: it was just stored, and the task did not start, so its callback does not take it.
-        drop(unsafe { Waiting::<C, F>::take(memory) });
+        drop(unsafe { Waiting::<C::Kind, F>::take(memory) });
         drop(task);
         outcome::rejected(owner, outcome::describe::<C>(owner), code)
     })
@@ -88,9 +88,8 @@ where
         let Ok(memory) = task.user_data() else { return };
         // SAFETY: `submit_with` stored it, and a task completes once.
         let Waiting { echo, callback } = unsafe { Waiting::<C, F>::take(memory) };
-        let answer = outcome::read::<C>(context, &echo, task.status(), task.response());
-        // Released first, so that the callback can submit the next one in its place.
-        drop(task);
+        // This releases the task, unless a payload keeps it, so that the callback can submit the next one in its place.
+        let answer = outcome::read::<C>(context, &echo, Response::of(task));
         callback(answer);
     });
 }

@@ -12,7 +12,7 @@ use urom_abi::protocol::{Protocol, Reply, Request};
 
 use crate::error::Result;
 use crate::plugin::Plugin;
-use crate::task::{Task, outcome};
+use crate::task::{Response, Task, outcome};
 use crate::wait;
 use crate::worker::{Context, Owner, Worker, on_complete};
 
@@ -50,7 +50,7 @@ impl Ticket {
     pub(super) fn poll<T>(
         &mut self,
         cx: &mut TaskContext<'_>,
-        read: impl FnOnce(&Context, DocaError, Option<&[u8]>) -> T,
+        read: impl FnOnce(&Context, Response<'_>) -> T,
     ) -> Poll<T> {
         let Some(slot) = self.slot else { panic!("a completion was polled after it had resolved") };
         while !self.owner.is_complete(slot) {
@@ -60,7 +60,7 @@ impl Ticket {
             }
         }
         self.slot = None;
-        Poll::Ready(self.owner.take(slot, |status, bytes| read(&self.owner, status, bytes)))
+        Poll::Ready(read(&self.owner, self.owner.take(slot)))
     }
 
     /// Polls for a moment, without the cost of a waker.
@@ -91,7 +91,11 @@ pub(super) fn prepare<'a, C: Request>(
 }
 
 /// Submits a command whose answer a future waits for.
-pub(crate) fn submit<C: Request>(plugin: &Plugin, worker: &Worker, command: &C) -> Result<Completion<C>> {
+pub(crate) fn submit<C: Request>(
+    plugin: &Plugin,
+    worker: &Worker,
+    command: &C,
+) -> Result<Completion<C::Kind>> {
     let owner = worker.owner();
     let task = prepare(owner, plugin, command)?;
     let ticket = Ticket::submit(owner, task)
@@ -103,6 +107,9 @@ pub(crate) fn submit<C: Request>(plugin: &Plugin, worker: &Worker, command: &C) 
 ///
 /// Polling progresses the worker's engine until the reply is there or nothing moves. Dropping it lets the command go on
 /// and throws its reply away. It keeps its worker alive; when the worker is stopped first, it resolves to an error.
+///
+/// A reply with payloads keeps its task until they are dropped: no byte of them is copied, the task counts against
+/// [`max_inflight`](crate::WorkerBuilder::max_inflight), and the worker cannot be [stopped](Worker::stop) meanwhile.
 ///
 /// It costs no heap allocation: the task is the library's, and its place among the worker's tasks is used again.
 ///
@@ -161,7 +168,7 @@ impl<C: Request> Future for Completion<C> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let Completion { ticket, echo } = &mut *self;
-        ticket.poll(cx, |context, status, bytes| outcome::read::<C>(context, echo, status, bytes))
+        ticket.poll(cx, |context, response| outcome::read::<C>(context, echo, response))
     }
 }
 

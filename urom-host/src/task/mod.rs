@@ -4,12 +4,14 @@ mod callback;
 mod future;
 mod outcome;
 mod raw;
+mod response;
 
 pub use future::Completion;
 pub use raw::{RawCompletion, RawTask, Rejected};
 
 pub(crate) use callback::submit_with;
 pub(crate) use future::submit;
+pub(crate) use response::Response;
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -20,7 +22,7 @@ use urom_abi::host::{Buf, CmdTask, CmdTaskCallback, Data};
 use crate::error::{Error, Result};
 use crate::library::non_null;
 use crate::plugin::Plugin;
-use crate::worker::{Answer, Context};
+use crate::worker::Context;
 
 /// A command task that is not in flight: released when dropped (`doca_urom_worker_cmd_task_release`).
 pub(crate) struct Task<'a> {
@@ -33,6 +35,10 @@ impl<'a> Task<'a> {
     /// `task` is a live task of `context`, not in flight, and nobody else owns it.
     pub(crate) unsafe fn from_raw(context: &'a Context, task: NonNull<CmdTask>) -> Task<'a> {
         Task { context, task }
+    }
+
+    fn context(&self) -> &'a Context {
+        self.context
     }
 
     /// The task without the duty to release it.
@@ -138,7 +144,7 @@ impl<'a> Task<'a> {
     }
 
     /// What it ended with; only after completion.
-    pub(crate) fn status(&self) -> DocaError {
+    fn status(&self) -> DocaError {
         let api = self.context.api();
         // SAFETY: the task is live.
         let task = unsafe { (api.doca_urom_worker_cmd_task_as_task)(self.task.as_ptr()) };
@@ -146,23 +152,17 @@ impl<'a> Task<'a> {
         unsafe { (api.doca_task_get_status)(task) }
     }
 
-    /// The notification's bytes; only after completion. `None` when there was no notification.
-    pub(crate) fn response(&self) -> Option<&[u8]> {
+    /// The notification's bytes, the task's own memory and writable until it is released; only after completion. `None`
+    /// when there was no notification.
+    fn response(&self) -> Option<NonNull<[u8]>> {
         // SAFETY: the task is live.
         let buffer =
             unsafe { (self.context.api().doca_urom_worker_cmd_task_get_response)(self.task.as_ptr()) };
         let (data, length) = self.extent(NonNull::new(buffer)?);
         if length == 0 {
-            return Some(&[]);
+            return Some(NonNull::from(&mut []));
         }
-        // SAFETY: the response is the task's own memory until it is released, which `self` does not do before the
-        // borrow ends; nobody writes to it meanwhile.
-        Some(unsafe { std::slice::from_raw_parts(NonNull::new(data)?.as_ptr(), length) })
-    }
-
-    /// Both, copied.
-    pub(crate) fn answer(&self) -> Answer {
-        Answer { status: self.status(), bytes: self.response().map(<[u8]>::to_vec) }
+        Some(NonNull::slice_from_raw_parts(NonNull::new(data)?, length))
     }
 }
 

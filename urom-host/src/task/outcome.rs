@@ -5,6 +5,7 @@ use urom_abi::protocol::{Protocol, Reply, Request};
 use urom_abi::wire::EncodeError;
 
 use crate::error::{Error, Result};
+use crate::task::Response;
 use crate::worker::Context;
 
 /// ``Loopback on worker 3, plugin `worker_graph`,``
@@ -27,9 +28,14 @@ pub(super) fn describe<C: Request>(context: &Context) -> String {
 pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error {
     let error = Error::new(code, what(context, plugin, "allocating a task for a command"));
     match (code, context.failure()) {
-        (DocaError::NO_MEMORY, _) => error
-            .why(format!("all {} tasks are allocated", context.max_inflight.get()))
-            .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight"),
+        (DocaError::NO_MEMORY, _) => {
+            let all = format!("all {} tasks are allocated", context.max_inflight.get());
+            match context.held() {
+                0 => error.why(all),
+                held => error.why(format!("{all}, {held} of them by replies whose payloads are still held")),
+            }
+            .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight")
+        }
         (DocaError::BAD_STATE, why) if why.is_empty() => {
             error.why("the worker does not run").hint("start a new worker")
         }
@@ -57,19 +63,21 @@ pub(super) fn unencodable<C: Request>(context: &Context, error: EncodeError) -> 
 pub(super) fn read<C: Request>(
     context: &Context,
     echo: &<C::Reply as Reply>::Echo,
-    status: DocaError,
-    bytes: Option<&[u8]>,
+    mut response: Response<'_>,
 ) -> Result<C::Reply> {
-    match (status.check(), bytes) {
-        (Ok(()), Some(bytes)) => C::Reply::decode(bytes, echo).map_err(|error| {
-            Error::new(DocaError::from(error), format!("reading the answer to {}", describe::<C>(context)))
-                .caused_by(error)
-                .with_reply(bytes)
-        }),
-        (Ok(()), None) => Err(Error::new(DocaError::UNEXPECTED, describe::<C>(context))
-            .why("the task succeeded without an answer")),
-        (Err(code), bytes) => Err(failed(context, describe::<C>(context), code, bytes)),
-    }
+    let reply = match (response.status().check(), response.reply()) {
+        (Ok(()), Some(_)) => C::Reply::decode(&mut response, echo),
+        (Ok(()), None) => {
+            return Err(Error::new(DocaError::UNEXPECTED, describe::<C>(context))
+                .why("the task succeeded without an answer"));
+        }
+        (Err(code), bytes) => return Err(failed(context, describe::<C>(context), code, bytes)),
+    };
+    reply.map_err(|error| {
+        Error::new(DocaError::from(error), format!("reading the answer to {}", describe::<C>(context)))
+            .caused_by(error)
+            .with_reply(response.reply().unwrap_or_default())
+    })
 }
 
 /// A task that completed with a code other than `SUCCESS`.

@@ -149,7 +149,7 @@ impl Future for RawCompletion {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Answer> {
-        self.ticket.poll(cx, |_, status, bytes| Answer { status, bytes: bytes.map(<[u8]>::to_vec) })
+        self.ticket.poll(cx, |_, response| response.into_answer())
     }
 }
 

@@ -4,13 +4,12 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::task::Context as TaskContext;
 
-use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Data};
 
-use crate::task::Task;
+use crate::task::{Response, Task};
 use crate::thread;
 use crate::worker::context::Context;
-use crate::worker::slots::{Answer, Slot};
+use crate::worker::slots::Slot;
 
 /// A task's completion, for tasks that a future waits for: their task data is the number of the future's slot.
 ///
@@ -48,7 +47,7 @@ impl Context {
             Slot::Pending(waker) => {
                 let waker = waker.take();
                 *slots.get(slot) = match self.is_winding_down() {
-                    true => Slot::Copied(task.answer()),
+                    true => Slot::Copied(Response::of(task).into_answer()),
                     false => Slot::Complete(task.into_raw()),
                 };
                 waker
@@ -72,7 +71,7 @@ impl Context {
             if let Slot::Complete(task) = *slot {
                 // SAFETY: a complete task in a slot is owned by that slot.
                 let task = unsafe { Task::from_raw(self, task) };
-                *slot = Slot::Copied(task.answer());
+                *slot = Slot::Copied(Response::of(task).into_answer());
             }
         }
     }
@@ -82,19 +81,16 @@ impl Context {
         !matches!(self.slots.borrow_mut().get(slot), Slot::Pending(_))
     }
 
-    /// Frees the slot of a complete task; `read` gets its status and the notification's bytes.
+    /// Frees the slot of a complete task and gives out what it ended with.
     ///
     /// # Panics
     /// When the task is not complete.
-    pub(crate) fn take<T>(&self, slot: u32, read: impl FnOnce(DocaError, Option<&[u8]>) -> T) -> T {
+    pub(crate) fn take(&self, slot: u32) -> Response<'_> {
         let outcome = self.slots.borrow_mut().remove(slot);
         match outcome {
-            Slot::Complete(task) => {
-                // SAFETY: a complete task in a slot is owned by that slot.
-                let task = unsafe { Task::from_raw(self, task) };
-                read(task.status(), task.response())
-            }
-            Slot::Copied(Answer { status, bytes }) => read(status, bytes.as_deref()),
+            // SAFETY: a complete task in a slot is owned by that slot.
+            Slot::Complete(task) => Response::of(unsafe { Task::from_raw(self, task) }),
+            Slot::Copied(answer) => Response::copied(answer),
             Slot::Free(_) | Slot::Pending(_) | Slot::Abandoned => {
                 unreachable!("only the future of a complete task takes from its slot")
             }

@@ -1,9 +1,10 @@
 //! A worker's context in the library, and what becomes of it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_void;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Waker};
 use std::time::Duration;
@@ -37,6 +38,10 @@ pub(crate) struct Context {
     /// Whether completed tasks must be released at once: their context cannot become idle before.
     winding_down: Cell<bool>,
     watchers: RefCell<Vec<Waker>>,
+    /// The owner, for payloads that keep it; not there before the worker runs, nor while it is being dropped.
+    owner: OnceCell<Weak<Owner>>,
+    /// How many tasks are kept by payloads of their replies.
+    held: Cell<usize>,
 }
 
 impl Context {
@@ -121,6 +126,26 @@ impl Context {
 
     pub(crate) fn is_winding_down(&self) -> bool {
         self.winding_down.get()
+    }
+
+    /// What a payload keeps so that its task stays; `None` when the task must be released at once.
+    pub(crate) fn keeper(&self) -> Option<Rc<Owner>> {
+        if self.is_winding_down() { None } else { self.owner.get()?.upgrade() }
+    }
+
+    /// Counts a task that a payload keeps.
+    pub(crate) fn hold(&self) {
+        self.held.set(self.held.get() + 1);
+    }
+
+    /// Counts one less.
+    pub(crate) fn let_go(&self) {
+        self.held.set(self.held.get() - 1);
+    }
+
+    /// How many tasks are kept by payloads of their replies.
+    pub(crate) fn held(&self) -> usize {
+        self.held.get()
     }
 
     /// How error messages call the worker.
@@ -209,10 +234,20 @@ impl Owner {
             max_inflight: Cell::new(0),
             winding_down: Cell::new(false),
             watchers: RefCell::default(),
+            owner: OnceCell::new(),
+            held: Cell::new(0),
         };
         let owner = Owner { context: NonNull::from(Box::leak(Box::new(context))) };
         owner.register()?;
         Ok(owner)
+    }
+
+    /// Shares the owner of a worker that runs.
+    pub(crate) fn share(self) -> Rc<Owner> {
+        let owner = Rc::new(self);
+        // It is shared once, so the cell is empty.
+        let _ = owner.owner.set(Rc::downgrade(&owner));
+        owner
     }
 
     fn register(&self) -> Result<()> {

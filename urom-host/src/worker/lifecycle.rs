@@ -71,7 +71,7 @@ fn running(owner: Owner, state: CtxState) -> Result<Worker> {
         return Err(Error::new(code, format!("starting {}", owner.name())).why(why).hint(hint));
     }
     owner.refresh_id()?;
-    Ok(Worker { owner: Rc::new(owner) })
+    Ok(Worker { owner: owner.share() })
 }
 
 impl fmt::Debug for Starting {
@@ -91,7 +91,12 @@ pub struct Stopping {
 
 impl Stopping {
     pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
-        let begun = owner.stop();
+        let begun = match owner.held() {
+            0 => owner.stop(),
+            held => Err(Error::new(DocaError::IN_USE, format!("stopping {}", owner.name()))
+                .why(format!("{held} of its tasks are kept by replies whose payloads are still held"))
+                .hint("drop the payloads first, or copy them; the worker stops with the last of them")),
+        };
         Stopping { owner, begun }
     }
 

@@ -43,8 +43,8 @@ pub enum State {
 /// progress engine is progressed, which futures and waits do.
 ///
 /// Dropping it stops it: that waits, for at most ten seconds, until its tasks are flushed and the service has let it go;
-/// use [`stop`](Self::stop) to see what goes wrong. Tasks in flight keep it: then the last [`Completion`](crate::Completion)
-/// to be dropped is what stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
+/// use [`stop`](Self::stop) to see what goes wrong. Tasks in flight and payloads of replies keep it: then the last
+/// [`Completion`](crate::Completion) or [`Payload`](urom_abi::Payload) to be dropped is what stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
 /// service stays connected for at least as long as it.
 ///
 /// When its worker process dies, every task in flight completes with an error, [`state`](Self::state) is no longer
@@ -133,6 +133,10 @@ impl Worker {
     ///
     /// Stopping begins at once; the future resolves when the worker is idle. Completions of its tasks that are still
     /// around keep the answers they have, or resolve to an error. The worker is destroyed with the last of them.
+    ///
+    /// # Errors
+    /// The future resolves to `IN_USE` when payloads of its replies are still held: their memory is the worker's.
+    /// Nothing is stopped then; the worker stops when the last of them is dropped.
     ///
     /// ```no_run
     /// # use urom_host::{Worker, Result};

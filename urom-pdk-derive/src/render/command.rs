@@ -93,6 +93,7 @@ impl Commands<'_> {
             impl #krate::protocol::Request for #name {
                 type Protocol = Protocol;
                 type Reply = #reply;
+                type Kind = #name;
 
                 #[inline]
                 fn encoded_len(&self) -> ::core::option::Option<usize> {

@@ -54,7 +54,7 @@ impl Render<'_> {
         let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
         let name = &variant.ident;
         let (text, echo_name) = (names::text(name), names::echo(name));
-        let (bytes, fixed, echo) = (names::local("bytes"), names::local("fixed"), names::local("echo"));
+        let [incoming, bytes, fixed, echo] = ["incoming", "bytes", "fixed", "echo"].map(names::local);
 
         let checked = self.checked(&fixed, &bytes, variant);
         let repeats = variant.echoed().map(|field| {
@@ -67,7 +67,12 @@ impl Render<'_> {
             }
         });
         let reads = self.reads(&fixed, variant, variant.own());
-        let decode = self.body(quote!(#checked #(#repeats)* ::core::result::Result::Ok(#name { #reads })));
+        let decode = self.body(quote! {
+            let #bytes = #krate::protocol::Incoming::bytes(&#incoming);
+            #checked
+            #(#repeats)*
+            ::core::result::Result::Ok(#name { #reads })
+        });
 
         let writes = self.writes(&fixed, variant, variant.fields.iter(), |field| {
             let ident = &field.ident;
@@ -97,7 +102,7 @@ impl Render<'_> {
 
                 #[inline]
                 fn decode(
-                    #bytes: &[u8],
+                    #incoming: impl #krate::protocol::Incoming,
                     #echo: &#echo_name,
                 ) -> ::core::result::Result<#name, #wire::DecodeError> {
                     #decode

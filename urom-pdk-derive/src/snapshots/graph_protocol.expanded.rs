@@ -204,6 +204,7 @@ const _: () = {
     impl ::urom_abi::protocol::Request for Loopback {
         type Protocol = Protocol;
         type Reply = LoopbackDone;
+        type Kind = Loopback;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
             ::core::option::Option::Some(__LEN)
@@ -546,9 +547,10 @@ const _: () = {
         type Echo = LoopbackDoneEcho;
         #[inline]
         fn decode(
-            bytes: &[u8],
+            incoming: impl ::urom_abi::protocol::Incoming,
             echo: &LoopbackDoneEcho,
         ) -> ::core::result::Result<LoopbackDone, ::urom_abi::wire::DecodeError> {
+            let bytes = ::urom_abi::protocol::Incoming::bytes(&incoming);
             let fixed = ::urom_abi::wire::exact::<__LEN>("LoopbackDone", bytes)?;
             let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
             if found != 0u64 {

@@ -122,6 +122,7 @@ const _: () = {
     impl ::urom_abi::protocol::Request for Wait {
         type Protocol = Protocol;
         type Reply = Done;
+        type Kind = Wait;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
             ::core::option::Option::Some(__LEN)

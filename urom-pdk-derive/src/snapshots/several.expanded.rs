@@ -285,6 +285,7 @@ const _: () = {
     impl kit::abi::protocol::Request for TagSend {
         type Protocol = Protocol;
         type Reply = answers::Done;
+        type Kind = TagSend;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
             ::core::option::Option::Some(__LEN)
@@ -350,6 +351,7 @@ const _: () = {
     impl kit::abi::protocol::Request for Move {
         type Protocol = Protocol;
         type Reply = answers::Moved;
+        type Kind = Move;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
             ::core::option::Option::Some(__LEN)
@@ -813,9 +815,10 @@ const _: () = {
         type Echo = DoneEcho;
         #[inline]
         fn decode(
-            bytes: &[u8],
+            incoming: impl kit::abi::protocol::Incoming,
             echo: &DoneEcho,
         ) -> ::core::result::Result<Done, kit::abi::wire::DecodeError> {
+            let bytes = kit::abi::protocol::Incoming::bytes(&incoming);
             let fixed = kit::abi::wire::exact::<__LEN>("Done", bytes)?;
             let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
             if found != 9u64 {
@@ -892,9 +895,10 @@ const _: () = {
         type Echo = MovedEcho;
         #[inline]
         fn decode(
-            bytes: &[u8],
+            incoming: impl kit::abi::protocol::Incoming,
             echo: &MovedEcho,
         ) -> ::core::result::Result<Moved, kit::abi::wire::DecodeError> {
+            let bytes = kit::abi::protocol::Incoming::bytes(&incoming);
             let fixed = kit::abi::wire::exact::<__LEN>("Moved", bytes)?;
             let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
             if found != 10u64 {

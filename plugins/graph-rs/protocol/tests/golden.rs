@@ -48,7 +48,7 @@ fn notifications_are_byte_for_byte_those_of_c() {
         let echo = Loopback { data }.echo();
         let desc = LoopbackDone { data }.into_descriptor(&echo).unwrap();
         assert_eq!(desc.payload(), bytes);
-        assert_eq!(LoopbackDone::decode(&bytes, &echo), Ok(LoopbackDone { data }));
+        assert_eq!(LoopbackDone::decode(&bytes[..], &echo), Ok(LoopbackDone { data }));
         assert_eq!(Notification::decode(&bytes), Ok(Notification::LoopbackDone { data }));
     }
 }

@@ -1,0 +1,157 @@
+//! A borrowed run of plain values that need not be aligned.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::unit;
+use crate::wire::Plain;
+
+/// The elements of a payload, borrowed: a slice of `T` at any alignment.
+///
+/// Payloads lie behind one another without padding, so their elements are read by value. Two are equal when their bytes
+/// are.
+///
+/// ```
+/// use urom_abi::Elements;
+/// let counts = Elements::from(&[3u32, 5, 8]);
+/// assert_eq!((counts.len(), counts.get(1), counts.get(3)), (3, Some(5), None));
+/// assert_eq!(counts.iter().sum::<u32>(), 16);
+/// ```
+pub struct Elements<'a, T> {
+    /// A whole number of elements.
+    bytes: &'a [u8],
+    of: PhantomData<T>,
+}
+
+impl<'a, T: Plain> Elements<'a, T> {
+    /// The bytes as elements; `None` when they are no whole number of them.
+    pub fn from_bytes(bytes: &'a [u8]) -> Option<Elements<'a, T>> {
+        bytes.len().is_multiple_of(unit::<T>()).then_some(Elements { bytes, of: PhantomData })
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.bytes.len() / unit::<T>()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Element number `index`, or `None` past the last one.
+    pub fn get(&self, index: usize) -> Option<T> {
+        self.bytes.chunks_exact(unit::<T>()).nth(index).map(bytemuck::pod_read_unaligned)
+    }
+
+    /// The elements, in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator + use<'a, T> {
+        self.bytes.chunks_exact(unit::<T>()).map(bytemuck::pod_read_unaligned)
+    }
+
+    /// Their bytes.
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The elements, copied.
+    pub fn to_vec(&self) -> Vec<T> {
+        let mut copy = vec![T::zeroed(); self.len()];
+        bytemuck::cast_slice_mut::<T, u8>(&mut copy).copy_from_slice(self.bytes);
+        copy
+    }
+
+    /// The elements as a slice, when they happen to be aligned.
+    pub fn as_slice(&self) -> Option<&'a [T]> {
+        bytemuck::try_cast_slice(self.bytes).ok()
+    }
+}
+
+impl<T> Clone for Elements<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Elements<'_, T> {}
+
+impl<T> Default for Elements<'_, T> {
+    fn default() -> Self {
+        Elements { bytes: &[], of: PhantomData }
+    }
+}
+
+impl<T> PartialEq for Elements<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl<T> Eq for Elements<'_, T> {}
+
+impl<T: Plain + fmt::Debug> fmt::Debug for Elements<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<'a, T: Plain> From<&'a [T]> for Elements<'a, T> {
+    fn from(elements: &'a [T]) -> Self {
+        let _ = unit::<T>();
+        Elements { bytes: bytemuck::cast_slice(elements), of: PhantomData }
+    }
+}
+
+impl<'a, T: Plain, const N: usize> From<&'a [T; N]> for Elements<'a, T> {
+    fn from(elements: &'a [T; N]) -> Self {
+        Elements::from(elements.as_slice())
+    }
+}
+
+impl<'a, T: Plain> From<&'a Vec<T>> for Elements<'a, T> {
+    fn from(elements: &'a Vec<T>) -> Self {
+        Elements::from(elements.as_slice())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_read_at_any_alignment() {
+        let values = [0x0102_0304_0506_0708u64, 9, 10];
+        for shift in 0..8 {
+            let mut bytes = vec![0xee; shift];
+            bytes.extend_from_slice(bytemuck::cast_slice(&values));
+            let elements = Elements::<u64>::from_bytes(&bytes[shift..]).unwrap();
+            assert_eq!(elements.to_vec(), values);
+            assert_eq!(elements.iter().rev().collect::<Vec<_>>(), [10, 9, values[0]]);
+            assert_eq!(
+                (elements.get(0), elements.get(3), elements.get(usize::MAX)),
+                (Some(values[0]), None, None)
+            );
+            if let Some(slice) = elements.as_slice() {
+                assert_eq!(slice, values);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_whole_number_of_elements_are_none() {
+        for len in 0..=16 {
+            assert_eq!(Elements::<u32>::from_bytes(&[0; 16][..len]).is_some(), len % 4 == 0, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn an_aligned_slice_is_given_back_as_it_was() {
+        let values = vec![1u32, 2, 3];
+        let elements = Elements::from(&values);
+        assert_eq!(elements.as_slice(), Some(&values[..]));
+        assert_eq!(elements, Elements::from(&[1, 2, 3]));
+        assert_ne!(elements, Elements::from(&[1, 2, 4]));
+        assert_eq!(format!("{elements:?}"), "[1, 2, 3]");
+        assert!(Elements::<u64>::default().is_empty());
+    }
+}

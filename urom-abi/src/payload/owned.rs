@@ -1,0 +1,257 @@
+//! The payload of a notification: memory with an owner of its own.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use super::owner::{Foreign, Heap, Owner};
+use super::{Elements, unit};
+use crate::descriptor::NotificationDesc;
+use crate::wire::Plain;
+
+/// The payload of a notification: a run of `T`, by default bytes, with the memory they lie in.
+///
+/// | where it comes from | whose memory it is | copies |
+/// | --- | --- | --- |
+/// | the generated `payload` function of a notification | the tail of that notification's descriptor | none |
+/// | a reply that a host took | the task's response, until the payload is dropped | none |
+/// | a `Vec` or a slice | the heap | one, into the notification |
+///
+/// The bytes never move, also when the payload does, so UCX can receive into them meanwhile. On the host, a payload that
+/// lives keeps its task, which counts against `max_inflight`; [`to_vec`](Self::to_vec) makes a copy without a task.
+///
+/// # Threads
+/// It belongs to the thread of the plugin or the worker it came from:
+///
+/// ```compile_fail,E0277
+/// fn assert_send<T: Send>() {}
+/// assert_send::<urom_abi::Payload>();
+/// ```
+///
+/// ```
+/// use urom_abi::Payload;
+/// let mut payload = Payload::from(vec![1, 2, 3]);
+/// payload[0] = 7;
+/// payload.truncate(2);
+/// assert_eq!(*payload, [7, 2]);
+/// ```
+pub struct Payload<T = u8> {
+    bytes: NonNull<u8>,
+    /// In bytes: a whole number of elements.
+    len: usize,
+    owner: Owner,
+    of: PhantomData<T>,
+}
+
+impl<T: Plain> Payload<T> {
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.len / unit::<T>()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements.
+    pub fn elements(&self) -> Elements<'_, T> {
+        // What it is made of is a whole number of elements, so there is no other case.
+        Elements::from_bytes(self.as_bytes()).unwrap_or_default()
+    }
+
+    /// The elements, copied.
+    pub fn to_vec(&self) -> Vec<T> {
+        self.elements().to_vec()
+    }
+
+    /// Keeps the first `len` elements, or all when there are no more. The memory stays as large as it was.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len().min(len) * unit::<T>();
+    }
+}
+
+impl<T> Payload<T> {
+    /// The bytes of the elements.
+    pub fn as_bytes(&self) -> &[u8] {
+        // SAFETY: the owner keeps `len` initialised bytes there, and nobody writes them while `self` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.bytes.as_ptr(), self.len) }
+    }
+
+    /// The bytes of the elements, writable.
+    pub fn as_bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `as_bytes`; `self` is borrowed exclusively, and payloads that share an owner share no bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr(), self.len) }
+    }
+
+    /// The same memory as bytes.
+    pub fn into_bytes(self) -> Payload {
+        Payload { bytes: self.bytes, len: self.len, owner: self.owner, of: PhantomData }
+    }
+}
+
+impl Payload {
+    /// The same memory as elements of another type.
+    ///
+    /// # Errors
+    /// The payload, when its bytes are no whole number of elements.
+    pub fn cast<T: Plain>(self) -> Result<Payload<T>, Payload> {
+        if !self.len.is_multiple_of(unit::<T>()) {
+            return Err(self);
+        }
+        Ok(Payload { bytes: self.bytes, len: self.len, owner: self.owner, of: PhantomData })
+    }
+
+    /// Leaves out the first `count` bytes, or all when there are no more.
+    pub fn advance(&mut self, count: usize) {
+        let count = count.min(self.len);
+        // SAFETY: not past the end.
+        self.bytes = unsafe { self.bytes.add(count) };
+        self.len -= count;
+    }
+
+    /// The first `count` bytes, or all; the rest stays. Both keep the memory.
+    pub(crate) fn split_front(&mut self, count: usize) -> Payload {
+        if count >= self.len {
+            return mem::take(self);
+        }
+        if count == 0 {
+            return Payload::default();
+        }
+        let front = Payload { bytes: self.bytes, len: count, owner: self.owner.share(), of: PhantomData };
+        self.advance(count);
+        front
+    }
+
+    /// The bytes of `desc` from `from` on; empty when there are none.
+    pub(crate) fn in_descriptor(desc: NotificationDesc, from: usize) -> Payload {
+        let len = desc.payload().len();
+        let Some(bytes) = NonNull::new(desc.body()) else { return Payload::default() };
+        let mut payload = Payload { bytes, len, owner: Owner::Descriptor(desc), of: PhantomData };
+        payload.advance(from);
+        payload
+    }
+
+    /// The descriptor whose tail this payload is, cut to `from` bytes and the payload's.
+    ///
+    /// # Errors
+    /// The payload, when its memory is no descriptor's from `from` on.
+    pub(crate) fn into_descriptor(self, from: usize) -> Result<NotificationDesc, Payload> {
+        match self {
+            Payload { bytes, len, owner: Owner::Descriptor(mut desc), .. }
+                if desc.payload().get(from..).is_some_and(|tail| tail.as_ptr() == bytes.as_ptr()) =>
+            {
+                desc.truncate(from + len);
+                Ok(desc)
+            }
+            other => Err(other),
+        }
+    }
+
+    /// Memory of somebody else's, which gets it back through `release(words)` when the payload is dropped.
+    ///
+    /// # Safety
+    /// Until `release` is called, `bytes` are initialised and nobody else reads or writes them. `release` may be called
+    /// once with `words`, on the thread of this call, inside or outside of a callback.
+    #[doc(hidden)]
+    pub unsafe fn foreign(
+        bytes: NonNull<[u8]>,
+        words: [*const (); 2],
+        release: unsafe fn([*const (); 2]),
+    ) -> Payload {
+        let owner = Owner::Foreign(Foreign { release, words });
+        Payload { bytes: bytes.cast(), len: bytes.len(), owner, of: PhantomData }
+    }
+
+    fn on_heap(bytes: Box<[u8]>) -> Payload {
+        if bytes.is_empty() {
+            return Payload::default();
+        }
+        let heap = Heap::new(bytes);
+        let bytes = heap.bytes();
+        Payload { bytes: bytes.cast(), len: bytes.len(), owner: Owner::Heap(heap), of: PhantomData }
+    }
+}
+
+impl<T> Default for Payload<T> {
+    /// Nothing; allocates nothing.
+    fn default() -> Self {
+        Payload { bytes: NonNull::dangling(), len: 0, owner: Owner::Nothing, of: PhantomData }
+    }
+}
+
+impl<T: Plain> From<Vec<T>> for Payload<T> {
+    /// Takes bytes over as they are, and copies elements that are aligned.
+    fn from(elements: Vec<T>) -> Self {
+        let _ = unit::<T>();
+        let bytes = match bytemuck::allocation::try_cast_vec::<T, u8>(elements) {
+            Ok(bytes) => bytes.into_boxed_slice(),
+            Err((_, elements)) => bytemuck::cast_slice(&elements).into(),
+        };
+        let Payload { bytes, len, owner, .. } = Payload::on_heap(bytes);
+        Payload { bytes, len, owner, of: PhantomData }
+    }
+}
+
+impl<T: Plain> From<&[T]> for Payload<T> {
+    fn from(elements: &[T]) -> Self {
+        let _ = unit::<T>();
+        let Payload { bytes, len, owner, .. } = Payload::on_heap(bytemuck::cast_slice(elements).into());
+        Payload { bytes, len, owner, of: PhantomData }
+    }
+}
+
+impl<T: Plain, const N: usize> From<&[T; N]> for Payload<T> {
+    fn from(elements: &[T; N]) -> Self {
+        Payload::from(elements.as_slice())
+    }
+}
+
+impl<T: Plain> Clone for Payload<T> {
+    /// A copy on the heap.
+    fn clone(&self) -> Self {
+        let Payload { bytes, len, owner, .. } = Payload::on_heap(self.as_bytes().into());
+        Payload { bytes, len, owner, of: PhantomData }
+    }
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+impl DerefMut for Payload {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        self.as_bytes_mut()
+    }
+}
+
+// SAFETY: the bytes are a descriptor's, a task's or the heap's, never the payload's own; moving it moves none of them,
+// and neither does anything it offers by `&self`.
+unsafe impl stable_deref_trait::StableDeref for Payload {}
+
+impl AsRef<[u8]> for Payload {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+/// By their bytes.
+impl<T> PartialEq for Payload<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl<T> Eq for Payload<T> {}
+
+impl<T: Plain + fmt::Debug> fmt::Debug for Payload<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.elements().fmt(f)
+    }
+}

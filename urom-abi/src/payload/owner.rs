@@ -1,0 +1,67 @@
+//! Whose memory a payload is, and how it is given back.
+
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+use crate::descriptor::NotificationDesc;
+
+/// What keeps a payload's bytes where they are.
+#[derive(Default)]
+pub(super) enum Owner {
+    /// There are no bytes.
+    #[default]
+    Nothing,
+    /// The tail of a notification.
+    Descriptor(NotificationDesc),
+    /// Rust's heap.
+    Heap(#[expect(dead_code, reason = "dropping it is its use")] Heap),
+    /// Somebody else's memory.
+    Foreign(#[expect(dead_code, reason = "dropping it is its use")] Foreign),
+    /// One of the above, and several payloads in it.
+    Shared(Rc<Owner>),
+}
+
+impl Owner {
+    /// A second hold on the same memory.
+    pub(super) fn share(&mut self) -> Owner {
+        let shared = match std::mem::take(self) {
+            Owner::Shared(shared) => shared,
+            alone => Rc::new(alone),
+        };
+        *self = Owner::Shared(Rc::clone(&shared));
+        Owner::Shared(shared)
+    }
+}
+
+/// A boxed slice without the claim to be the only way to its bytes, which a moved `Box` makes.
+pub(super) struct Heap(NonNull<[u8]>);
+
+impl Heap {
+    pub(super) fn new(bytes: Box<[u8]>) -> Heap {
+        Heap(NonNull::from(Box::leak(bytes)))
+    }
+
+    pub(super) fn bytes(&self) -> NonNull<[u8]> {
+        self.0
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        // SAFETY: the slice came from a box in `new`, and this is its only owner.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+/// Memory that a function gives back.
+pub(super) struct Foreign {
+    pub(super) release: unsafe fn([*const (); 2]),
+    pub(super) words: [*const (); 2],
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        // SAFETY: whoever made it promised that the function may be called once with these words.
+        unsafe { (self.release)(self.words) };
+    }
+}

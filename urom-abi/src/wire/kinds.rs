@@ -1,0 +1,273 @@
+//! The types that can be payloads, each as generated code writes and reads it.
+
+use super::inline::{Optional, Outgoing, Owned, Readable};
+use crate::payload::{Data, Elements, Payload, Received, Registered, unit};
+use crate::wire::{Count, Plain};
+
+impl Outgoing for &[u8] {
+    const FIXED: Option<usize> = None;
+    const UNIT: usize = 1;
+
+    #[inline]
+    fn unset() -> Self {
+        &[]
+    }
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+impl<'a> Readable<'a> for &'a [u8] {
+    #[inline]
+    fn present(bytes: &'a [u8]) -> Option<Self> {
+        Some(bytes)
+    }
+}
+
+impl<const N: usize> Outgoing for &[u8; N] {
+    const FIXED: Option<usize> = Some(N);
+    const UNIT: usize = 1;
+
+    #[inline]
+    fn unset() -> Self {
+        const { &[0; N] }
+    }
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        *self
+    }
+}
+
+impl<'a, const N: usize> Readable<'a> for &'a [u8; N] {
+    #[inline]
+    fn present(bytes: &'a [u8]) -> Option<Self> {
+        bytes.try_into().ok()
+    }
+}
+
+impl<T: Plain> Outgoing for Elements<'_, T> {
+    const FIXED: Option<usize> = None;
+    const UNIT: usize = unit::<T>();
+
+    #[inline]
+    fn unset() -> Self {
+        Elements::default()
+    }
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+impl<'a, T: Plain> Readable<'a> for Elements<'a, T> {
+    #[inline]
+    fn present(bytes: &'a [u8]) -> Option<Self> {
+        Elements::from_bytes(bytes)
+    }
+}
+
+impl<P: Outgoing> Outgoing for Option<P> {
+    const FIXED: Option<usize> = P::FIXED;
+    const UNIT: usize = P::UNIT;
+    const BY_ADDRESS: bool = true;
+
+    #[inline]
+    fn unset() -> Self {
+        None
+    }
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.as_ref().map_or(&[], P::bytes)
+    }
+    #[inline]
+    fn is_there(&self) -> bool {
+        self.is_some()
+    }
+}
+
+impl<'a, P: Readable<'a>> Readable<'a> for Option<P> {
+    #[inline]
+    fn present(bytes: &'a [u8]) -> Option<Self> {
+        P::present(bytes).map(Some)
+    }
+    #[inline]
+    fn absent(_length: impl Count) -> Result<Option<Self>, u64> {
+        Ok(Some(None))
+    }
+}
+
+impl<P: Outgoing> Optional for Option<P> {}
+
+impl Outgoing for Data<'_> {
+    const FIXED: Option<usize> = None;
+    const UNIT: usize = 1;
+
+    #[inline]
+    fn unset() -> Self {
+        Data::default()
+    }
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Data::Inline(bytes) => bytes,
+            Data::Registered(_) => &[],
+        }
+    }
+    #[inline]
+    fn length(&self) -> u64 {
+        match self {
+            Data::Inline(bytes) => bytes.len() as u64,
+            Data::Registered(Registered { len, .. }) => *len,
+        }
+    }
+    #[inline]
+    fn address(&self) -> u64 {
+        match self {
+            Data::Inline(bytes) => u64::from(!bytes.is_empty()),
+            Data::Registered(Registered { address, .. }) => *address,
+        }
+    }
+    #[inline]
+    fn selector(&self) -> u64 {
+        match self {
+            Data::Inline(_) => 0,
+            Data::Registered(Registered { memory, .. }) => memory.get(),
+        }
+    }
+}
+
+impl<T: Plain> Outgoing for Payload<T> {
+    const FIXED: Option<usize> = None;
+    const UNIT: usize = unit::<T>();
+
+    #[inline]
+    fn unset() -> Self {
+        Payload::default()
+    }
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+impl<T: Plain> Owned for Payload<T> {
+    type View<'a> = Elements<'a, T>;
+
+    #[inline]
+    fn own(_there: bool, _length: u64, memory: Payload) -> Self {
+        // The view that was read from the same bytes proved that they are whole elements.
+        memory.cast().unwrap_or_default()
+    }
+    #[inline]
+    fn give(self) -> Payload {
+        self.into_bytes()
+    }
+}
+
+impl<T: Plain> Owned for Option<Payload<T>> {
+    type View<'a> = Option<Elements<'a, T>>;
+
+    #[inline]
+    fn own(there: bool, length: u64, memory: Payload) -> Self {
+        there.then(|| Payload::own(there, length, memory))
+    }
+    #[inline]
+    fn give(self) -> Payload {
+        self.unwrap_or_default().into_bytes()
+    }
+}
+
+impl Outgoing for Received {
+    const FIXED: Option<usize> = None;
+    const UNIT: usize = 1;
+    const BY_ADDRESS: bool = true;
+
+    #[inline]
+    fn unset() -> Self {
+        Received::default()
+    }
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Received::Inline(payload) => payload,
+            Received::Registered { .. } => &[],
+        }
+    }
+    #[inline]
+    fn is_there(&self) -> bool {
+        matches!(self, Received::Inline(_))
+    }
+    #[inline]
+    fn length(&self) -> u64 {
+        self.len()
+    }
+}
+
+impl Owned for Received {
+    type View<'a> = Landed<'a>;
+
+    #[inline]
+    fn own(there: bool, length: u64, memory: Payload) -> Self {
+        if there { Received::Inline(memory) } else { Received::Registered { len: length } }
+    }
+    #[inline]
+    fn give(self) -> Payload {
+        match self {
+            Received::Inline(payload) => payload,
+            Received::Registered { .. } => Payload::default(),
+        }
+    }
+}
+
+/// [`Received`] while it is only looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landed<'a> {
+    /// The bytes themselves.
+    Inline(&'a [u8]),
+    /// They are in registered memory.
+    Registered {
+        /// How many bytes landed there.
+        len: u64,
+    },
+}
+
+impl Outgoing for Landed<'_> {
+    const FIXED: Option<usize> = None;
+    const UNIT: usize = 1;
+    const BY_ADDRESS: bool = true;
+
+    #[inline]
+    fn unset() -> Self {
+        Landed::Inline(&[])
+    }
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Landed::Inline(bytes) => bytes,
+            Landed::Registered { .. } => &[],
+        }
+    }
+    #[inline]
+    fn is_there(&self) -> bool {
+        matches!(self, Landed::Inline(_))
+    }
+    #[inline]
+    fn length(&self) -> u64 {
+        match self {
+            Landed::Inline(bytes) => bytes.len() as u64,
+            Landed::Registered { len } => *len,
+        }
+    }
+}
+
+impl<'a> Readable<'a> for Landed<'a> {
+    #[inline]
+    fn present(bytes: &'a [u8]) -> Option<Self> {
+        Some(Landed::Inline(bytes))
+    }
+    #[inline]
+    fn absent(length: impl Count) -> Result<Option<Self>, u64> {
+        length.count().map(|len| Some(Landed::Registered { len: len as u64 }))
+    }
+}

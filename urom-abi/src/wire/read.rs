@@ -1,0 +1,181 @@
+//! Reading messages with payloads: what lies behind the fixed part, piece by piece.
+
+use super::fixed::too_short;
+use super::inline::{Borrowed, Outgoing, Owned, Readable};
+use super::{Count, DecodeError, DecodeProblem, Word};
+use crate::payload::{Data, Payload, Registered};
+use crate::protocol::Incoming;
+
+/// The fixed part of a message and what lies behind it.
+///
+/// # Errors
+/// [`DecodeProblem::TooShort`] when there is not even the fixed part.
+#[inline]
+pub fn start<'a, const LEN: usize>(
+    message: &'static str,
+    bytes: &'a [u8],
+) -> Result<(&'a [u8; LEN], Behind<'a>), DecodeError> {
+    match bytes.split_first_chunk::<LEN>() {
+        Some((fixed, rest)) => Ok((fixed, Behind { message, total: bytes.len(), rest })),
+        None => Err(too_short(message, bytes.len(), LEN)),
+    }
+}
+
+/// Whether an `Option` or a `Received` without a condition is there; other payloads always are.
+#[inline]
+pub fn by_address<P: Outgoing>(address: impl Word) -> bool {
+    !P::BY_ADDRESS || address.into() != 0
+}
+
+/// The error for a field that its own codec refused.
+#[cold]
+pub fn invalid(message: &'static str, field: &'static str, what: &'static str) -> DecodeError {
+    DecodeError { message, field, problem: DecodeProblem::Invalid(what) }
+}
+
+/// The bytes behind a fixed part that no payload has taken yet.
+#[derive(Debug)]
+pub struct Behind<'a> {
+    message: &'static str,
+    /// The length of the whole message.
+    total: usize,
+    rest: &'a [u8],
+}
+
+/// Which of a message's bytes a payload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    there: bool,
+    /// As the payload counts: elements.
+    length: u64,
+    bytes: usize,
+}
+
+impl<'a> Behind<'a> {
+    /// Reads the next payload: `count` elements if it is `there`.
+    ///
+    /// # Errors
+    /// [`DecodeProblem::OutOfRange`] for a count that no payload can have, [`DecodeProblem::Length`] when the bytes end
+    /// before the payload does.
+    #[inline]
+    pub fn take<P: Borrowed<'a>>(
+        &mut self,
+        field: &'static str,
+        there: bool,
+        count: impl Count,
+    ) -> Result<P, DecodeError> {
+        self.read(field, there, count)
+    }
+
+    /// Reads the next payload, of a type with a length of its own, if it is `there`.
+    ///
+    /// # Errors
+    /// [`DecodeProblem::Length`] when the bytes end before the payload does.
+    #[inline]
+    pub fn fixed<P: Borrowed<'a>>(&mut self, field: &'static str, there: bool) -> Result<P, DecodeError> {
+        let bytes = const { P::FIXED.expect("only a payload of fixed length is read without a count") };
+        self.read(field, there, bytes / P::UNIT)
+    }
+
+    /// Reads a payload of two arms: `len` bytes when `selector` is 0, else nothing, and registered memory.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    #[inline]
+    pub fn data(
+        &mut self,
+        field: &'static str,
+        selector: impl Word,
+        address: impl Word,
+        len: impl Word,
+    ) -> Result<Data<'a>, DecodeError> {
+        match std::num::NonZeroU64::new(selector.into()) {
+            None => self.read(field, true, len).map(Data::Inline),
+            Some(memory) => {
+                Ok(Data::Registered(Registered { memory, address: address.into(), len: len.into() }))
+            }
+        }
+    }
+
+    /// Looks at the next payload of a notification. The view is for expressions over it, the part for taking it out of
+    /// the [`Tail`].
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    #[inline]
+    pub fn part<P: Owned>(
+        &mut self,
+        field: &'static str,
+        there: bool,
+        count: impl Count,
+    ) -> Result<(P::View<'a>, Part), DecodeError> {
+        let view: P::View<'a> = self.read(field, there, count)?;
+        let part = Part { there: view.is_there(), length: view.length(), bytes: view.bytes().len() };
+        Ok((view, part))
+    }
+
+    /// Ends the message.
+    ///
+    /// # Errors
+    /// [`DecodeProblem::Length`] when bytes are left.
+    #[inline]
+    pub fn end(self) -> Result<(), DecodeError> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        Err(length(self.message, "length", self.total, self.total - self.rest.len()))
+    }
+
+    #[inline]
+    fn read<P: Readable<'a>>(
+        &mut self,
+        field: &'static str,
+        there: bool,
+        count: impl Count,
+    ) -> Result<P, DecodeError> {
+        let (message, most) = (self.message, usize::MAX / P::UNIT);
+        let out_of_range = |found| out_of_range(message, field, found, most as u64);
+        if !there && let Some(absent) = P::absent(count).map_err(out_of_range)? {
+            return Ok(absent);
+        }
+        let count = count.count().map_err(out_of_range)?;
+        let bytes = count.checked_mul(P::UNIT).ok_or_else(|| out_of_range(count as u64))?;
+        let taken = self.total - self.rest.len();
+        let Some((payload, rest)) = self.rest.split_at_checked(bytes) else {
+            return Err(length(message, field, self.total, taken.saturating_add(bytes)));
+        };
+        // Only a type of fixed length can refuse.
+        let refused = || length(message, field, bytes, P::FIXED.unwrap_or(bytes));
+        let payload = P::present(payload).ok_or_else(refused)?;
+        self.rest = rest;
+        Ok(payload)
+    }
+}
+
+/// The memory behind a notification's fixed part that no payload has taken yet.
+#[derive(Debug)]
+pub struct Tail(Payload);
+
+impl Tail {
+    /// What lies behind the first `from` bytes.
+    #[inline]
+    pub fn of(incoming: impl Incoming, from: usize) -> Tail {
+        Tail(incoming.into_payload(from))
+    }
+
+    /// The next payload, which [`Behind::part`] found.
+    #[inline]
+    pub fn take<P: Owned>(&mut self, part: Part) -> P {
+        P::own(part.there, part.length, self.0.split_front(part.bytes))
+    }
+}
+
+#[cold]
+fn length(message: &'static str, field: &'static str, found: usize, expected: usize) -> DecodeError {
+    DecodeError { message, field, problem: DecodeProblem::Length { found, expected } }
+}
+
+#[cold]
+fn out_of_range(message: &'static str, field: &'static str, found: u64, most: u64) -> DecodeError {
+    DecodeError { message, field, problem: DecodeProblem::OutOfRange { found, most } }
+}

@@ -1,0 +1,83 @@
+//! The words beside a payload, and the numbers that say how long it is.
+
+use super::Plain;
+
+/// A word of the wire that a payload fills or is described by: an unsigned integer.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the address, the length or the selector of a payload",
+    label = "not an unsigned integer",
+    note = "such a word is a `u8`, `u16`, `u32` or `u64`"
+)]
+pub trait Word: Plain + Count + Into<u64> {
+    /// The word that says `value`; `None` when it does not fit.
+    fn from_u64(value: u64) -> Option<Self>;
+}
+
+/// How many elements a payload has, as other fields say it: an integer, or an `Option` of one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the length of a payload",
+    label = "neither an integer nor an `Option` of one",
+    note = "`len` is an expression over the fields before the payload that gives an integer, or an `Option` of one"
+)]
+pub trait Count: Copy {
+    /// The number.
+    ///
+    /// # Errors
+    /// What was found when no payload can have so many: a negative number (as its two's complement), one over the
+    /// largest `usize`, or (as the largest `u64`) `None`.
+    fn count(self) -> Result<usize, u64>;
+}
+
+macro_rules! words {
+    ($($ty:ident)*) => {$(
+        impl Word for $ty {
+            #[inline(always)]
+            fn from_u64(value: u64) -> Option<Self> {
+                value.try_into().ok()
+            }
+        }
+    )*};
+}
+
+macro_rules! counts {
+    ($($ty:ident)*) => {$(
+        impl Count for $ty {
+            #[inline(always)]
+            fn count(self) -> Result<usize, u64> {
+                self.try_into().map_err(|_| self as u64)
+            }
+        }
+    )*};
+}
+
+words!(u8 u16 u32 u64);
+counts!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
+impl<C: Count> Count for Option<C> {
+    #[inline(always)]
+    fn count(self) -> Result<usize, u64> {
+        self.map_or(Err(u64::MAX), C::count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_holds_what_fits_it() {
+        assert_eq!((u8::from_u64(255), u8::from_u64(256)), (Some(255), None));
+        assert_eq!((u16::from_u64(65_535), u16::from_u64(65_536)), (Some(65_535), None));
+        assert_eq!((u32::from_u64(1 << 31), u32::from_u64(1 << 32)), (Some(1 << 31), None));
+        assert_eq!(u64::from_u64(u64::MAX), Some(u64::MAX));
+    }
+
+    #[test]
+    fn a_count_is_any_integer_that_is_not_negative() {
+        assert_eq!((7u8.count(), 7i64.count(), Some(7u32).count()), (Ok(7), Ok(7), Ok(7)));
+        assert_eq!((u64::MAX.count(), i32::MAX.count()), (Ok(usize::MAX), Ok(0x7fff_ffff)));
+        assert_eq!(((-1i8).count(), i64::MIN.count()), (Err(u64::MAX), Err(1 << 63)));
+        assert_eq!((None::<u8>.count(), Some(-2i32).count()), (Err(u64::MAX), Err(u64::MAX - 1)));
+        assert!((1u128 << 64).count().is_err());
+    }
+}

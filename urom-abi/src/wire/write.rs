@@ -1,0 +1,243 @@
+//! Writing messages with payloads: words, agreement of fields and payloads, and the bytes.
+
+use super::inline::{Optional, Outgoing, Owned};
+use super::{Count, EncodeError, Plain, Word};
+use crate::descriptor::NotificationDesc;
+use crate::payload::{Payload, unit};
+
+/// The payload's bytes.
+#[inline]
+pub fn bytes<P: Outgoing>(payload: &P) -> &[u8] {
+    payload.bytes()
+}
+
+/// The payload's memory, to be sent.
+#[inline]
+pub fn give<P: Owned>(payload: P) -> Payload {
+    payload.give()
+}
+
+/// The payload that nobody set.
+#[inline]
+pub fn unset<P: Outgoing>() -> P {
+    P::unset()
+}
+
+/// The word that says how many elements the payload has.
+///
+/// # Errors
+/// [`EncodeError::Mismatch`] when the number does not fit.
+#[inline]
+pub fn length_word<W: Word, P: Outgoing>(
+    message: &'static str,
+    field: &'static str,
+    payload: &P,
+) -> Result<W, EncodeError> {
+    W::from_u64(payload.length())
+        .ok_or_else(|| mismatch(message, field, "is longer than its length word can say: send less"))
+}
+
+/// The address word of a payload that no condition over other fields decides about.
+///
+/// # Errors
+/// [`EncodeError::Mismatch`] when the address of registered memory does not fit.
+#[inline]
+pub fn address_word<W: Word, P: Outgoing>(
+    message: &'static str,
+    field: &'static str,
+    payload: &P,
+) -> Result<W, EncodeError> {
+    W::from_u64(payload.deciding_address()).ok_or_else(|| address_mismatch(message, field))
+}
+
+/// The address word of a payload that is there on a condition over other fields.
+///
+/// # Errors
+/// As [`address_word`].
+#[inline]
+pub fn address_word_when<W: Word, P: Optional>(
+    message: &'static str,
+    field: &'static str,
+    payload: &P,
+) -> Result<W, EncodeError> {
+    W::from_u64(payload.address()).ok_or_else(|| address_mismatch(message, field))
+}
+
+/// The word that selects between bytes and registered memory.
+///
+/// # Errors
+/// [`EncodeError::Mismatch`] when the memory's id does not fit.
+#[inline]
+pub fn selector_word<W: Word, P: Outgoing>(
+    message: &'static str,
+    field: &'static str,
+    payload: &P,
+) -> Result<W, EncodeError> {
+    W::from_u64(payload.selector())
+        .ok_or_else(|| mismatch(message, field, "names memory by an id that its word cannot hold"))
+}
+
+/// Whether the payload, if it is there, has as many elements as other fields say.
+///
+/// # Errors
+/// [`EncodeError::Mismatch`] when it has not.
+#[inline]
+pub fn agrees<P: Outgoing, C: Count>(
+    message: &'static str,
+    field: &'static str,
+    payload: &P,
+    count: C,
+) -> Result<(), EncodeError> {
+    if !payload.is_there() {
+        return Ok(());
+    }
+    match count.count() {
+        Ok(count) if count as u64 == payload.length() => Ok(()),
+        Ok(_) => Err(mismatch(message, field, "does not have the length that the fields before it call for")),
+        Err(_) => {
+            Err(mismatch(message, field, "has a length, by the fields before it, that no payload can have"))
+        }
+    }
+}
+
+/// Whether the payload is there exactly when `there` is true.
+///
+/// # Errors
+/// [`EncodeError::Mismatch`] when it is not.
+#[inline]
+pub fn agrees_when<P: Optional>(
+    message: &'static str,
+    field: &'static str,
+    payload: &P,
+    there: bool,
+) -> Result<(), EncodeError> {
+    match (payload.is_there(), there) {
+        (true, false) => Err(mismatch(
+            message,
+            field,
+            "is there although the fields before it say that it is not: pass `None`",
+        )),
+        (false, true) => Err(mismatch(
+            message,
+            field,
+            "is not there although the fields before it call for it: pass `Some`",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The length of a message, or `None` when that cannot be counted.
+#[inline]
+pub fn total(fixed: usize, payloads: &[usize]) -> Option<usize> {
+    payloads.iter().try_fold(fixed, |sum, len| sum.checked_add(*len))
+}
+
+/// Writes the payloads to their place in `out` and gives the fixed part, zeroed, and the length of the whole message.
+///
+/// # Errors
+/// [`EncodeError::TooBig`] when `out` is shorter than the message; nothing is written then.
+#[inline]
+pub fn message<'a, const LEN: usize, const N: usize>(
+    message: &'static str,
+    out: &'a mut [u8],
+    payloads: [&[u8]; N],
+) -> Result<(&'a mut [u8; LEN], usize), EncodeError> {
+    let room = out.len();
+    let total = total(LEN, &payloads.map(<[u8]>::len));
+    let too_big = || EncodeError::TooBig { message, need: total.unwrap_or(usize::MAX), room };
+    let behind = total.and_then(|total| out.get_mut(..total)).and_then(<[u8]>::split_first_chunk_mut::<LEN>);
+    let (fixed, behind) = behind.ok_or_else(too_big)?;
+    fixed.fill(0);
+    let mut at = 0;
+    for payload in payloads {
+        // It fits: the lengths add up to that of `behind`.
+        if let Some(place) = behind.get_mut(at..at + payload.len()) {
+            place.copy_from_slice(payload);
+        }
+        at += payload.len();
+    }
+    Ok((fixed, LEN + at))
+}
+
+/// Room for `count` elements of zeros, behind a fixed part of zeros, in a descriptor of its own: what a handler receives
+/// into. A notification that is given the payload uses the same descriptor.
+///
+/// # Errors
+/// [`EncodeError::NoMemory`] when the C heap has no room.
+#[inline]
+pub fn payload<const LEN: usize, T: Plain>(
+    message: &'static str,
+    count: usize,
+) -> Result<Payload<T>, EncodeError> {
+    let no_memory = || EncodeError::NoMemory { message };
+    let total =
+        count.checked_mul(unit::<T>()).and_then(|bytes| bytes.checked_add(LEN)).ok_or_else(no_memory)?;
+    let desc = NotificationDesc::zeroed(total).map_err(|_| no_memory())?;
+    Payload::in_descriptor(desc, LEN).cast().map_err(|_| no_memory())
+}
+
+/// A notification of a fixed part, zeros but for what `fill` writes, and the payloads.
+///
+/// When one payload has all the bytes and lies in a descriptor behind a fixed part of this length, that descriptor is
+/// the notification. Otherwise the payloads are copied into a new one.
+///
+/// # Errors
+/// [`EncodeError::NoMemory`] when the C heap has no room.
+#[inline]
+pub fn reply<const LEN: usize, const N: usize>(
+    message: &'static str,
+    mut payloads: [Payload; N],
+    fill: impl FnOnce(&mut [u8; LEN]),
+) -> Result<NotificationDesc, EncodeError> {
+    let mut desc = match own_descriptor::<LEN>(&mut payloads) {
+        Some(desc) => desc,
+        None => copied::<LEN>(message, &payloads)?,
+    };
+    if let Some(fixed) = desc.payload_mut().first_chunk_mut::<LEN>() {
+        fixed.fill(0);
+        fill(fixed);
+    }
+    Ok(desc)
+}
+
+fn own_descriptor<const LEN: usize>(payloads: &mut [Payload]) -> Option<NotificationDesc> {
+    let longest = (0..payloads.len()).max_by_key(|at| payloads[*at].len())?;
+    if payloads.iter().enumerate().any(|(at, payload)| at != longest && !payload.is_empty()) {
+        return None;
+    }
+    match std::mem::take(&mut payloads[longest]).into_descriptor(LEN) {
+        Ok(desc) => Some(desc),
+        Err(back) => {
+            payloads[longest] = back;
+            None
+        }
+    }
+}
+
+fn copied<const LEN: usize>(
+    message: &'static str,
+    payloads: &[Payload],
+) -> Result<NotificationDesc, EncodeError> {
+    let no_memory = || EncodeError::NoMemory { message };
+    let total = payloads.iter().try_fold(LEN, |sum, payload| sum.checked_add(payload.len()));
+    let mut desc = NotificationDesc::zeroed(total.ok_or_else(no_memory)?).map_err(|_| no_memory())?;
+    let mut behind = desc.payload_mut().get_mut(LEN..).unwrap_or_default();
+    for payload in payloads {
+        // It fits: the lengths add up to that of `behind`.
+        let Some((place, rest)) = behind.split_at_mut_checked(payload.len()) else { break };
+        place.copy_from_slice(payload);
+        behind = rest;
+    }
+    Ok(desc)
+}
+
+/// The error for a payload that contradicts the fields that describe it.
+#[cold]
+fn mismatch(message: &'static str, field: &'static str, what: &'static str) -> EncodeError {
+    EncodeError::Mismatch { message, field, what }
+}
+
+#[cold]
+fn address_mismatch(message: &'static str, field: &'static str) -> EncodeError {
+    mismatch(message, field, "lies at an address that its word cannot hold")
+}
