@@ -24,6 +24,8 @@ enum Found {
 
 /// Links every Rust program and compiles the tests' C programs. Without recommended packages gcc comes without libc's headers.
 pub(crate) const C_COMPILER: Need = Need { found: Found::Program("cc"), packages: &["gcc", "libc6-dev"] };
+/// Reads the generated C headers as C++.
+pub(crate) const CXX_COMPILER: Need = Need { found: Found::Program("c++"), packages: &["g++"] };
 /// Finds the system's UCX.
 pub(crate) const PKG_CONFIG: Need = Need { found: Found::Program("pkg-config"), packages: &["pkg-config"] };
 /// Runs the plugin tests under a memory checker.

@@ -37,7 +37,7 @@ pub(crate) fn for_bindings() -> Result<()> {
 }
 
 fn needs(foreign: bool, download: bool) -> Vec<&'static Need> {
-    let mut needs = vec![&debian::C_COMPILER, &debian::PKG_CONFIG, &debian::VALGRIND];
+    let mut needs = vec![&debian::C_COMPILER, &debian::CXX_COMPILER, &debian::PKG_CONFIG, &debian::VALGRIND];
     if foreign {
         needs.extend([&debian::AARCH64_COMPILER, &debian::AARCH64_LIBC, &debian::AARCH64_EMULATOR]);
     }
