@@ -14,6 +14,7 @@
 //! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
 //! | [`wire`] | layouts, checked reading, errors | the hand-written `*_pack` and `*_unpack` functions |
 //! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
+//! | [`describe`] | protocols as constants, and their C headers | the same |
 //! | [`host`] | the function table of a host library | `doca_urom.h`, `doca_ctx.h`, `doca_pe.h`, `doca_buf.h` |
 //! | [`cpu`], [`version`] | CPU sets, version words | `doca_cpu_set_t`, `DOCA_VERSION_EXACT` |
 //!
@@ -24,6 +25,7 @@
 compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target is not");
 
 pub mod cpu;
+pub mod describe;
 pub mod descriptor;
 pub mod error;
 pub mod host;
@@ -35,9 +37,10 @@ pub mod version;
 pub mod wire;
 
 pub use bytemuck;
+pub use describe::Described;
 pub use error::DocaError;
 pub use payload::{Data, Elements, Payload, Received, Registered};
-pub use urom_pdk_derive::{urom_command, urom_notification};
+pub use urom_pdk_derive::{Described, urom_command, urom_notification};
 
 /// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the UROM header (24
 /// bytes before a command, 32 before a notification) and everything behind it.

@@ -5,6 +5,7 @@
 //! paths, so it works beside whatever the user's crate calls `Result`, `Option` or `Ok`.
 
 mod attrs;
+mod described;
 mod diagnostics;
 mod expand;
 mod fallback;
@@ -109,4 +110,25 @@ pub fn urom_notification(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::plugin(args.into(), item.into()).into()
+}
+
+/// Describes a plain structure, so that a message's field of that type is more than bytes in the C header.
+///
+/// ```ignore
+/// #[repr(C)]
+/// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable, urom_abi::Described)]
+/// pub struct Segment {
+///     /// Where it begins.
+///     pub address: u64,
+///     /// How many bytes it has.
+///     pub len: u64,
+/// }
+/// ```
+///
+/// It implements `urom_abi::describe::Described`: name, size, alignment, and of each field the name, the offset, the type
+/// and the documentation. A `#[repr(transparent)]` structure is described as its field. `#[urom(crate = path)]` says where
+/// `urom-abi` is found, `::urom_abi` without it.
+#[proc_macro_derive(Described, attributes(urom))]
+pub fn described(item: TokenStream) -> TokenStream {
+    described::described(item.into()).into()
 }

@@ -70,6 +70,11 @@ messages! {
     setter_name_taken(field): "an echoed field cannot be named `{field}`, because the task has a method of that name: rename it";
     unsafe_type(found, why, instead): "`{found}` cannot travel, because {why}: use {instead}";
 
+    // Descriptions.
+    not_a_struct(found): "`Described` cannot be derived for {found}: derive it for a structure of plain fields";
+    generic_described(parameter): "a description is that of one type: remove `{parameter}` and name the types";
+    described_field_key(): "a field has no keys for its description: remove this attribute";
+
     // The plugin's name and the sizes.
     name_length(found): "a plugin's name has 1 to 47 bytes, because it names a file in a 48-byte field: this one has {found}";
     name_byte(found): "a plugin's name cannot hold {found}, because it is the name of a file: remove it";

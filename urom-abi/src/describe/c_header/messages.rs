@@ -1,0 +1,186 @@
+//! The commands, or the notifications, of a protocol: their tags and their structures.
+
+use std::fmt::Write as _;
+
+use super::names::{Scope, snake_case, upper_case};
+use super::structs::{Body, Member, Structs, extent};
+use super::{comments, payloads};
+use crate::describe::{Field, FieldKind, Messages, Variant};
+use crate::wire::layout::{Extent, align_up};
+
+/// One direction, with the names of what is made of it.
+pub(super) struct Direction<'a> {
+    messages: &'a Messages,
+    /// `command` or `notification`.
+    what: &'static str,
+    /// The name of the whole message's structure.
+    pub(super) name: String,
+    /// The name of its tag.
+    tag: String,
+    /// That of the tag's values.
+    enumeration: String,
+    /// Those of its header fields.
+    header: Vec<String>,
+    variants: Vec<Names<'a>>,
+}
+
+/// A variant, with the names of what is made of it.
+struct Names<'a> {
+    variant: &'a Variant,
+    /// The macro or the enumerator of its tag.
+    tag: String,
+    /// Those of its fields.
+    fields: Vec<String>,
+    /// Its structure, and that as a member of the union; none when it has no bytes.
+    structure: Option<(String, String)>,
+}
+
+impl<'a> Direction<'a> {
+    /// Chooses all names.
+    pub(super) fn new(prefix: &str, what: &'static str, messages: &'a Messages, scope: &mut Scope) -> Self {
+        let name = scope.name(&format!("{prefix}_{what}"));
+        let enumeration = scope.name(&format!("{name}_type"));
+        let mut members = Scope::new(&[&name]);
+        let tag = members.name("type");
+        let header = messages.header.iter().map(|field| members.name(field.name)).collect();
+        let variants = messages.variants.iter().map(|variant| {
+            let has_bytes = variant.fields.iter().any(|field| field.ty.size() > 0);
+            let snake = snake_case(variant.name);
+            let structure = has_bytes.then(|| (scope.name(&format!("{name}_{snake}")), members.name(&snake)));
+            let mut own = Scope::new(&[structure.as_ref().map_or("", |(name, _)| name)]);
+            Names {
+                variant,
+                tag: scope.name(&format!("{}_{}", name.to_uppercase(), upper_case(variant.name))),
+                fields: variant.fields.iter().map(|field| own.name(field.name)).collect(),
+                structure,
+            }
+        });
+        let variants = variants.collect();
+        Direction { messages, what, name, tag, enumeration, header, variants }
+    }
+
+    /// The tag of the variant with this name in Rust.
+    fn tag_of(&self, rust: &str) -> Option<&str> {
+        self.variants.iter().find(|names| names.variant.name == rust).map(|names| names.tag.as_str())
+    }
+
+    /// What the field with this name in Rust is called in a message of this variant. Behind a dot follows a member of it.
+    fn field_name(&self, names: &Names<'_>, path: &str) -> String {
+        let (rust, rest) = path.split_once('.').map_or((path, ""), |(first, rest)| (first, rest));
+        let own = names.variant.fields.iter().zip(&names.fields);
+        let all = own.chain(self.messages.header.iter().zip(&self.header));
+        let c = all.into_iter().find(|(field, _)| field.name == rust).map_or(rust, |(_, c)| c.as_str());
+        if rest.is_empty() { c.to_owned() } else { format!("{c}.{rest}") }
+    }
+
+    /// The constants for the tags: an enumeration where C allows one, else macros.
+    pub(super) fn tags(&self, answers: Option<&Direction<'_>>, structs: &Structs) -> String {
+        const MOST: u64 = i32::MAX as u64;
+        let all = self.messages.variants.iter().flat_map(|variant| [Some(variant.tag), variant.also]);
+        let enumeration = all.flatten().all(|tag| tag <= MOST);
+        let mut out = String::new();
+        let indent = if enumeration { "\t" } else { "" };
+        comments::write(&mut out, "", &[format!("What a {} can be: its `{}`.", self.what, self.tag)]);
+        if enumeration {
+            _ = writeln!(out, "enum {} {{", self.enumeration);
+        }
+        for names in &self.variants {
+            let reply = names.variant.reply.map(|reply| {
+                let tag = answers.and_then(|answers| answers.tag_of(reply)).unwrap_or(reply);
+                vec![format!("Answered by {tag}.")]
+            });
+            let also = names
+                .variant
+                .also
+                .map(|also| vec![format!("As an answer, a host accepts {also} for it too.")]);
+            let docs = comments::paragraphs([
+                comments::lines(names.variant.docs),
+                payloads::list(names.variant, structs, |path| self.field_name(names, path)),
+                also.unwrap_or_default(),
+                reply.unwrap_or_default(),
+            ]);
+            comments::write(&mut out, indent, &docs);
+            let (tag, value) = (&names.tag, names.variant.tag);
+            _ = if enumeration {
+                writeln!(out, "\t{tag} = {value},")
+            } else {
+                writeln!(out, "#define {tag} UINT64_C({value})")
+            };
+        }
+        out.push_str(if enumeration { "};\n\n" } else { "\n" });
+        out
+    }
+
+    /// Writes the structures: plain types, those of the variants, and the whole message.
+    pub(super) fn structs(&self, structs: &mut Structs) {
+        let fields = self.messages.variants.iter().flat_map(|variant| variant.fields);
+        for field in self.messages.header.iter().chain(fields) {
+            structs.plain(&field.ty);
+        }
+        for payload in self.messages.variants.iter().flat_map(|variant| variant.payloads) {
+            structs.plain(&payload.ty);
+        }
+        let mut union = Vec::new();
+        let mut room = Extent { size: 0, align: 1 };
+        for names in &self.variants {
+            let own = self.variant(names, structs);
+            room = Extent { size: room.size.max(own.size), align: room.align.max(own.align) };
+            union.extend(names.structure.clone());
+        }
+        let mut members = vec![Member {
+            docs: vec![format!("Which {} this is.", self.what)],
+            name: self.tag.clone(),
+            offset: 0,
+            body: Body::Type(self.messages.tag),
+        }];
+        for (field, name) in self.messages.header.iter().zip(&self.header) {
+            members.push(self.member(field, name, 0));
+        }
+        if !union.is_empty() {
+            let size = align_up(room.size, room.align);
+            let body = Body::Union(union, Extent { size, align: room.align });
+            let docs = vec![format!("What belongs to that {}.", self.what)];
+            members.push(Member { docs, name: String::new(), offset: self.messages.union_at, body });
+        }
+        let own = [(0, &self.messages.tag)].into_iter();
+        let own = own.chain(self.messages.header.iter().map(|field| (field.offset, &field.ty)));
+        let align = extent(0, own).align.max(room.align);
+        let docs = comments::paragraphs([
+            comments::lines(self.messages.docs),
+            vec![format!("Every {} begins with all of this, {} bytes.", self.what, self.messages.len)],
+        ]);
+        structs.structure(&docs, &self.name, Extent { size: self.messages.len, align }, &members);
+    }
+
+    /// Writes a variant's structure, if it has one.
+    fn variant(&self, names: &Names<'_>, structs: &mut Structs) -> Extent {
+        let start = self.messages.union_at;
+        let own = extent(start, names.variant.fields.iter().map(|field| (field.offset, &field.ty)));
+        if let Some((name, _)) = &names.structure {
+            let fields = names.variant.fields.iter().zip(&names.fields);
+            let members: Vec<Member> = fields.map(|(field, name)| self.member(field, name, start)).collect();
+            structs.structure(&[format!("What belongs to {}.", names.tag)], name, own, &members);
+        }
+        own
+    }
+
+    fn member(&self, field: &Field, name: &str, start: usize) -> Member {
+        let role = match field.kind {
+            FieldKind::Plain => String::new(),
+            FieldKind::Echo if self.what == "command" => "The answer repeats it.".into(),
+            FieldKind::Echo => "Repeats the command's.".into(),
+            FieldKind::Address { of } => format!("The address word of payload `{of}`."),
+            FieldKind::Length { of } => format!("The length of payload `{of}`."),
+            FieldKind::Selector { of } => {
+                format!("0 when payload `{of}` is inline, else the registered memory that it lies in.")
+            }
+        };
+        let role = if role.is_empty() { Vec::new() } else { vec![role] };
+        Member {
+            docs: comments::paragraphs([comments::lines(field.docs), role]),
+            name: name.to_owned(),
+            offset: field.offset.saturating_sub(start),
+            body: Body::Type(field.ty),
+        }
+    }
+}

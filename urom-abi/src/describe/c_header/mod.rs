@@ -1,0 +1,90 @@
+//! A protocol as a C header, so that a host or a plugin can be written in C or C++ against it.
+
+mod comments;
+mod messages;
+mod names;
+mod payloads;
+mod structs;
+
+use std::fmt::Write as _;
+
+use super::Protocol;
+use messages::Direction;
+use names::{Scope, identifier};
+use structs::Structs;
+
+/// The C header of a protocol: valid C11 and C++17 for gcc and clang, and the same text for the same protocol.
+///
+/// It has, all named after the plugin: its name and version, the tags, a structure for each message with fields and for
+/// each plain type, one for the whole command and one for the whole notification, and assertions of every size and
+/// offset. Comments carry the documentation over and say which payloads follow, in which order, how long and when.
+#[must_use]
+pub fn c_header(protocol: &Protocol) -> String {
+    let prefix = identifier(protocol.name);
+    let upper = prefix.to_uppercase();
+    let guard = format!("UROM_PLUGIN_{upper}_H");
+    let assert = format!("{upper}_ASSERT");
+
+    // The messages' own names first: a plain structure of the same name gives way.
+    let mut scope = Scope::new(&[]);
+    let commands = Direction::new(&prefix, "command", &protocol.commands, &mut scope);
+    let notifications = Direction::new(&prefix, "notification", &protocol.notifications, &mut scope);
+    let mut structs = Structs::new(&prefix, &assert, scope);
+    commands.structs(&mut structs);
+    notifications.structs(&mut structs);
+    // Their comments name structures, so they are made last and written first.
+    let tags = [commands.tags(Some(&notifications), &structs), notifications.tags(None, &structs)];
+
+    let mut out = String::new();
+    _ = writeln!(
+        out,
+        "/*\n * The messages of the plugin {}, version {}, for C and C++.\n *",
+        protocol.name, protocol.version
+    );
+    out.push_str(RULES);
+    _ = write!(
+        out,
+        "\
+#ifndef {guard}
+#define {guard}
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define {assert}(condition) static_assert(condition, #condition)
+#else
+#define {assert}(condition) _Static_assert(condition, #condition)
+#endif
+
+/** What the plugin is called: its file's name without .so. */
+#define {upper}_PLUGIN_NAME \"{name}\"
+/** What its urom_plugin_get_version returns. */
+#define {upper}_PLUGIN_VERSION UINT64_C({version})
+
+{tags}{structs}#undef {assert}
+
+#endif
+",
+        name = protocol.name.replace('\\', "\\\\").replace('"', "\\\""),
+        version = protocol.version,
+        tags = tags.concat(),
+        structs = structs.out,
+    );
+    out
+}
+
+/// What every protocol has in common.
+const RULES: &str = " \
+* Made from the protocol's Rust definition: change that, not this file.
+ *
+ * A message is the whole struct of its direction, whatever its type, and behind it the payloads of its type in the
+ * order given below, without padding between them. It is exactly that long, or it is refused.
+ *  - Set all bytes of the struct to zero first: what nobody sets is zero.
+ *  - An address word is not 0 when its payload is there and 0 when it is not. It is no address for the receiver: the
+ *    payload is found behind the struct.
+ *  - Lengths count bytes where the elements are bytes, and else elements.
+ *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
+ *  - Where a condition or a length is given as an expression, it is Rust's.
+ */
+";

@@ -1,0 +1,57 @@
+//! The payloads of a message, in words.
+
+use super::comments;
+use super::structs::Structs;
+use crate::describe::{Count, FieldKind, Payload, Type, Variant};
+
+/// The lines that say what follows a message of this variant. `c_name` gives the C name of a field's path.
+pub(super) fn list(variant: &Variant, structs: &Structs, c_name: impl Fn(&str) -> String) -> Vec<String> {
+    if variant.payloads.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec!["Payloads, in this order:".to_owned()];
+    for (number, payload) in (1..).zip(variant.payloads) {
+        let selector = variant.fields.iter().find_map(|field| match field.kind {
+            FieldKind::Selector { of } if of == payload.name => Some(c_name(field.name)),
+            _ => None,
+        });
+        let address = payload.address.map(&c_name);
+        let count = count(payload, structs, &c_name);
+        lines.push(format!(" {number}. `{}`: {count}{}", payload.name, presence(payload, selector, address)));
+        lines.extend(
+            comments::lines(payload.docs).into_iter().map(|line| format!("    {line}").trim_end().to_owned()),
+        );
+    }
+    lines
+}
+
+/// How many of what.
+fn count(payload: &Payload, structs: &Structs, c_name: impl Fn(&str) -> String) -> String {
+    let elements = match payload.ty {
+        Type::Int { bytes: 1, signed: false } => "bytes".to_owned(),
+        ty => format!("elements of `{}`", structs.spelled(&ty)),
+    };
+    match payload.count {
+        Count::Word(path) => format!("`{}` {elements}", c_name(path)),
+        Count::Fixed(1) if elements == "bytes" => "1 byte".to_owned(),
+        Count::Fixed(count) => format!("{count} {elements}"),
+        Count::Given(text) => format!("`{text}` {elements}"),
+    }
+}
+
+/// When it is there.
+fn presence(payload: &Payload, selector: Option<String>, address: Option<String>) -> String {
+    match (payload.registered, selector, address, payload.when) {
+        (true, Some(selector), Some(address), _) => {
+            format!(
+                " if `{selector}` is 0; else none here, and `{address}` is where they lie in registered memory."
+            )
+        }
+        (true, None, Some(address), _) => {
+            format!(" if `{address}` is not 0; else none here, they lie in the command's registered memory.")
+        }
+        (_, _, _, Some(when)) => format!(" if `{when}`, else none."),
+        (_, _, Some(address), None) => format!("; their address word is `{address}`."),
+        _ => ".".to_owned(),
+    }
+}

@@ -1,0 +1,201 @@
+//! C structures of a given layout, and assertions that the compiler lays them out so.
+
+use std::fmt::Write as _;
+
+use super::comments;
+use super::names::{Scope, identifier, snake_case};
+use crate::describe::{Struct, Type};
+use crate::wire::layout::{Extent, align_up};
+
+/// A member of a structure to be written.
+pub(super) struct Member {
+    pub(super) docs: Vec<String>,
+    pub(super) name: String,
+    pub(super) offset: usize,
+    pub(super) body: Body,
+}
+
+/// What a member is declared as.
+pub(super) enum Body {
+    Type(Type),
+    /// An anonymous union of whole structures, each with its member's name; the extent is that of the union.
+    Union(Vec<(String, String)>, Extent),
+}
+
+impl Body {
+    fn extent(&self) -> Extent {
+        match self {
+            Body::Type(ty) => Extent { size: ty.size(), align: ty.align().max(1) },
+            Body::Union(_, extent) => *extent,
+        }
+    }
+}
+
+/// The structures written so far, and the names that are taken.
+pub(super) struct Structs {
+    pub(super) out: String,
+    pub(super) scope: Scope,
+    prefix: String,
+    assert: String,
+    /// The plain types that have a structure, with its name.
+    known: Vec<(Type, String)>,
+}
+
+impl Structs {
+    /// No structures. All names get `prefix` in front; `assert` is the macro that asserts at compile time.
+    pub(super) fn new(prefix: &str, assert: &str, scope: Scope) -> Structs {
+        Structs { out: String::new(), scope, prefix: prefix.into(), assert: assert.into(), known: Vec::new() }
+    }
+
+    /// A declaration of `name` with type `ty`, whose structures are written before: see [`plain`](Self::plain).
+    fn declaration(&self, ty: &Type, name: &str) -> String {
+        match *ty {
+            Type::Array { of, len } => self.declaration(of, &format!("{name}[{len}]")),
+            _ => format!("{} {name}", self.type_name(ty)),
+        }
+    }
+
+    /// The type as C spells it.
+    pub(super) fn spelled(&self, ty: &Type) -> String {
+        self.declaration(ty, "").trim_end().to_owned()
+    }
+
+    /// The type's name in C; that of the innermost element for an array.
+    fn type_name(&self, ty: &Type) -> String {
+        match *ty {
+            Type::Int { bytes, signed } => format!("{}int{}_t", if signed { "" } else { "u" }, 8 * bytes),
+            Type::Float { bytes: 4 } => "float".into(),
+            Type::Float { .. } => "double".into(),
+            Type::Array { of, .. } => self.type_name(of),
+            Type::Struct(_) | Type::Opaque { .. } => {
+                let known = self.known.iter().find(|(known, _)| known == ty);
+                format!("struct {}", known.map_or("", |(_, name)| name))
+            }
+        }
+    }
+
+    /// Writes the structures that `ty` is made of, unless they are written already.
+    pub(super) fn plain(&mut self, ty: &Type) {
+        let known = self.known.iter().any(|(known, _)| known == ty);
+        match *ty {
+            Type::Array { of, .. } => self.plain(of),
+            Type::Struct(of) if !known && of.size > 0 => self.plain_struct(ty, of),
+            Type::Opaque { name, size, align } if !known && size > 0 => {
+                let c_name = self.known_as(ty, identifier(name).trim_matches('_'));
+                comments::write(&mut self.out, "", &[format!("The bytes of Rust's `{name}`.")]);
+                _ = writeln!(
+                    self.out,
+                    "struct {c_name} {{\n\tuint8_t bytes[{size}];\n}} __attribute__((aligned({align})));"
+                );
+                self.assert_extent(&c_name, size);
+            }
+            Type::Int { .. } | Type::Float { .. } | Type::Struct(_) | Type::Opaque { .. } => {}
+        }
+    }
+
+    fn plain_struct(&mut self, ty: &Type, of: &Struct) {
+        of.fields.iter().for_each(|field| self.plain(&field.ty));
+        let c_name = self.known_as(ty, of.name);
+        let mut members = Scope::new(&[&c_name]);
+        let fields = of.fields.iter().map(|field| Member {
+            docs: comments::lines(field.docs),
+            name: members.name(field.name),
+            offset: field.offset,
+            body: Body::Type(field.ty),
+        });
+        let fields = fields.collect::<Vec<_>>();
+        let docs = comments::lines(of.docs);
+        self.structure(&docs, &c_name, Extent { size: of.size, align: of.align }, &fields);
+    }
+
+    fn known_as(&mut self, ty: &Type, name: &str) -> String {
+        let name = self.scope.name(&format!("{}_{}", self.prefix, snake_case(name)));
+        self.known.push((*ty, name.clone()));
+        name
+    }
+
+    /// Writes a structure with exactly this layout.
+    ///
+    /// Where C lays its members out otherwise, it is packed and has its gaps as members. Members without bytes, which C
+    /// does not have, are left out.
+    pub(super) fn structure(&mut self, docs: &[String], name: &str, extent: Extent, members: &[Member]) {
+        let members: Vec<&Member> = members.iter().filter(|member| member.body.extent().size > 0).collect();
+        let natural = is_natural(extent, &members);
+        comments::write(&mut self.out, "", docs);
+        _ = writeln!(self.out, "struct {name} {{");
+        let mut end = 0;
+        for member in &members {
+            if !natural {
+                self.gap(end, member.offset);
+            }
+            comments::write(&mut self.out, "\t", &member.docs);
+            match &member.body {
+                Body::Type(ty) => _ = writeln!(self.out, "\t{};", self.declaration(ty, &member.name)),
+                Body::Union(variants, _) => {
+                    self.out.push_str("\tunion {\n");
+                    for (variant, member) in variants {
+                        _ = writeln!(self.out, "\t\tstruct {variant} {member};");
+                    }
+                    self.out.push_str("\t};\n");
+                }
+            }
+            end = member.offset.saturating_add(member.body.extent().size);
+        }
+        if natural {
+            self.out.push_str("};\n");
+        } else {
+            self.gap(end, extent.size);
+            _ = writeln!(self.out, "}} __attribute__((packed, aligned({})));", extent.align);
+        }
+        self.assert_extent(name, extent.size);
+        for member in members {
+            let names: Vec<&str> = match &member.body {
+                Body::Type(_) => vec![&member.name],
+                Body::Union(variants, _) => variants.iter().map(|(_, member)| member.as_str()).collect(),
+            };
+            for member_name in names {
+                self.assert(&format!("offsetof(struct {name}, {member_name}) == {}", member.offset));
+            }
+        }
+        self.out.push('\n');
+    }
+
+    /// Writes padding from `end` to `next`. The names cannot clash: [`identifier`] gives none with two underscores.
+    fn gap(&mut self, end: usize, next: usize) {
+        if next > end {
+            _ = writeln!(self.out, "\tuint8_t gap__{end}[{}];", next - end);
+        }
+    }
+
+    fn assert_extent(&mut self, name: &str, size: usize) {
+        self.assert(&format!("sizeof(struct {name}) == {size}"));
+    }
+
+    fn assert(&mut self, condition: &str) {
+        _ = writeln!(self.out, "{}({condition});", self.assert);
+    }
+}
+
+/// Whether a C compiler lays the members out in just this way.
+fn is_natural(extent: Extent, members: &[&Member]) -> bool {
+    let (mut end, mut align) = (0, 1);
+    for member in members {
+        let own = member.body.extent();
+        if align_up(end, own.align) != member.offset {
+            return false;
+        }
+        end = member.offset.saturating_add(own.size);
+        align = align.max(own.align);
+    }
+    extent == Extent { size: align_up(end, align), align }
+}
+
+/// The extent of a structure whose members lie, in C's way, where `types` says from `start` on.
+pub(super) fn extent<'a>(start: usize, types: impl IntoIterator<Item = (usize, &'a Type)>) -> Extent {
+    let (mut end, mut align) = (0, 1);
+    for (offset, ty) in types {
+        end = offset.saturating_sub(start).saturating_add(ty.size()).max(end);
+        align = align.max(ty.align());
+    }
+    Extent { size: align_up(end, align), align }
+}

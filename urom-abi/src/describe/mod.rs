@@ -1,0 +1,136 @@
+//! What a protocol looks like, as constants: its messages, their fields, their payloads, and where all of it lies.
+//!
+//! [`c_header`] turns a [`Protocol`] into a C header, and a program can read it to list or to check what a plugin speaks.
+//! Everything here is `'static` and `const`: it costs nothing at run time.
+//!
+//! A message is `{ tag; header fields; union of one structure per variant }` as C lays it out, and behind that the
+//! payloads of its variant, in order and without padding between them. All offsets count from the message's first byte.
+
+mod c_header;
+mod types;
+
+pub use c_header::c_header;
+pub use types::{Described, NotDescribed, Probe, Struct, StructField, Type, found_or_opaque};
+
+/// A plugin's protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protocol {
+    /// The plugin's name: its file's name without `.so`.
+    pub name: &'static str,
+    /// What the plugin's `urom_plugin_get_version` returns.
+    pub version: u64,
+    /// What a host asks.
+    pub commands: Messages,
+    /// What the plugin answers.
+    pub notifications: Messages,
+}
+
+/// All messages of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Messages {
+    /// The name of the Rust enum.
+    pub name: &'static str,
+    /// Its documentation, lines separated by `\n`; empty when there is none.
+    pub docs: &'static str,
+    /// The tag's type, an unsigned integer. It lies at offset 0.
+    pub tag: Type,
+    /// The size in bytes of every message without its payloads.
+    pub len: usize,
+    /// Where the union of the variants' structures begins.
+    pub union_at: usize,
+    /// The fields between tag and union, which every variant has.
+    pub header: &'static [Field],
+    /// The messages, in the order of the definition.
+    pub variants: &'static [Variant],
+}
+
+/// One message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// The name in Rust, like `TagSend`.
+    pub name: &'static str,
+    /// Its documentation.
+    pub docs: &'static str,
+    /// The tag's value.
+    pub tag: u64,
+    /// A second tag, which a host accepts as well when it reads this notification as an answer.
+    pub also: Option<u64>,
+    /// Of a command: the name of the notification that answers it.
+    pub reply: Option<&'static str>,
+    /// The fields within the union, in the order of the wire; the words of payloads are among them.
+    pub fields: &'static [Field],
+    /// What follows the fixed part, in the order of the wire.
+    pub payloads: &'static [Payload],
+}
+
+/// A field of the fixed part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The name in Rust. A payload's word that has none of its own is named after the payload: `data_addr`, `data_len`.
+    pub name: &'static str,
+    /// Its documentation.
+    pub docs: &'static str,
+    /// What it is for.
+    pub kind: FieldKind,
+    /// Its type on the wire.
+    pub ty: Type,
+    /// Where it begins, from the message's first byte.
+    pub offset: usize,
+}
+
+/// What a field is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// It has a value of its own.
+    Plain,
+    /// So it has, and the answer repeats the command's.
+    Echo,
+    /// The address word of a payload: not 0 marks presence, and nobody reads more from it. When the payload is
+    /// [`registered`](Payload::registered) in a command, it is the address of that memory.
+    Address {
+        /// The payload's name.
+        of: &'static str,
+    },
+    /// The length of a payload, in elements.
+    Length {
+        /// The payload's name.
+        of: &'static str,
+    },
+    /// 0 when the payload travels inline, else the id of the registered memory that holds the data.
+    Selector {
+        /// The payload's name.
+        of: &'static str,
+    },
+}
+
+/// Bytes behind the fixed part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payload {
+    /// The name in Rust.
+    pub name: &'static str,
+    /// Its documentation.
+    pub docs: &'static str,
+    /// The type of one element; bytes are `u8`.
+    pub ty: Type,
+    /// How many elements.
+    pub count: Count,
+    /// Which word of the fixed part stands for its address: the name of a field, or a path like `params.buffer` into a
+    /// plain one.
+    pub address: Option<&'static str>,
+    /// The condition on which it is there, as the definition has it; always there (though perhaps empty) without one.
+    pub when: Option<&'static str>,
+    /// Whether the data can lie in registered memory instead: in a command when the [selector](FieldKind::Selector) is
+    /// not 0, in a notification when the address word is 0. The length word counts in both cases.
+    pub registered: bool,
+}
+
+/// How many elements a payload has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// As many as this word says: the name of a field, or a path like `params.len` into a plain one.
+    Word(&'static str),
+    /// Always this many.
+    Fixed(usize),
+    /// As many as this expression over the other fields gives, as the definition has it.
+    Given(&'static str),
+}

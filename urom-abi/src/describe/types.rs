@@ -1,0 +1,213 @@
+//! The types of fields and elements, and how a Rust type finds its description.
+
+use std::marker::PhantomData;
+
+/// A type, as the wire sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// An integer.
+    Int {
+        /// 1, 2, 4 or 8.
+        bytes: usize,
+        /// Whether it is in two's complement.
+        signed: bool,
+    },
+    /// A number of IEEE 754.
+    Float {
+        /// 4 or 8.
+        bytes: usize,
+    },
+    /// Several of one type, without padding between them.
+    Array {
+        /// The element.
+        of: &'static Type,
+        /// How many.
+        len: usize,
+    },
+    /// A structure that says what it holds.
+    Struct(&'static Struct),
+    /// Plain bytes of a type that does not.
+    Opaque {
+        /// The type, as the definition has it.
+        name: &'static str,
+        /// Its size in bytes.
+        size: usize,
+        /// Its alignment in bytes.
+        align: usize,
+    },
+}
+
+impl Type {
+    /// The size in bytes.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        match *self {
+            Type::Int { bytes, .. } | Type::Float { bytes } => bytes,
+            Type::Array { of, len } => of.size().saturating_mul(len),
+            Type::Struct(of) => of.size,
+            Type::Opaque { size, .. } => size,
+        }
+    }
+
+    /// The alignment in bytes.
+    #[must_use]
+    pub const fn align(&self) -> usize {
+        match *self {
+            Type::Int { bytes, .. } | Type::Float { bytes } => bytes,
+            Type::Array { of, .. } => of.align(),
+            Type::Struct(of) => of.align,
+            Type::Opaque { align, .. } => align,
+        }
+    }
+}
+
+/// A plain structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Struct {
+    /// The name in Rust, without a path.
+    pub name: &'static str,
+    /// Its documentation.
+    pub docs: &'static str,
+    /// Its size in bytes.
+    pub size: usize,
+    /// Its alignment in bytes.
+    pub align: usize,
+    /// Its fields, in order.
+    pub fields: &'static [StructField],
+}
+
+/// A field of a plain structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StructField {
+    /// The name in Rust; a number when it has none.
+    pub name: &'static str,
+    /// Its documentation.
+    pub docs: &'static str,
+    /// Where it begins, from the structure's first byte.
+    pub offset: usize,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A type that says what it holds: numbers, arrays of such types, and structures that derive it.
+///
+/// ```
+/// use urom_abi::describe::{Described, Type};
+///
+/// /// Where a tile lies.
+/// #[repr(C)]
+/// #[derive(urom_abi::Described)]
+/// struct Tile {
+///     at: [u32; 2],
+///     weight: f64,
+/// }
+///
+/// let Type::Struct(tile) = Tile::TYPE else { unreachable!() };
+/// assert_eq!((tile.name, tile.size, tile.fields[1].offset), ("Tile", 16, 8));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no description",
+    note = "derive `urom_abi::Described` for it; a message's field does without, its bytes are opaque then"
+)]
+pub trait Described {
+    /// What the type holds.
+    const TYPE: Type;
+}
+
+macro_rules! numbers {
+    ($($number:ty => $ty:expr;)*) => {$(
+        impl Described for $number {
+            const TYPE: Type = $ty;
+        }
+    )*};
+}
+
+numbers! {
+    u8 => Type::Int { bytes: 1, signed: false };
+    u16 => Type::Int { bytes: 2, signed: false };
+    u32 => Type::Int { bytes: 4, signed: false };
+    u64 => Type::Int { bytes: 8, signed: false };
+    usize => Type::Int { bytes: 8, signed: false };
+    i8 => Type::Int { bytes: 1, signed: true };
+    i16 => Type::Int { bytes: 2, signed: true };
+    i32 => Type::Int { bytes: 4, signed: true };
+    i64 => Type::Int { bytes: 8, signed: true };
+    isize => Type::Int { bytes: 8, signed: true };
+    f32 => Type::Float { bytes: 4 };
+    f64 => Type::Float { bytes: 8 };
+}
+
+impl<T: Described, const LEN: usize> Described for [T; LEN] {
+    const TYPE: Type = Type::Array { of: &T::TYPE, len: LEN };
+}
+
+/// Finds a type's description where it may have none; for generated code.
+///
+/// `Probe::<T>::FOUND` with [`NotDescribed`] in scope is the description of a [`Described`] type, because an inherent
+/// constant goes before a trait's, and `None` for every other. `T` must be a concrete type.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<T>);
+
+impl<T: Described> Probe<T> {
+    /// The type's description.
+    pub const FOUND: Option<Type> = Some(T::TYPE);
+}
+
+/// See [`Probe`].
+#[doc(hidden)]
+pub trait NotDescribed {
+    /// No description.
+    const FOUND: Option<Type> = None;
+}
+
+impl<T> NotDescribed for Probe<T> {}
+
+/// The description that [`Probe`] found, or that of `T`'s mere bytes.
+#[doc(hidden)]
+#[must_use]
+pub const fn found_or_opaque<T>(found: Option<Type>, name: &'static str) -> Type {
+    match found {
+        Some(ty) => ty,
+        None => Type::Opaque { name, size: size_of::<T>(), align: align_of::<T>() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Unknown(#[expect(dead_code, reason = "only its size counts")] [u16; 3]);
+
+    macro_rules! type_of {
+        ($ty:ty) => {{
+            const FOUND: Type = found_or_opaque::<$ty>(<Probe<$ty>>::FOUND, stringify!($ty));
+            FOUND
+        }};
+    }
+
+    #[test]
+    fn numbers_have_the_size_and_alignment_that_rust_gives_them() {
+        macro_rules! check {
+            ($($ty:ty)*) => {$(
+                assert_eq!(<$ty>::TYPE.size(), size_of::<$ty>(), stringify!($ty));
+                assert_eq!(<$ty>::TYPE.align(), align_of::<$ty>(), stringify!($ty));
+            )*};
+        }
+        check!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 [u16; 3] [[f64; 2]; 0]);
+    }
+
+    #[test]
+    fn arrays_are_described_by_their_elements() {
+        const PAIR: Type = Type::Array { of: &Type::Int { bytes: 4, signed: true }, len: 2 };
+        assert_eq!(<[[i32; 2]; 3]>::TYPE, Type::Array { of: &PAIR, len: 3 });
+    }
+
+    #[test]
+    fn a_type_is_opaque_only_when_it_has_no_description() {
+        assert_eq!(type_of!(u32), u32::TYPE);
+        assert_eq!(type_of!([f32; 2]), <[f32; 2]>::TYPE);
+        assert_eq!(type_of!(Unknown), Type::Opaque { name: "Unknown", size: 6, align: 2 });
+        assert_eq!(type_of!([Unknown; 2]), Type::Opaque { name: "[Unknown; 2]", size: 12, align: 2 });
+    }
+}

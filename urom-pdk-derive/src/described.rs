@@ -1,0 +1,186 @@
+//! `#[derive(Described)]`, and how any type of a definition finds its description.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Attribute, Data, DeriveInput, Expr, ExprLit, Field, Index, Lit, Meta, Path, Type, parse_quote};
+
+use crate::attrs::Keys;
+use crate::diagnostics::{Errors, messages};
+use crate::names;
+
+/// The implementation of `urom_abi::describe::Described` for a plain structure.
+pub(crate) fn described(item: TokenStream) -> TokenStream {
+    let mut input = match syn::parse2::<DeriveInput>(item) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error(),
+    };
+    let mut errors = Errors::new();
+    let krate = krate(&mut input.attrs, &mut errors);
+    for parameter in &input.generics.params {
+        errors.on(parameter, messages::generic_described(names::written(parameter)));
+    }
+    let fields = fields(&input, &mut errors);
+    if let Some(errors) = errors.into_compile_errors() {
+        return errors;
+    }
+    let name = &input.ident;
+    let ty = match fields.as_slice() {
+        [only] if is_transparent(&input.attrs) => type_of(&krate, &only.ty),
+        _ => structure(&krate, &input, &fields),
+    };
+    quote! {
+        #[automatically_derived]
+        impl #krate::describe::Described for #name {
+            const TYPE: #krate::describe::Type = #ty;
+        }
+    }
+}
+
+/// The key `crate`, the only one.
+fn krate(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Path {
+    let mut keys = Keys::take_helpers(attributes, errors);
+    let krate = keys.value::<Path>("crate", "crate = urom_abi", errors);
+    keys.finish(errors);
+    krate.map_or_else(|| parse_quote!(::urom_abi), |key| key.value)
+}
+
+fn fields<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Vec<&'a Field> {
+    let data = match &input.data {
+        Data::Struct(data) => data,
+        Data::Enum(data) => {
+            errors.on(data.enum_token, messages::not_a_struct("an enum"));
+            return Vec::new();
+        }
+        Data::Union(data) => {
+            errors.on(data.union_token, messages::not_a_struct("a union"));
+            return Vec::new();
+        }
+    };
+    let helpers = data.fields.iter().flat_map(|field| &field.attrs);
+    for helper in helpers.filter(|attribute| attribute.path().is_ident("urom")) {
+        errors.on(helper, messages::described_field_key());
+    }
+    data.fields.iter().collect()
+}
+
+/// Whether the structure is its only field.
+fn is_transparent(attributes: &[Attribute]) -> bool {
+    let mut found = false;
+    for repr in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        // rustc checks what else stands in it.
+        _ = repr.parse_nested_meta(|meta| {
+            found |= meta.path.is_ident("transparent");
+            Ok(())
+        });
+    }
+    found
+}
+
+fn structure(krate: &Path, input: &DeriveInput, fields: &[&Field]) -> TokenStream {
+    let name = &input.ident;
+    let (text, all_docs) = (names::text(name), docs(&input.attrs));
+    let fields = fields.iter().enumerate().map(|(number, field)| {
+        let (member, text) = match &field.ident {
+            Some(ident) => (ident.to_token_stream(), names::text(ident)),
+            None => (Index::from(number).to_token_stream(), number.to_string()),
+        };
+        let (docs, ty) = (docs(&field.attrs), type_of(krate, &field.ty));
+        quote! {
+            #krate::describe::StructField {
+                name: #text,
+                docs: #docs,
+                offset: ::core::mem::offset_of!(#name, #member),
+                ty: #ty,
+            }
+        }
+    });
+    quote! {
+        #krate::describe::Type::Struct(const {
+            &#krate::describe::Struct {
+                name: #text,
+                docs: #all_docs,
+                size: ::core::mem::size_of::<#name>(),
+                align: ::core::mem::align_of::<#name>(),
+                fields: &[#(#fields),*],
+            }
+        })
+    }
+}
+
+/// A constant expression for the description of `ty`, opaque when it has none.
+pub(crate) fn type_of(krate: &Path, ty: &Type) -> TokenStream {
+    match ty {
+        // Element by element, so that an array of what is opaque is still an array.
+        Type::Array(array) => {
+            let (of, len) = (type_of(krate, &array.elem), &array.len);
+            quote!(#krate::describe::Type::Array { of: &#of, len: #len })
+        }
+        Type::Group(group) => type_of(krate, &group.elem),
+        Type::Paren(paren) => type_of(krate, &paren.elem),
+        _ => {
+            let name = names::written(ty);
+            quote!({
+                use #krate::describe::NotDescribed as _;
+                #krate::describe::found_or_opaque::<#ty>(<#krate::describe::Probe<#ty>>::FOUND, #name)
+            })
+        }
+    }
+}
+
+/// The documentation among `attributes` as a constant expression.
+pub(crate) fn docs(attributes: &[Attribute]) -> TokenStream {
+    let mut parts: Vec<TokenStream> = Vec::new();
+    let mut text = String::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
+        let Meta::NameValue(doc) = &attribute.meta else { continue };
+        match &doc.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) => text.push_str(&line.value()),
+            // Such as `include_str!`.
+            other => {
+                parts.push(std::mem::take(&mut text).into_token_stream());
+                parts.push(other.to_token_stream());
+            }
+        }
+        text.push('\n');
+    }
+    let text = text.trim_end();
+    if parts.is_empty() { text.to_token_stream() } else { quote!(::core::concat!(#(#parts,)* #text)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn docs_of(item: TokenStream) -> String {
+        docs(&syn::parse2::<syn::ItemStruct>(item).unwrap().attrs).to_string()
+    }
+
+    #[test]
+    fn documentation_is_one_text() {
+        assert_eq!(
+            docs_of(quote!(
+                struct A;
+            )),
+            r#""""#
+        );
+        let two = quote! {
+            #[doc = " One."]
+            #[doc(hidden)]
+            #[doc = " Two."]
+            struct A;
+        };
+        assert_eq!(docs_of(two), r#"" One.\n Two.""#);
+    }
+
+    #[test]
+    fn documentation_from_elsewhere_is_left_to_rustc() {
+        let from_file = quote! {
+            #[doc = " One."]
+            #[doc = include_str!("a.md")]
+            #[doc = " Two."]
+            struct A;
+        };
+        let text = docs_of(from_file).replace(' ', "");
+        assert_eq!(text, r#"::core::concat!("One.\n",include_str!("a.md"),"\nTwo.")"#);
+    }
+}
