@@ -1,0 +1,60 @@
+//! The C and C++ compilers, as the `cc` crate finds them.
+
+#![allow(dead_code, reason = "not every test program uses every part")]
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What to read a text as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    C11,
+    Cxx17,
+}
+
+impl Language {
+    pub(crate) const ALL: [Language; 2] = [Language::C11, Language::Cxx17];
+}
+
+/// The compiler for the machine this test was compiled for, strict about warnings.
+fn compiler(language: Language) -> Command {
+    let compiler = cc::Build::new()
+        .cargo_metadata(false)
+        .cpp(language == Language::Cxx17)
+        .target(&format!("{}-unknown-linux-gnu", std::env::consts::ARCH))
+        .host("x86_64-unknown-linux-gnu")
+        .opt_level(0)
+        .try_get_compiler()
+        .expect("a C compiler: run `cargo xtask setup`");
+    let mut command = compiler.to_command();
+    command.args(match language {
+        Language::C11 => ["-std=c11", "-x", "c"],
+        Language::Cxx17 => ["-std=c++17", "-x", "c++"],
+    });
+    command.args(["-Wall", "-Wextra", "-Werror", "-pedantic"]);
+    command
+}
+
+/// Compiles `code` without making anything of it; gives the compiler's complaints when it refuses.
+pub(crate) fn check(language: Language, include: &Path, code: &str) -> Result<(), String> {
+    feed(compiler(language).arg("-fsyntax-only").arg("-I").arg(include).arg("-"), code)
+}
+
+/// Makes the C program `program` of `code`.
+pub(crate) fn build(include: &Path, code: &str, program: &Path) -> Result<(), String> {
+    feed(compiler(Language::C11).arg("-I").arg(include).arg("-").arg("-o").arg(program), code)
+}
+
+fn feed(command: &mut Command, code: &str) -> Result<(), String> {
+    let mut compiling = command
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?} does not start ({error}): run `cargo xtask setup`"));
+    let mut input = compiling.stdin.take().expect("a pipe");
+    input.write_all(code.as_bytes()).expect("the compiler reads");
+    drop(input);
+    let done = compiling.wait_with_output().expect("the compiler ends");
+    if done.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&done.stderr).into_owned()) }
+}

@@ -1,0 +1,88 @@
+//! What the comments say.
+
+use urom_abi::describe::{Messages, Protocol, Variant, c_header};
+
+use crate::known::{GRAPH, SANDBOX, UCC, variant};
+
+/// Asserts that `lines` stand in `header` one after another, each as a whole line but for what is around a comment.
+#[track_caller]
+fn says(header: &str, lines: &[&str]) {
+    let clean = |line: &str| {
+        line.trim()
+            .trim_start_matches("/**")
+            .trim_end_matches("*/")
+            .trim()
+            .trim_start_matches("* ")
+            .trim()
+            .to_owned()
+    };
+    let all = header.lines().map(clean).collect::<Vec<_>>();
+    assert!(all.windows(lines.len()).any(|window| window == lines), "{lines:?} is not in\n{header}");
+}
+
+#[test]
+fn a_command_says_what_answers_it() {
+    says(
+        &c_header(&GRAPH),
+        &["Answered by WORKER_GRAPH_NOTIFICATION_LOOPBACK_DONE.", "WORKER_GRAPH_COMMAND_LOOPBACK = 0,"],
+    );
+}
+
+#[test]
+fn an_answer_that_is_not_among_the_notifications_is_named_as_it_is() {
+    const VARIANTS: &[Variant] = &[Variant { reply: Some("Elsewhere"), ..variant("A", 0, &[]) }];
+    let commands = Messages { variants: VARIANTS, ..GRAPH.commands };
+    says(&c_header(&Protocol { commands, ..GRAPH }), &["Answered by Elsewhere."]);
+}
+
+#[test]
+fn payloads_are_listed_with_their_lengths_and_conditions() {
+    let sandbox = c_header(&SANDBOX);
+    says(
+        &sandbox,
+        &[
+            "Payloads, in this order:",
+            "1. `exported`: `exported_memh_buffer_len` bytes; their address word is `map_params.exported_memh_buffer`.",
+        ],
+    );
+    says(
+        &sandbox,
+        &[
+            "1. `data`: `count` bytes if `memh_id` is 0; else none here, and `buffer` is where they lie in registered memory.",
+        ],
+    );
+    says(
+        &sandbox,
+        &[
+            "1. `data`: `count` bytes if `buffer` is not 0; else none here, they lie in the command's registered memory.",
+        ],
+    );
+    let ucc = c_header(&UCC);
+    says(&ucc, &["1. `array`: `size` elements of `int64_t` if `stride <= 0`, else none."]);
+    says(
+        &ucc,
+        &[
+            "1. `args`: 1 elements of `struct libucc_doca_urom_plugin_coll_args`; their address word is `coll_args`.",
+            "2. `work`: `work_buffer_size` bytes; their address word is `work_buffer`.",
+            "3. `counts`: `counts_len(args, team_size)` bytes if `is_vector(args)`, else none.",
+        ],
+    );
+}
+
+#[test]
+fn fields_say_what_they_are_for() {
+    let sandbox = c_header(&SANDBOX);
+    says(&sandbox, &["The answer repeats it.", "uint64_t context;"]);
+    says(&sandbox, &["Repeats the command's.", "uint64_t context;"]);
+    says(&sandbox, &["The address word of payload `data`.", "uint64_t buffer;"]);
+    says(&sandbox, &["The length of payload `data`.", "uint64_t count;"]);
+    says(
+        &sandbox,
+        &[
+            "0 when payload `data` is inline, else the registered memory that it lies in.",
+            "uint64_t memh_id;",
+        ],
+    );
+    says(&sandbox, &["As an answer, a host accepts 1 for it too."]);
+    says(&sandbox, &["What to map.", "struct worker_sandbox_map_params {"]);
+}
