@@ -45,7 +45,7 @@ impl Block for WorkerNotifDesc {
 /// The address of the block, and of the bytes behind its header, never changes.
 #[derive(Debug)]
 pub struct Descriptor<T: Block> {
-    block: NonNull<T>,
+    pub(crate) block: NonNull<T>,
 }
 
 /// A command descriptor (`struct urom_worker_cmd_desc`).

@@ -12,6 +12,7 @@
 //! | [`list`] | the intrusive list those structures hang in | `ucs_list_link_t` |
 //! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_cmd_desc`, `urom_worker_notif_desc` |
 //! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
+//! | [`shared`] | commands with several owners | - |
 //! | [`wire`] | layouts, checked reading, errors | the hand-written `*_pack` and `*_unpack` functions |
 //! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
 //! | [`describe`] | protocols as constants, and their C headers | the same |
@@ -33,6 +34,7 @@ pub mod list;
 pub mod payload;
 pub mod plugin;
 pub mod protocol;
+pub mod shared;
 pub mod version;
 pub mod wire;
 

@@ -1,0 +1,166 @@
+//! A command with several owners, none of which costs memory: the count lives in the descriptor itself.
+//!
+//! The link of a command descriptor is of no use once the plugin took it off the list. Its first word counts the owners,
+//! its second chains commands that wait in a [`CommandStack`].
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use crate::descriptor::CommandDesc;
+use crate::plugin::WorkerCmdDesc;
+
+/// One of the owners of a command, on one thread. The last one frees the block.
+///
+/// Its bytes can only be read, whatever the number of owners.
+pub struct SharedCommand {
+    desc: ManuallyDrop<CommandDesc>,
+}
+
+impl SharedCommand {
+    fn block(&self) -> *mut WorkerCmdDesc {
+        self.desc.block.as_ptr()
+    }
+
+    /// Where the number of owners is.
+    fn count(&self) -> *mut usize {
+        // SAFETY: an owned block holds a descriptor; its address is taken, nothing is read.
+        unsafe { &raw mut (*self.block()).entry.prev }.cast()
+    }
+
+    /// Where the next command of a stack is.
+    fn next(&self) -> *mut *mut WorkerCmdDesc {
+        // SAFETY: as in `count`.
+        unsafe { &raw mut (*self.block()).entry.next }.cast()
+    }
+}
+
+impl From<CommandDesc> for SharedCommand {
+    fn from(desc: CommandDesc) -> SharedCommand {
+        let command = SharedCommand { desc: ManuallyDrop::new(desc) };
+        // SAFETY: the descriptor has one owner and hangs in no list, so its link is free: two words.
+        unsafe { command.count().write(1) };
+        command
+    }
+}
+
+impl Clone for SharedCommand {
+    fn clone(&self) -> SharedCommand {
+        // SAFETY: the count was written by `from`, and all owners are on this thread.
+        let owners = unsafe { self.count().read() };
+        // Owners that were leaked could make it wrap, after centuries.
+        let more = owners.checked_add(1).unwrap_or_else(|| std::process::abort());
+        // SAFETY: as above.
+        unsafe { self.count().write(more) };
+        SharedCommand { desc: ManuallyDrop::new(CommandDesc { block: self.desc.block }) }
+    }
+}
+
+impl Drop for SharedCommand {
+    fn drop(&mut self) {
+        // SAFETY: the count was written by `from`, and all owners are on this thread.
+        let left = unsafe { self.count().read() } - 1;
+        if left > 0 {
+            // SAFETY: as above.
+            unsafe { self.count().write(left) };
+            return;
+        }
+        // SAFETY: this is the last owner, and it is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.desc) };
+    }
+}
+
+impl Deref for SharedCommand {
+    type Target = CommandDesc;
+
+    fn deref(&self) -> &CommandDesc {
+        &self.desc
+    }
+}
+
+impl fmt::Debug for SharedCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedCommand").field(&self.header()).finish()
+    }
+}
+
+/// Commands that wait, chained through their own links: holding any number of them allocates nothing.
+#[derive(Debug, Default)]
+pub struct CommandStack {
+    top: Option<NonNull<WorkerCmdDesc>>,
+}
+
+impl CommandStack {
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.top.is_none()
+    }
+
+    /// Puts a command on top.
+    ///
+    /// The other owners of `command` must not put it into a stack as well.
+    ///
+    /// # Safety
+    /// The command is in no stack.
+    pub unsafe fn push(&mut self, command: SharedCommand) {
+        let command = ManuallyDrop::new(command);
+        let below = self.top.map_or(std::ptr::null_mut(), NonNull::as_ptr);
+        // SAFETY: the second word of the link belongs to the stack that a command is in, and it is in no other.
+        unsafe { command.next().write(below) };
+        self.top = Some(command.desc.block);
+    }
+
+    /// Takes the command on top.
+    pub fn pop(&mut self) -> Option<SharedCommand> {
+        let block = self.top?;
+        let command = SharedCommand { desc: ManuallyDrop::new(CommandDesc { block }) };
+        // SAFETY: `push` wrote it.
+        self.top = NonNull::new(unsafe { command.next().read() });
+        Some(command)
+    }
+}
+
+impl Drop for CommandStack {
+    fn drop(&mut self) {
+        while self.pop().is_some() {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(token: u64, bytes: &[u8]) -> SharedCommand {
+        CommandDesc::new(7, 2, token, bytes).unwrap().into()
+    }
+
+    #[test]
+    fn every_owner_sees_the_command_until_the_last_is_gone() {
+        let first = command(9, b"bytes");
+        let second = first.clone();
+        let third = second.clone();
+        drop((first, third));
+        assert_eq!((second.dest_id(), second.header().urom_context), (7, 9));
+        assert_eq!(second.payload(), b"bytes");
+    }
+
+    #[test]
+    fn a_stack_gives_back_what_it_took_while_others_own_it_too() {
+        let mut stack = CommandStack::default();
+        assert!(stack.is_empty() && stack.pop().is_none());
+        let kept = command(0, b"kept");
+        // SAFETY: it is in no stack.
+        unsafe { stack.push(kept.clone()) };
+        for token in 1..4 {
+            // SAFETY: a new command.
+            unsafe { stack.push(command(token, &[])) };
+        }
+        for token in [3, 2] {
+            assert_eq!(stack.pop().unwrap().header().urom_context, token);
+        }
+        assert!(!stack.is_empty());
+        drop(stack);
+        assert_eq!(kept.payload(), b"kept");
+    }
+}
