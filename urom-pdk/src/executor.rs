@@ -8,17 +8,19 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::task::Poll;
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
-use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
+use urom_abi::plugin::WorkerNotifDesc;
 use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::shared::{CommandStack, SharedCommand};
 use urom_abi::wire::EncodeError;
 
 use crate::guard::catch;
 use crate::slot::{CHUNK, Chunk, Slot};
-use crate::{Context, Error, Result, Side, log};
+use crate::{Context, DomainHandle, Error, Result, Side, log};
 
 /// How often one call of [`Execute::progress`] goes round while the handler's own progress moves something.
 const ROUNDS: usize = 8;
@@ -38,21 +40,22 @@ pub(crate) trait Execute {
 }
 
 /// Makes the executor of a handler.
-pub(crate) fn start<T: 'static, P: Serve<Side, T>>(handler: T) -> Box<dyn Execute> {
+pub(crate) fn start<T: 'static, P: Serve<Side, T>>(handler: T, domains: DomainHandle) -> Box<dyn Execute> {
     let serve = |handler: &'static T, context: &'static Context, bytes: &'static [u8]| {
         P::serve(handler, context, bytes)
     };
-    Box::new(Executor::<T, P, _, _>::new(handler, serve))
+    Box::new(Executor::<T, P, _, _>::new(handler, serve, domains))
 }
 
 struct Executor<T, P, F: Future, M> {
     serve: M,
+    domains: Rc<DomainHandle>,
     chunks: Vec<Chunk<F>>,
     /// Indices of free slots; the one used last is used next. Its capacity is the number of slots.
     free: Vec<usize>,
     finished: DescriptorList<WorkerNotifDesc>,
     /// Commands that ended without a notification because the C heap was full.
-    owed: DescriptorList<WorkerCmdDesc>,
+    owed: CommandStack,
     /// Whether the handler's own progress has panicked. It is not called again, because a worker calls millions of times
     /// a second; nothing would advance what is pending then, so every command fails at once from there on.
     broken: bool,
@@ -68,13 +71,14 @@ where
     F: Future<Output = Result<NotificationDesc>>,
     M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
-    fn new(handler: T, serve: M) -> Self {
+    fn new(handler: T, serve: M, domains: DomainHandle) -> Self {
         let mut executor = Executor {
             serve,
+            domains: Rc::new(domains),
             chunks: Vec::new(),
             free: Vec::new(),
             finished: DescriptorList::new(),
-            owed: DescriptorList::new(),
+            owed: CommandStack::default(),
             broken: false,
             handler: NonNull::from(Box::leak(Box::new(handler))),
             types: PhantomData,
@@ -115,7 +119,8 @@ where
     fn give_up(&mut self, index: usize, error: Error) {
         let slot = self.slot(index);
         drop_future(slot);
-        let command = slot.end();
+        // SAFETY: no future is being made.
+        let command = unsafe { slot.end() };
         self.free.push(index);
         if let Some(command) = command {
             self.finish(command, Err(error));
@@ -124,7 +129,7 @@ where
 
     /// Makes the one notification of a command.
     #[inline]
-    fn finish(&mut self, command: CommandDesc, outcome: Result<NotificationDesc>) {
+    fn finish(&mut self, command: SharedCommand, outcome: Result<NotificationDesc>) {
         match outcome {
             Ok(mut notification) => {
                 notification.address_to(&command, DocaError::SUCCESS);
@@ -136,7 +141,7 @@ where
 
     /// Answers a command whose handler gave no value.
     #[cold]
-    fn fail(&mut self, command: CommandDesc, error: Error) {
+    fn fail(&mut self, command: SharedCommand, error: Error) {
         let status = error.status();
         // Displaying and dropping an error runs the handler's code.
         catch("a handler's error", || report(&command, error));
@@ -144,7 +149,7 @@ where
     }
 
     /// Answers a command that failed. Without memory for that the command stays owed, and `false` comes back.
-    fn refuse(&mut self, command: CommandDesc, status: DocaError) -> bool {
+    fn refuse(&mut self, command: SharedCommand, status: DocaError) -> bool {
         let refusal = catch("P::refusal", || P::refusal(command.payload()));
         let refusal = refusal.unwrap_or_else(|| {
             NotificationDesc::zeroed(P::NOTIFICATION_LEN)
@@ -157,7 +162,9 @@ where
                 true
             }
             Err(_) => {
-                self.owed.push_back(command);
+                // SAFETY: it was in no slot and in no stack: it was passed to this function, and only here is it put into
+                // one. Its other owners, if it has any, only read its bytes.
+                unsafe { self.owed.push(command) };
                 false
             }
         }
@@ -165,7 +172,7 @@ where
 
     /// Answers commands that could not be answered before, until memory runs out again.
     fn settle(&mut self) {
-        while let Some(command) = self.owed.pop_front() {
+        while let Some(command) = self.owed.pop() {
             if !self.refuse(command, DocaError::NO_MEMORY) {
                 break;
             }
@@ -203,7 +210,8 @@ where
                 }
                 // SAFETY: no future runs now, and none that ended is still in its slot.
                 if let Poll::Ready(outcome) = run(slot, || unsafe { slot.poll() }) {
-                    let command = slot.end();
+                    // SAFETY: no future is being made.
+                    let command = unsafe { slot.end() };
                     self.free.push(index);
                     if let Some(command) = command {
                         self.finish(command, outcome);
@@ -222,23 +230,26 @@ where
     M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
     fn accept(&mut self, command: CommandDesc) {
+        let command = SharedCommand::from(command);
         if self.broken {
             return self.finish(command, Err(broken()));
         }
         let index = self.next_free();
+        let context = Context::new(command, Rc::clone(&self.domains));
         let (slot, serve) = (self.slot(index), &self.serve);
         // SAFETY: `drop` ends all futures before it frees the handler, so for a future this is as good as 'static.
         let handler: &'static T = unsafe { self.handler.as_ref() };
         let polled = run(slot, || {
             // SAFETY: a slot from the free list is empty, chunks do not move their slots, and `serve` works for every
             // lifetime, so it cannot keep what it is given in a place that outlives the future.
-            unsafe { slot.begin(command, |context, bytes| serve(handler, context, bytes)) };
+            unsafe { slot.begin(context, |context, bytes| serve(handler, context, bytes)) };
             // SAFETY: no future runs now, and this one has not been polled yet.
             unsafe { slot.poll() }
         });
         match polled {
             Poll::Ready(outcome) => {
-                if let Some(command) = slot.end() {
+                // SAFETY: no future is being made.
+                if let Some(command) = unsafe { slot.end() } {
                     self.finish(command, outcome);
                 }
             }
@@ -271,7 +282,8 @@ impl<T, P, F: Future, M> Drop for Executor<T, P, F, M> {
     fn drop(&mut self) {
         for slot in self.chunks.iter().flat_map(Chunk::slots) {
             drop_future(slot);
-            drop(slot.end());
+            // SAFETY: no future is being made.
+            drop(unsafe { slot.end() });
         }
         // SAFETY: it came from a Box in `new`, and the futures that referred to it are gone.
         let handler = unsafe { Box::from_raw(self.handler.as_ptr()) };
@@ -314,7 +326,7 @@ fn broken() -> Error {
     Error::new(DocaError::UNEXPECTED, "the handler's progress panicked: this plugin works no more")
 }
 
-fn report(command: &CommandDesc, error: Error) {
+fn report(command: &SharedCommand, error: Error) {
     let (len, dest_id) = (command.payload().len(), command.dest_id());
     log::warn(format_args!("command of {len} bytes from connection {dest_id}: {error}"));
 }

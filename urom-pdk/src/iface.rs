@@ -13,7 +13,9 @@ use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotify};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_abi::version::API_VERSION;
 
+use crate::domain::OpenDomains;
 use crate::executor::{Execute, start};
+use crate::frame;
 use crate::guard::{catch, guard};
 use crate::{Error, OpenContext, Result, Side, log};
 
@@ -55,15 +57,23 @@ pub unsafe fn get_version<P: Protocol>(version: *mut u64) -> DocaError {
 /// One open plugin: what `plugin_ctx` points at between `open` and `close`.
 struct Instance {
     executor: Box<dyn Execute>,
-    /// The plugin's network address, once it was asked for: both calls of `addr` must agree on its length.
+    /// The plugin's network address in its frame, once it was asked for: both calls of `addr` must agree on its length.
     address: Option<Vec<u8>>,
+    /// Ends after the handler, which may look up members to the last.
+    _domains: OpenDomains,
 }
 
 impl Instance {
     fn address(&mut self) -> Result<&[u8]> {
         let address = match self.address.take() {
             Some(address) => address,
-            None => self.executor.address()?,
+            None => {
+                let address = self.executor.address()?;
+                frame::around(&address).ok_or_else(|| {
+                    let text = format!("an address of {} bytes is longer than a worker takes", address.len());
+                    Error::new(DocaError::TOO_BIG, text)
+                })?
+            }
         };
         Ok(self.address.insert(address))
     }
@@ -92,18 +102,19 @@ fn code(result: Result<(), DocaError>) -> DocaError {
 /// `urom_plugin_iface::open`.
 unsafe extern "C" fn open<T: 'static, P: Protocol + Serve<Side, T>>(ctx: *mut WorkerCtx) -> DocaError {
     guard("open", DocaError::UNEXPECTED, || {
-        if ctx.is_null() {
-            return DocaError::INVALID_VALUE;
-        }
+        let Some(ctx) = NonNull::new(ctx) else { return DocaError::INVALID_VALUE };
         // SAFETY: a worker passes a context it allocated. It holds nothing of ours before `open`.
-        unsafe { (*ctx).plugin_ctx = std::ptr::null_mut() };
+        unsafe { (*ctx.as_ptr()).plugin_ctx = std::ptr::null_mut() };
         log::set_source(P::NAME);
-        match P::open(&OpenContext::of::<P>()) {
+        // SAFETY: the context stays where it is until after `close`, and its look-ups are those of the ABI.
+        let domains = unsafe { OpenDomains::new(ctx) };
+        match P::open(&OpenContext::of::<P>(domains.handle())) {
             Ok(handler) => {
-                let instance = Instance { executor: start::<T, P>(handler), address: None };
+                let executor = start::<T, P>(handler, domains.handle());
+                let instance = Instance { executor, address: None, _domains: domains };
                 let instance = Box::into_raw(Box::new(instance)).cast::<c_void>();
                 // SAFETY: as above.
-                unsafe { (*ctx).plugin_ctx = instance };
+                unsafe { (*ctx.as_ptr()).plugin_ctx = instance };
                 DocaError::SUCCESS
             }
             Err(error) => failed("open", error),
@@ -129,7 +140,8 @@ unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
     });
 }
 
-/// `urom_plugin_iface::addr`.
+/// `urom_plugin_iface::addr`: the handler's address in its [`frame`], which [`Domains::address`](crate::Domains::address)
+/// takes off again. A handler without an address has an empty frame, so that a look-up of it can be read.
 unsafe extern "C" fn addr(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut usize) -> DocaError {
     guard("addr", DocaError::UNEXPECTED, || {
         // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.

@@ -70,6 +70,17 @@
 //! cells do for its state, and a handler that blocks holds up its whole worker. A [`Waker`](std::task::Waker) may be
 //! cloned, sent to any thread, woken there and kept for as long as anyone likes, even beyond the plugin's close.
 //!
+//! # Domains
+//!
+//! [`Context::domains`] looks up the other members of the worker's domains: the addresses that the same plugin has there
+//! (what their handlers' `address` gave), and the keys of the buffers that the host program registered.
+//! [`OpenContext::domains`] gives a handle for later and for other threads.
+//!
+//! # Memory that outlives a command
+//!
+//! A command's bytes are borrowed while its handler runs. What goes on when the future is dropped, such as a send that
+//! UCX has begun, needs them for longer: [`Context::hold`] keeps them without a copy.
+//!
 //! # When futures run
 //!
 //! A future is polled as soon as its command arrives. One that is pending then is polled again from the worker's next
@@ -90,14 +101,19 @@
 //! as everywhere in Rust.
 pub mod log;
 
+mod domain;
 mod error;
 mod executor;
+mod frame;
 mod guard;
+mod held;
 mod iface;
 mod side;
 mod slot;
 
+pub use domain::{DomainHandle, Domains, Segment};
 pub use error::{Error, Result};
+pub use held::Held;
 pub use side::{Context, OpenContext, Side};
 pub use urom_abi::DocaError;
 pub use urom_pdk_derive::urom_plugin;

@@ -1,9 +1,11 @@
 //! The plugin side as generated code sees it, and the contexts it passes to handlers.
 
-use urom_abi::descriptor::CommandDesc;
-use urom_abi::protocol::{PluginSide, Protocol};
+use std::rc::Rc;
 
-use crate::Error;
+use urom_abi::protocol::{PluginSide, Protocol};
+use urom_abi::shared::SharedCommand;
+
+use crate::{DomainHandle, Domains, Error, Held, Result};
 
 /// The plugin side of a protocol: the one implementation of [`PluginSide`].
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +22,12 @@ impl PluginSide for Side {
 pub struct OpenContext {
     plugin: &'static str,
     version: u64,
+    domains: DomainHandle,
 }
 
 impl OpenContext {
-    pub(crate) fn of<P: Protocol>() -> OpenContext {
-        OpenContext { plugin: P::NAME, version: P::VERSION }
+    pub(crate) fn of<P: Protocol>(domains: DomainHandle) -> OpenContext {
+        OpenContext { plugin: P::NAME, version: P::VERSION, domains }
     }
 
     /// The plugin's name, as its protocol states it.
@@ -36,28 +39,77 @@ impl OpenContext {
     pub fn version(&self) -> u64 {
         self.version
     }
+
+    /// The worker's domain look-ups, to be kept and used later and on any thread; commands have
+    /// [`Context::domains`].
+    pub fn domains(&self) -> DomainHandle {
+        self.domains.clone()
+    }
 }
 
-/// What a handler sees beside each command: where it came from.
+/// What a handler sees beside each command: where it came from, and what the worker knows of its domains.
+///
+/// It stays on the worker's thread.
 #[derive(Debug)]
 pub struct Context {
-    dest_id: u64,
-    plugin_id: u64,
+    command: SharedCommand,
+    /// Counted without atomic operations, because every command counts once.
+    domains: Rc<DomainHandle>,
 }
 
 impl Context {
-    pub(crate) fn of(command: &CommandDesc) -> Context {
-        Context { dest_id: command.dest_id(), plugin_id: command.header().plugin_id }
+    pub(crate) fn new(command: SharedCommand, domains: Rc<DomainHandle>) -> Context {
+        Context { command, domains }
     }
 
     /// The connection the command came in on (`urom_worker_cmd_desc::dest_id`). Commands of one host share it; the
     /// notification goes back to it.
     pub fn dest_id(&self) -> u64 {
-        self.dest_id
+        self.command.dest_id()
     }
 
     /// The id the service gave to this plugin (`urom_worker_cmd::type`): one bit of a mask.
     pub fn plugin_id(&self) -> u64 {
-        self.plugin_id
+        self.command.header().plugin_id
+    }
+
+    /// The worker's domain look-ups. Their answers are borrowed, for as long as this is.
+    pub fn domains(&self) -> Domains<'_> {
+        self.domains.borrowed()
+    }
+
+    /// A handle on `bytes` of this command, such as a payload, that keeps the command's memory for as long as it lives:
+    /// for what goes on when the command's future is dropped, such as a send by UCX. Nothing is copied or allocated.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when `bytes` are not this command's own. No bytes at all are always fine.
+    ///
+    /// ```
+    /// # use urom_pdk::prelude::*;
+    /// async fn send(cx: &Context, data: &[u8]) -> Result<()> {
+    ///     let data = cx.hold(data)?;
+    ///     # fn endpoint_send(_: impl Into<urom_pdk::Held>) {}
+    ///     endpoint_send(data);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn hold(&self, bytes: &[u8]) -> Result<Held> {
+        Held::new(&self.command, bytes)
+    }
+
+    pub(crate) fn command(&self) -> &SharedCommand {
+        &self.command
+    }
+
+    pub(crate) fn into_command(self) -> SharedCommand {
+        self.command
+    }
+}
+
+#[cfg(test)]
+impl Context {
+    /// The context of a command in a worker without domains.
+    pub(crate) fn for_test(command: urom_abi::descriptor::CommandDesc) -> Context {
+        Context::new(command.into(), Rc::new(DomainHandle::for_test()))
     }
 }

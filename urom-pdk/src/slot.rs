@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{self, Poll, Wake, Waker};
 
-use urom_abi::descriptor::CommandDesc;
+use urom_abi::shared::SharedCommand;
 
 use crate::Context;
 
@@ -20,15 +20,14 @@ pub(crate) const CHUNK: usize = u64::BITS as usize;
 
 /// A place for one command and the future that answers it.
 ///
-/// A future may borrow `context` and the bytes of `command` for as long as it exists, so it comes first: fields are
-/// dropped in order.
+/// A future may borrow `context` and the bytes of the command in it for as long as it exists, so it comes first: fields
+/// are dropped in order.
 pub(crate) struct Slot<F> {
     future: UnsafeCell<Option<F>>,
     context: UnsafeCell<Option<Context>>,
     /// Whether `future` holds one. Looking there instead would be a shared reference to a future, which may hold
     /// exclusive references to its own parts.
     pending: Cell<bool>,
-    command: Cell<Option<CommandDesc>>,
     waker: Waker,
 }
 
@@ -38,12 +37,11 @@ impl<F: Future> Slot<F> {
             future: UnsafeCell::new(None),
             context: UnsafeCell::new(None),
             pending: Cell::new(false),
-            command: Cell::new(None),
             waker,
         }
     }
 
-    /// Puts `command` into this slot and makes its future of the command's context and bytes.
+    /// Puts the context of a command into this slot and makes the command's future of it and its bytes.
     ///
     /// A panic of `make` leaves the command here, without a future.
     ///
@@ -52,20 +50,15 @@ impl<F: Future> Slot<F> {
     /// it is dropped. What `make` is given does not leave the future: `'static` stands for "as long as the future".
     pub(crate) unsafe fn begin(
         &self,
-        command: CommandDesc,
+        context: Context,
         make: impl FnOnce(&'static Context, &'static [u8]) -> F,
     ) {
-        // SAFETY: no future exists, so nothing borrows the context.
-        unsafe { *self.context.get() = Some(Context::of(&command)) };
-        let bytes: *const [u8] = command.payload();
-        self.command.set(Some(command));
-        // SAFETY: the bytes belong to the C heap's block, which lives and stays unchanged until the command is taken
-        // out; `end` drops the future first.
-        let bytes: &'static [u8] = unsafe { &*bytes };
-        // SAFETY: the slot does not move, and the context is not written before the future is gone.
+        // SAFETY: no future exists, so nothing borrows the place.
+        unsafe { *self.context.get() = Some(context) };
+        // SAFETY: the slot does not move, and `end` takes the context only when the future is gone.
         let context: &'static Option<Context> = unsafe { &*self.context.get() };
         let Some(context) = context else { return };
-        let future = make(context, bytes);
+        let future = make(context, context.command().payload());
         // SAFETY: nothing refers to the place of a future that does not exist.
         unsafe { *self.future.get() = Some(future) };
         self.pending.set(true);
@@ -99,8 +92,16 @@ impl<F: Future> Slot<F> {
     }
 
     /// Takes the command out, unless a future still borrows it. The slot is free afterwards.
-    pub(crate) fn end(&self) -> Option<CommandDesc> {
-        if self.pending.get() { None } else { self.command.take() }
+    ///
+    /// # Safety
+    /// Not called while [`begin`](Self::begin) runs.
+    pub(crate) unsafe fn end(&self) -> Option<SharedCommand> {
+        if self.pending.get() {
+            return None;
+        }
+        // SAFETY: there is no future, and none is being made, so nothing borrows the place.
+        let context = unsafe { &mut *self.context.get() }.take();
+        context.map(Context::into_command)
     }
 
     /// Whether a future is here that could be polled.
@@ -160,8 +161,10 @@ mod tests {
     use super::*;
     use std::future::poll_fn;
 
-    fn command(bytes: &[u8]) -> CommandDesc {
-        CommandDesc::new(7, 2, 99, bytes).expect("the C heap has room")
+    use urom_abi::descriptor::CommandDesc;
+
+    fn context(bytes: &[u8]) -> Context {
+        Context::for_test(CommandDesc::new(7, 2, 99, bytes).expect("the C heap has room"))
     }
 
     type Boxed = Pin<Box<dyn Future<Output = u64>>>;
@@ -179,20 +182,23 @@ mod tests {
             }))
         };
         // SAFETY: the slot is fresh, the chunk stays in this frame, `make` keeps what it gets in the future.
-        unsafe { slot.begin(command(b"four"), make) };
+        unsafe { slot.begin(context(b"four"), make) };
         for _ in 0..2 {
             // SAFETY: not called by the future.
             assert!(unsafe { slot.poll() }.is_pending());
             assert_eq!(chunk.take_woken(), 1 << 3);
             assert_eq!(chunk.take_woken(), 0);
         }
-        assert!(slot.end().is_none(), "the future still borrows the command");
+        // SAFETY: `begin` does not run.
+        assert!(unsafe { slot.end() }.is_none(), "the future still borrows the command");
         // SAFETY: not called by the future.
         assert_eq!(unsafe { slot.poll() }, Poll::Ready(11));
         // SAFETY: not called by the future.
         unsafe { slot.drop_future() };
-        assert_eq!(slot.end().expect("the command").payload(), b"four");
-        assert!(slot.end().is_none());
+        // SAFETY: `begin` does not run.
+        assert_eq!(unsafe { slot.end() }.expect("the command").payload(), b"four");
+        // SAFETY: as above.
+        assert!(unsafe { slot.end() }.is_none());
     }
 
     #[test]
@@ -230,7 +236,7 @@ mod tests {
             Box::pin(poll_fn(move |_| if reads.0.is_empty() { Poll::Ready(0) } else { Poll::Pending }))
         };
         // SAFETY: the slot is fresh, the chunk stays in this frame, `make` keeps what it gets in the future.
-        unsafe { chunk.slots()[0].begin(command(b"still here"), make) };
+        unsafe { chunk.slots()[0].begin(context(b"still here"), make) };
         // SAFETY: not called by the future.
         assert!(unsafe { chunk.slots()[0].poll() }.is_pending());
     }

@@ -86,3 +86,13 @@ fn a_command_that_waits_and_is_woken_allocates_nothing_once_there_are_slots() {
     exchange(&mut worker, 1, &command(YIELD, 3));
     assert_eq!(allocations(|| exchange(&mut worker, 10, &command(YIELD, 3))), 0);
 }
+
+#[test]
+fn holding_the_bytes_of_a_command_allocates_nothing() {
+    *script().act.borrow_mut() = Some(Box::new(|cx, bytes| {
+        let held = cx.hold(&bytes[4..])?;
+        Ok(held.clone().len() as u64)
+    }));
+    let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+    assert_eq!(allocations(|| exchange(&mut worker, 10, &command(ACT, 1))), 0);
+}

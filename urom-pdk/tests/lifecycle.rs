@@ -93,11 +93,16 @@ fn a_failed_open_gives_its_code_and_leaves_nothing_behind() {
     assert_eq!(fails_with(DocaError(u32::MAX)), DocaError::UNEXPECTED, "a panic");
 }
 
+/// What the kit writes before an address.
+const FRAME: usize = 16;
+
 #[test]
-fn a_handler_without_an_address_reports_zero_bytes() {
+fn a_handler_without_an_address_reports_a_frame_around_nothing() {
     let mut worker = open();
-    assert_eq!(worker.addr(&mut []), (DocaError::SUCCESS, 0));
-    assert_eq!(worker.addr(&mut [7; 4]), (DocaError::SUCCESS, 0));
+    assert_eq!(worker.addr(&mut []), (DocaError::INVALID_VALUE, FRAME));
+    let mut room = [0xee; FRAME + 1];
+    assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, FRAME));
+    assert_eq!(room[FRAME], 0xee);
 }
 
 #[test]
@@ -105,14 +110,14 @@ fn both_calls_for_an_address_agree() {
     let script = script();
     *script.address.borrow_mut() = b"endpoint".to_vec();
     let mut worker = open();
-    assert_eq!(worker.addr(&mut []), (DocaError::INVALID_VALUE, 8));
+    assert_eq!(worker.addr(&mut []), (DocaError::INVALID_VALUE, FRAME + 8));
     *script.address.borrow_mut() = b"another one".to_vec();
-    let mut room = [0xee; 7];
-    assert_eq!(worker.addr(&mut room), (DocaError::INVALID_VALUE, 8));
-    assert_eq!(room, [0xee; 7]);
-    let mut room = [0xee; 9];
-    assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, 8));
-    assert_eq!(&room, b"endpoint\xee");
+    let mut room = [0xee; FRAME + 7];
+    assert_eq!(worker.addr(&mut room), (DocaError::INVALID_VALUE, FRAME + 8));
+    assert_eq!(room, [0xee; FRAME + 7]);
+    let mut room = [0xee; FRAME + 9];
+    assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, FRAME + 8));
+    assert_eq!(&room[FRAME..], b"endpoint\xee");
     assert_eq!(script.addressed.get(), 1);
 }
 

@@ -39,17 +39,30 @@ pub(crate) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
     iface
 }
 
+/// The look-ups of a worker that has none.
+pub(crate) const NO_LOOKUPS: DomainLookups =
+    DomainLookups { addr_lookup: None, seg_lookup: None, memh_lookup: None, mkey_lookup: None };
+
 /// A context before `open`, with rubbish where the plugin's state will be.
 pub(crate) fn context(iface: PluginIface) -> Box<WorkerCtx> {
-    let domain_iface =
-        DomainLookups { addr_lookup: None, seg_lookup: None, memh_lookup: None, mkey_lookup: None };
+    context_with(iface, NO_LOOKUPS)
+}
+
+fn context_with(iface: PluginIface, domain_iface: DomainLookups) -> Box<WorkerCtx> {
     Box::new(WorkerCtx { iface, domain_iface, plugin_ctx: without_provenance_mut::<c_void>(0x10) })
 }
 
 impl Worker {
     /// Opens the plugin.
     pub(crate) fn open<T: 'static, P: Protocol + Serve<Side, T>>() -> Result<Worker, DocaError> {
-        let mut ctx = context(iface::<T, P>());
+        Worker::open_with::<T, P>(NO_LOOKUPS)
+    }
+
+    /// Opens the plugin in a worker with look-ups.
+    pub(crate) fn open_with<T: 'static, P: Protocol + Serve<Side, T>>(
+        lookups: DomainLookups,
+    ) -> Result<Worker, DocaError> {
+        let mut ctx = context_with(iface::<T, P>(), lookups);
         let open = ctx.iface.open.expect("open");
         // SAFETY: the context is address-stable and this thread's.
         let code = unsafe { open(&mut *ctx) };

@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::protocol::{HostSide, Protocol, Serve};
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError, get, put};
-use urom_pdk::{Context, DocaError, Error, OpenContext, Result, Side};
+use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side};
 
 /// What a test and the handler of its thread share.
 #[derive(Default)]
@@ -33,7 +33,13 @@ pub(crate) struct Script {
     /// How many calls of `refusal` will find no memory.
     pub(crate) no_memory: Cell<usize>,
     pub(crate) refusal_panics: Cell<bool>,
+    /// What `ACT` and `ACT_AND_WAIT` commands do first.
+    pub(crate) act: RefCell<Option<Act>>,
+    /// What `open` was given.
+    pub(crate) domains: RefCell<Option<DomainHandle>>,
 }
+
+pub(crate) type Act = Box<dyn Fn(&Context, &[u8]) -> Result<u64>>;
 
 thread_local! {
     static SCRIPT: RefCell<Rc<Script>> = RefCell::default();
@@ -63,6 +69,8 @@ pub(crate) const PANIC_IN_DROP: u64 = 6;
 pub(crate) const DEST: u64 = 7;
 pub(crate) const PANIC_AT_ONCE: u64 = 8;
 pub(crate) const FAIL_NASTILY: u64 = 9;
+pub(crate) const ACT: u64 = 10;
+pub(crate) const ACT_AND_WAIT: u64 = 11;
 
 const TAGS: &[(&str, u64)] = &[("Echo", ECHO), ("Fail", FAIL)];
 
@@ -115,6 +123,7 @@ impl Serve<Side, Obedient> for Words {
     fn open(cx: &OpenContext) -> Result<Obedient> {
         assert_eq!((cx.plugin_name(), cx.version()), ("worker_words", 3));
         let script = script();
+        *script.domains.borrow_mut() = Some(cx.domains());
         match script.open.get() {
             Some(DocaError(u32::MAX)) => panic!("as the test asks"),
             Some(code) => Err(code.into()),
@@ -158,7 +167,7 @@ fn decode(command: &[u8]) -> Result<(u64, u64), DecodeError> {
     if command.len() != 16 {
         return Err(wrong("length", DecodeProblem::Length { found: command.len(), expected: 16 }));
     }
-    if tag > FAIL_NASTILY {
+    if tag > ACT_AND_WAIT {
         return Err(wrong("tag", DecodeProblem::UnknownTag { found: tag, known: TAGS }));
     }
     Ok((tag, value))
@@ -180,10 +189,20 @@ impl Obedient {
                 let _mine = Mine(None);
                 turns(u64::MAX).await;
             }
+            ACT => return self.act(cx, command),
+            ACT_AND_WAIT => {
+                self.act(cx, command)?;
+                self.wait(command).await;
+            }
             DEST => return Ok(cx.dest_id() << 8 | cx.plugin_id()),
             _ => {}
         }
         Ok(value)
+    }
+
+    fn act(&self, cx: &Context, command: &[u8]) -> Result<u64> {
+        let act = self.0.act.borrow();
+        act.as_ref().expect("the test says what to do")(cx, command)
     }
 
     /// Pending until the test releases it; reads the command's bytes when it is dropped.
@@ -205,7 +224,8 @@ struct Noted<'a>(&'a Obedient, &'a [u8]);
 
 impl Drop for Noted<'_> {
     fn drop(&mut self) {
-        assert_eq!(get(self.1, 0), Some(WAIT), "the command outlives its future");
+        let tag = get(self.1, 0);
+        assert!(tag == Some(WAIT) || tag == Some(ACT_AND_WAIT), "the command outlives its future");
         self.0.0.dropped.borrow_mut().push("future");
     }
 }

@@ -1,0 +1,373 @@
+//! Domain look-ups: what a worker knows of the other members of its domains, as safe Rust.
+//!
+//! A host program joins workers to a *domain*, gives each an id there, and adds buffers of its own. A plugin then asks
+//! its worker for the address that the same plugin has in another member, and for the keys of the buffers.
+//! [`Domains`] asks for one command and borrows the answers; [`DomainHandle`] asks at any time, from any thread, and
+//! copies them.
+
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::ptr::{NonNull, null_mut};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use urom_abi::DocaError;
+use urom_abi::plugin::{DomainLookups, MemhLookupFn, WorkerCtx};
+
+use crate::frame;
+use crate::{Error, Result};
+
+/// One of a member's buffers, by its place in the order in which they were added to the domain.
+///
+/// [`Domains::segment`] finds the one that holds an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Segment(u32);
+
+impl Segment {
+    /// The buffer that was added first.
+    pub const FIRST: Segment = Segment(0);
+
+    /// The buffer at this place, counted from 0. Whether a member has one there shows when it is looked up.
+    #[must_use]
+    pub const fn new(index: u32) -> Segment {
+        Segment(index)
+    }
+
+    /// Its place, counted from 0.
+    #[must_use]
+    pub const fn index(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "buffer {}", self.0)
+    }
+}
+
+/// The look-ups for one command: see [`Context::domains`](crate::Context::domains).
+///
+/// Members are named by the ids that the application gave its workers in the domain
+/// (`doca_urom_domain_set_workers`); several domains of a worker share one name space.
+///
+/// The answers are the worker's own memory. DOCA has it stay for as long as the domain exists, and a host ends a domain
+/// after the commands that use it, so an answer may be borrowed for the rest of the command, across every `await`. A
+/// worker of this project keeps it until the plugin is closed. Keep a copy of what is needed for longer.
+///
+/// # Errors of every look-up
+/// - `NOT_FOUND` when no running domain of this worker has such a member, buffer or address;
+/// - `NOT_SUPPORTED` when the worker has no such look-up;
+/// - `UNEXPECTED` when the worker's answer makes no sense; else the worker's code.
+///
+/// ```
+/// # use urom_pdk::prelude::*;
+/// # use urom_pdk::Segment;
+/// # fn example(cx: &Context) -> Result<()> {
+/// let peer: &[u8] = cx.domains().address(7)?;
+/// let key: &[u8] = cx.domains().key(7, Segment::FIRST)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Domains<'cx> {
+    shared: &'cx Shared,
+}
+
+impl<'cx> Domains<'cx> {
+    /// The address of this plugin in the member's worker: exactly the bytes that the handler's `address` gave there
+    /// (`doca_urom_worker_domain_addr_lookup`).
+    ///
+    /// # Errors
+    /// As for every look-up; `INVALID_VALUE` when the member's plugin was not made with this kit: C tells no length, so
+    /// the kit writes its own before the address.
+    pub fn address(self, member: u64) -> Result<&'cx [u8]> {
+        // SAFETY: the answer stays until the command ends, by the contract of `OpenDomains::new`.
+        unsafe { self.shared.address(member, |bytes: &'cx [u8]| bytes) }
+    }
+
+    /// Which of the member's buffers holds the address `va` of its process (`doca_urom_worker_domain_seg_lookup`).
+    ///
+    /// # Errors
+    /// As for every look-up.
+    pub fn segment(self, member: u64, va: u64) -> Result<Segment> {
+        self.shared.segment(member, va)
+    }
+
+    /// The packed, exported memory handle of a buffer, with which a DPU reaches the memory itself
+    /// (`doca_urom_worker_domain_memh_lookup`). May be empty: without an RDMA device nothing can be exported.
+    ///
+    /// # Errors
+    /// As for every look-up.
+    pub fn memory_handle(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
+        // SAFETY: as in `address`.
+        unsafe { self.shared.memory_handle(member, segment, |bytes: &'cx [u8]| bytes) }
+    }
+
+    /// The packed remote key of a buffer, to be used on an endpoint to the process that owns it
+    /// (`doca_urom_worker_domain_mkey_lookup`).
+    ///
+    /// # Errors
+    /// As for every look-up.
+    pub fn key(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
+        // SAFETY: as in `address`.
+        unsafe { self.shared.key(member, segment, |bytes: &'cx [u8]| bytes) }
+    }
+}
+
+impl fmt::Debug for Domains<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Domains")
+    }
+}
+
+/// The look-ups for any time and any thread: see [`OpenContext::domains`](crate::OpenContext::domains).
+///
+/// What it gives are copies: another thread cannot know when the plugin is closed. From then on every look-up is a
+/// `BAD_STATE`, and closing waits for look-ups that are under way. Otherwise the methods are those of [`Domains`], with
+/// the same errors.
+///
+/// Nothing is found while the plugin opens: a domain starts when its workers run.
+#[derive(Clone)]
+pub struct DomainHandle {
+    shared: Arc<Shared>,
+}
+
+impl DomainHandle {
+    /// See [`Domains::address`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn address(&self, member: u64) -> Result<Vec<u8>> {
+        // SAFETY: the answer is copied before the look-up ends, and stays until then by the contract of
+        // `OpenDomains::new`.
+        unsafe { self.shared.address(member, <[u8]>::to_vec) }
+    }
+
+    /// See [`Domains::segment`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn segment(&self, member: u64, va: u64) -> Result<Segment> {
+        self.shared.segment(member, va)
+    }
+
+    /// See [`Domains::memory_handle`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn memory_handle(&self, member: u64, segment: Segment) -> Result<Vec<u8>> {
+        // SAFETY: as in `address`.
+        unsafe { self.shared.memory_handle(member, segment, <[u8]>::to_vec) }
+    }
+
+    /// See [`Domains::key`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn key(&self, member: u64, segment: Segment) -> Result<Vec<u8>> {
+        // SAFETY: as in `address`.
+        unsafe { self.shared.key(member, segment, <[u8]>::to_vec) }
+    }
+}
+
+impl fmt::Debug for DomainHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DomainHandle")
+    }
+}
+
+impl DomainHandle {
+    /// The look-ups for a command. Only a [`Context`](crate::Context) may give them away: its borrow is what ends them.
+    pub(crate) fn borrowed(&self) -> Domains<'_> {
+        Domains { shared: &self.shared }
+    }
+}
+
+/// The look-ups of one plugin while it is open. Dropping it ends them, for every handle.
+#[derive(Debug)]
+pub(crate) struct OpenDomains {
+    handle: DomainHandle,
+}
+
+impl OpenDomains {
+    /// The look-ups of a worker's context.
+    ///
+    /// # Safety
+    /// `ctx` was filled in by a worker and stays where it is until this is dropped. Its table holds functions of the C
+    /// interface, or NULL, which may be called from any thread. What they give stays, unchanged, until the look-up was
+    /// copied and until every command that is pending meanwhile has ended: DOCA's contract is that an answer stays while
+    /// its domain exists.
+    pub(crate) unsafe fn new(ctx: NonNull<WorkerCtx>) -> OpenDomains {
+        // SAFETY: the caller says that the worker filled it in.
+        let lookups = unsafe { (*ctx.as_ptr()).domain_iface };
+        let ctx = RwLock::new(Some(Ctx(ctx)));
+        OpenDomains { handle: DomainHandle { shared: Arc::new(Shared { lookups, ctx }) } }
+    }
+
+    /// A handle for whoever wants one.
+    pub(crate) fn handle(&self) -> DomainHandle {
+        self.handle.clone()
+    }
+}
+
+impl Drop for OpenDomains {
+    fn drop(&mut self) {
+        // Waits for the look-ups of other threads.
+        *self.handle.shared.ctx.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// What all handles of one open plugin share.
+struct Shared {
+    lookups: DomainLookups,
+    /// Gone when the plugin is closed. Locked for reading during a look-up, so that closing waits for it.
+    ctx: RwLock<Option<Ctx>>,
+}
+
+/// The worker's context, which look-ups only pass back to the worker.
+#[derive(Clone, Copy)]
+struct Ctx(NonNull<WorkerCtx>);
+
+// SAFETY: it is never looked into here, and the worker's look-ups take it on any thread: see `OpenDomains::new`.
+unsafe impl Send for Ctx {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Ctx {}
+
+impl Shared {
+    /// Runs `look` with the worker's context, unless the plugin was closed.
+    fn open<R>(&self, look: impl FnOnce(*mut WorkerCtx) -> Result<R>) -> Result<R> {
+        let ctx = self.ctx.read().unwrap_or_else(PoisonError::into_inner);
+        match *ctx {
+            Some(Ctx(ctx)) => look(ctx.as_ptr()),
+            None => {
+                Err(Error::new(DocaError::BAD_STATE, "the plugin was closed: end its threads before that"))
+            }
+        }
+    }
+
+    /// Looks an address up and gives it to `take`.
+    ///
+    /// # Safety
+    /// `'a` ends before the worker may change the answer.
+    unsafe fn address<'a, R>(&self, member: u64, take: impl FnOnce(&'a [u8]) -> R) -> Result<R> {
+        let lookup = self.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
+        self.open(|ctx| {
+            let mut start = null_mut::<c_void>();
+            // SAFETY: the plugin is open, so the context is live; the place can be written to.
+            let code = unsafe { lookup(ctx, member, &mut start) };
+            code.check().map_err(|code| failed(code, member, "address"))?;
+            let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| senseless(member, "address"))?;
+            // SAFETY: the worker gives the bytes of an address, and the caller says how long they stay.
+            match unsafe { frame::open(start) } {
+                Some(bytes) => Ok(take(bytes)),
+                None => Err(Error::new(
+                    DocaError::INVALID_VALUE,
+                    format!(
+                        "the address of worker {member} was not made by this kit: its plugin of this name must be \
+                         made with the same kit"
+                    ),
+                )),
+            }
+        })
+    }
+
+    fn segment(&self, member: u64, va: u64) -> Result<Segment> {
+        let lookup = self.lookups.seg_lookup.ok_or_else(|| missing("segments"))?;
+        self.open(|ctx| {
+            let mut index: c_int = -1;
+            // SAFETY: the plugin is open, so the context is live; the place can be written to.
+            let code = unsafe { lookup(ctx, member, va, &mut index) };
+            code.check().map_err(|code| failed(code, member, format_args!("buffer with address {va:#x}")))?;
+            let index =
+                u32::try_from(index).map_err(|_| senseless(member, format_args!("segment {index}")))?;
+            Ok(Segment(index))
+        })
+    }
+
+    /// # Safety
+    /// As for [`address`](Shared::address).
+    unsafe fn memory_handle<'a, R>(
+        &self,
+        member: u64,
+        segment: Segment,
+        take: impl FnOnce(&'a [u8]) -> R,
+    ) -> Result<R> {
+        let lookup = self.lookups.memh_lookup.ok_or_else(|| missing("memory handles"))?;
+        // SAFETY: the caller's promise.
+        unsafe { self.packed(lookup, member, segment, "memory handle", take) }
+    }
+
+    /// # Safety
+    /// As for [`address`](Shared::address).
+    unsafe fn key<'a, R>(
+        &self,
+        member: u64,
+        segment: Segment,
+        take: impl FnOnce(&'a [u8]) -> R,
+    ) -> Result<R> {
+        let lookup = self.lookups.mkey_lookup.ok_or_else(|| missing("keys"))?;
+        // SAFETY: the caller's promise; both look-ups have one signature.
+        unsafe { self.packed(lookup, member, segment, "key", take) }
+    }
+
+    /// The two look-ups that give bytes and a length.
+    ///
+    /// # Safety
+    /// As for [`address`](Shared::address).
+    unsafe fn packed<'a, R>(
+        &self,
+        lookup: MemhLookupFn,
+        member: u64,
+        segment: Segment,
+        what: &str,
+        take: impl FnOnce(&'a [u8]) -> R,
+    ) -> Result<R> {
+        let not_found = |code| failed(code, member, format_args!("{what} of {segment}"));
+        let index = c_int::try_from(segment.0).map_err(|_| not_found(DocaError::NOT_FOUND))?;
+        self.open(|ctx| {
+            let (mut len, mut start) = (0, null_mut::<c_void>());
+            // SAFETY: the plugin is open, so the context is live; both places can be written to.
+            let code = unsafe { lookup(ctx, member, index, &mut len, &mut start) };
+            code.check().map_err(not_found)?;
+            if len == 0 {
+                return Ok(take(&[]));
+            }
+            if start.is_null() || isize::try_from(len).is_err() {
+                return Err(senseless(member, what));
+            }
+            // SAFETY: the worker gives that many bytes, and the caller says how long they stay.
+            Ok(take(unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) }))
+        })
+    }
+}
+
+fn missing(what: &str) -> Error {
+    let text = format!("this worker has no look-up of {what}: domains need a worker that has all four");
+    Error::new(DocaError::NOT_SUPPORTED, text)
+}
+
+fn failed(code: DocaError, member: u64, what: impl fmt::Display) -> Error {
+    if code != DocaError::NOT_FOUND {
+        return Error::new(code, format!("the worker failed to look up the {what} of worker {member}"));
+    }
+    let text = format!(
+        "no {what} of worker {member} in a running domain of this worker: the host starts a domain with that id among \
+         its workers, and with its buffers, before it sends commands that need them"
+    );
+    Error::new(code, text)
+}
+
+fn senseless(member: u64, what: impl fmt::Display) -> Error {
+    let text = format!("the worker found the {what} of worker {member}, and then gave none");
+    Error::new(DocaError::UNEXPECTED, text)
+}
+
+#[cfg(test)]
+impl DomainHandle {
+    /// The look-ups of a worker that has none.
+    pub(crate) fn for_test() -> DomainHandle {
+        let lookups =
+            DomainLookups { addr_lookup: None, seg_lookup: None, memh_lookup: None, mkey_lookup: None };
+        DomainHandle { shared: Arc::new(Shared { lookups, ctx: RwLock::new(None) }) }
+    }
+}

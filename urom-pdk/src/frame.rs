@@ -1,0 +1,92 @@
+//! The frame around a plugin's address: C's look-up of an address tells no length, so the kit writes it down in front.
+
+use std::ptr::NonNull;
+
+/// What a frame begins with; the last byte is the version of its format. No UCX address begins like this.
+const MAGIC: [u8; 8] = *b"\xffUROMad\x01";
+
+/// The magic, the length as a little-endian `u32`, and the same with all bits turned over.
+const HEADER: usize = MAGIC.len() + 8;
+
+/// The longest address, in bytes. Real ones have some hundred.
+const LONGEST: u32 = 1 << 20;
+
+/// The address in its frame; `None` when it is too long for one.
+pub(crate) fn around(address: &[u8]) -> Option<Vec<u8>> {
+    let len = u32::try_from(address.len()).ok().filter(|len| *len <= LONGEST)?;
+    let mut framed = Vec::with_capacity(HEADER + address.len());
+    framed.extend_from_slice(&MAGIC);
+    framed.extend_from_slice(&len.to_le_bytes());
+    framed.extend_from_slice(&(!len).to_le_bytes());
+    framed.extend_from_slice(address);
+    Some(framed)
+}
+
+/// The address in the frame that begins at `start`; `None` when none begins there.
+///
+/// # Safety
+/// At least one byte is readable at `start`. When the bytes begin with the magic, [`around`] made them, and all it made is
+/// readable. They stay unchanged during `'a`.
+pub(crate) unsafe fn open<'a>(start: NonNull<u8>) -> Option<&'a [u8]> {
+    for (index, wanted) in MAGIC.iter().enumerate() {
+        // SAFETY: the bytes before this one were those of the magic, which does not end here.
+        let byte = unsafe { start.add(index) };
+        // SAFETY: as above. Bytes of another kind may end behind the first one that differs.
+        if unsafe { byte.read() } != *wanted {
+            return None;
+        }
+    }
+    // SAFETY: a whole header is there.
+    let words = unsafe { start.add(MAGIC.len()) }.cast::<[[u8; 4]; 2]>();
+    // SAFETY: as above; arrays of bytes have no alignment.
+    let [len, inverse] = unsafe { words.read() }.map(u32::from_le_bytes);
+    if inverse != !len || len > LONGEST {
+        return None;
+    }
+    // SAFETY: the header ends within what `around` made.
+    let body = unsafe { start.add(HEADER) };
+    // SAFETY: `around` put `len` bytes there, and the caller says that they stay.
+    Some(unsafe { std::slice::from_raw_parts(body.as_ptr(), len as usize) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(bytes: &[u8]) -> Option<Vec<u8>> {
+        let start = NonNull::from(bytes).cast();
+        // SAFETY: every test passes at least a byte, and what begins with the magic has a whole frame.
+        unsafe { open(start) }.map(<[u8]>::to_vec)
+    }
+
+    #[test]
+    fn an_address_of_any_length_comes_back() {
+        for len in [0, 1, 7, 300, 70_000] {
+            let address: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            assert_eq!(opened(&around(&address).unwrap()), Some(address));
+        }
+        assert!(around(&vec![0; LONGEST as usize + 1]).is_none());
+    }
+
+    #[test]
+    fn other_bytes_are_read_no_further_than_they_agree_with_the_magic() {
+        // Boxes of exactly these bytes, so that Miri would see a read behind them.
+        for len in 0..MAGIC.len() {
+            let mut bytes = MAGIC[..len].to_vec();
+            bytes.push(!MAGIC[len]);
+            assert_eq!(opened(&bytes.into_boxed_slice()), None);
+        }
+    }
+
+    #[test]
+    fn a_header_that_was_damaged_is_none() {
+        let framed = around(b"twelve bytes").unwrap();
+        for index in 0..HEADER {
+            for bit in 0..8 {
+                let mut damaged = framed.clone();
+                damaged[index] ^= 1 << bit;
+                assert_eq!(opened(&damaged), None, "bit {bit} of byte {index}");
+            }
+        }
+    }
+}

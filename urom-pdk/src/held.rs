@@ -1,0 +1,138 @@
+//! Bytes of a command that outlive its future.
+
+use std::fmt;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use stable_deref_trait::{CloneStableDeref, StableDeref};
+use urom_abi::DocaError;
+use urom_abi::shared::SharedCommand;
+
+use crate::{Error, Result};
+
+/// Bytes of a command, kept until the last clone of this handle is dropped: see
+/// [`Context::hold`](crate::Context::hold).
+///
+/// The command's whole block stays on the C heap until then, also when the command was answered or the plugin was
+/// closed meanwhile. A clone costs an addition; nothing is allocated. It stays on the worker's thread.
+///
+/// The bytes never move and never change, which [`StableDeref`] tells others: UCX may read them in place (`ucx::Stable`
+/// makes a buffer of it).
+#[derive(Clone)]
+pub struct Held {
+    start: NonNull<u8>,
+    len: usize,
+    /// Keeps the bytes.
+    _command: SharedCommand,
+}
+
+impl Held {
+    pub(crate) fn new(command: &SharedCommand, bytes: &[u8]) -> Result<Held> {
+        let whole = command.payload();
+        // Taken from the command's own bytes again, because what comes in may lie behind them by chance.
+        let offset = bytes.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
+        let part = match bytes.len() {
+            0 => Some(&[][..]),
+            len => whole.get(offset..).and_then(|rest| rest.get(..len)),
+        };
+        match part {
+            Some(part) => {
+                Ok(Held { start: NonNull::from(part).cast(), len: part.len(), _command: command.clone() })
+            }
+            None => Err(Error::new(
+                DocaError::INVALID_VALUE,
+                format!(
+                    "the {} bytes to hold are not this command's: hold what the command gave, and copy other bytes",
+                    bytes.len()
+                ),
+            )),
+        }
+    }
+}
+
+impl Deref for Held {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: bytes of the command's payload, or none; the command keeps its block, and nobody writes to it.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+// SAFETY: the bytes are in the C heap's block, wherever this value goes, and `deref` is a function of fields that never
+// change.
+unsafe impl StableDeref for Held {}
+// SAFETY: a clone has the same fields.
+unsafe impl CloneStableDeref for Held {}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Held({} bytes)", self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use urom_abi::descriptor::CommandDesc;
+
+    use super::*;
+    use crate::Context;
+
+    fn context(bytes: &[u8]) -> Context {
+        Context::for_test(CommandDesc::new(7, 2, 99, bytes).expect("the C heap has room"))
+    }
+
+    #[test]
+    fn what_is_held_stays_when_the_command_is_gone() {
+        let cx = context(b"a command with a tail");
+        let bytes = &cx.command().payload()[17..];
+        let at = bytes.as_ptr();
+        let held = cx.hold(bytes).unwrap();
+        let again = held.clone();
+        drop(cx);
+        assert_eq!((&*held, held.as_ptr()), (&b"tail"[..], at));
+        drop(held);
+        let moved = Box::new(again);
+        assert_eq!((&**moved, moved.as_ptr()), (&b"tail"[..], at));
+    }
+
+    #[test]
+    fn every_part_of_a_command_can_be_held_the_whole_of_it_too() {
+        let cx = context(b"bytes");
+        let whole = cx.command().payload();
+        for start in 0..=5 {
+            for end in start..=5 {
+                assert_eq!(*cx.hold(&whole[start..end]).unwrap(), whole[start..end]);
+            }
+        }
+    }
+
+    #[test]
+    fn no_bytes_are_held_wherever_they_come_from() {
+        let cx = context(b"");
+        for empty in [cx.command().payload(), &[], &b"elsewhere"[3..3]] {
+            assert!(cx.hold(empty).unwrap().is_empty());
+        }
+        let held = context(b"command").hold(&[]).unwrap();
+        assert_eq!(*held, []);
+    }
+
+    #[test]
+    fn bytes_of_others_are_refused() {
+        let cx = context(b"command");
+        let other = context(b"command");
+        let mut copy = cx.command().payload().to_vec();
+        copy.push(0);
+        for foreign in [&copy[..7], other.command().payload(), b"command", &[7; 5000]] {
+            let error = cx.hold(foreign).unwrap_err();
+            assert_eq!(error.code(), DocaError::INVALID_VALUE);
+            assert!(error.to_string().contains(&format!("{} bytes", foreign.len())), "{error}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Domain look-ups through the C table of a worker, from commands, from handles and from other threads.
+
+mod common;
+
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+use common::Worker;
+use common::protocol::*;
+use urom_abi::plugin::{DomainLookups, WorkerCtx};
+use urom_pdk::{DocaError, DomainHandle, Error, Result, Segment};
+
+/// Members of the worker's domain.
+const PEER: u64 = 7;
+const FOREIGN: u64 = 8;
+const SILENT: u64 = 9;
+const BROKEN: u64 = 10;
+const WRONG: u64 = 11;
+
+const ADDRESS: &[u8] = b"where the peer is";
+static KEY: [u8; 11] = *b"\x01key\0bytes\xff";
+
+/// What a plugin made with this kit reports as its address.
+static REPORTED: OnceLock<Vec<u8>> = OnceLock::new();
+
+fn report() -> &'static [u8] {
+    REPORTED.get_or_init(|| {
+        *script().address.borrow_mut() = ADDRESS.to_vec();
+        let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+        let (_, len) = worker.addr(&mut []);
+        let mut room = vec![0; len];
+        assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, len));
+        room
+    })
+}
+
+unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_void) -> DocaError {
+    // SAFETY: the context is live and open: a plugin passes what it was given.
+    assert!(!unsafe { (*ctx).plugin_ctx }.is_null());
+    static RAW: [u8; 1] = [0x11];
+    let found = match member {
+        PEER => report().as_ptr(),
+        FOREIGN => RAW.as_ptr(),
+        SILENT => null_mut(),
+        BROKEN => return DocaError::DRIVER,
+        _ => return DocaError::NOT_FOUND,
+    };
+    // SAFETY: a plugin passes a place that can be written to.
+    unsafe { addr.write(found.cast_mut().cast()) };
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn seg(_: *mut WorkerCtx, member: u64, va: u64, seg: *mut c_int) -> DocaError {
+    let index = match (member, va) {
+        (PEER, 0x1000..0x2000) => 0,
+        (PEER, 0x8000..0x9000) => 1,
+        (WRONG, _) => -2,
+        _ => return DocaError::NOT_FOUND,
+    };
+    // SAFETY: a plugin passes a place that can be written to.
+    unsafe { seg.write(index) };
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn packed(
+    _: *mut WorkerCtx,
+    member: u64,
+    seg: c_int,
+    len: *mut usize,
+    place: *mut *mut c_void,
+) -> DocaError {
+    let (start, count) = match (member, seg) {
+        (PEER, 0) => (KEY.as_ptr(), KEY.len()),
+        (PEER, 1) => (null_mut::<u8>().cast_const(), 0),
+        (SILENT, 0) => (null_mut::<u8>().cast_const(), 5),
+        (WRONG, 0) => (KEY.as_ptr(), usize::MAX),
+        (BROKEN, _) => return DocaError::DRIVER,
+        _ => return DocaError::NOT_FOUND,
+    };
+    // SAFETY: a plugin passes a place that can be written to.
+    unsafe { len.write(count) };
+    // SAFETY: likewise.
+    unsafe { place.write(start.cast_mut().cast()) };
+    DocaError::SUCCESS
+}
+
+const LOOKUPS: DomainLookups = DomainLookups {
+    addr_lookup: Some(addr),
+    seg_lookup: Some(seg),
+    memh_lookup: Some(packed),
+    mkey_lookup: Some(packed),
+};
+
+fn open(lookups: DomainLookups) -> (Worker, DomainHandle) {
+    report();
+    let worker = Worker::open_with::<Obedient, Words>(lookups).expect("it opens");
+    let handle = script().domains.borrow().clone().expect("open got it");
+    (worker, handle)
+}
+
+/// Runs `act` in a command, which must succeed.
+fn in_command(worker: &mut Worker, act: impl Fn(&urom_pdk::Context) -> Result<()> + 'static) {
+    *script().act.borrow_mut() = Some(Box::new(move |cx, _| act(cx).map(|()| 0)));
+    worker.send(1, 1, &command(ACT, 0));
+    assert_eq!(worker.progress().remove(0).header().status, DocaError::SUCCESS);
+}
+
+/// An error with this code whose text has this part.
+fn fails<T: std::fmt::Debug>(result: Result<T>, code: DocaError, part: &str) {
+    let error: Error = result.unwrap_err();
+    assert_eq!(error.code(), code, "{error}");
+    assert!(error.to_string().contains(part), "{error}");
+}
+
+#[test]
+fn a_command_borrows_what_the_worker_knows() {
+    let (mut worker, _) = open(LOOKUPS);
+    in_command(&mut worker, |cx| {
+        let domains = cx.domains();
+        assert_eq!(domains.address(PEER)?, ADDRESS);
+        let first = domains.segment(PEER, 0x1fff)?;
+        let second = domains.segment(PEER, 0x8000)?;
+        assert_eq!((first, second.index()), (Segment::FIRST, 1));
+        for bytes in [domains.key(PEER, first)?, domains.memory_handle(PEER, first)?] {
+            assert_eq!((bytes, bytes.as_ptr()), (&KEY[..], KEY.as_ptr()));
+        }
+        assert!(domains.key(PEER, second)?.is_empty());
+        assert!(domains.memory_handle(PEER, second)?.is_empty());
+        Ok(())
+    });
+}
+
+#[test]
+fn a_command_looks_up_on_threads_of_its_own() {
+    let (mut worker, _) = open(LOOKUPS);
+    in_command(&mut worker, |cx| {
+        let domains = cx.domains();
+        let address = std::thread::scope(|scope| scope.spawn(move || domains.address(PEER)).join());
+        assert_eq!(address.expect("no panic")?, ADDRESS);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_handle_copies_on_any_thread() {
+    let (_worker, handle) = open(LOOKUPS);
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let handle = handle.clone();
+            std::thread::spawn(move || {
+                assert_eq!(handle.address(PEER).unwrap(), ADDRESS);
+                assert_eq!(handle.segment(PEER, 0x1000).unwrap(), Segment::FIRST);
+                assert_eq!(handle.key(PEER, Segment::FIRST).unwrap(), KEY);
+                assert_eq!(handle.memory_handle(PEER, Segment::FIRST).unwrap(), KEY);
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().expect("every look-up works");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_not_found_and_says_what_to_do() {
+    let (_worker, handle) = open(LOOKUPS);
+    let not_found = DocaError::NOT_FOUND;
+    fails(handle.address(4), not_found, "no address of worker 4 in a running domain of this worker: ");
+    fails(handle.segment(PEER, 0x2000), not_found, "no buffer with address 0x2000 of worker 7");
+    fails(handle.key(PEER, Segment::new(2)), not_found, "no key of buffer 2 of worker 7");
+    fails(handle.memory_handle(4, Segment::FIRST), not_found, "no memory handle of buffer 0 of worker 4");
+    fails(handle.key(PEER, Segment::new(u32::MAX)), not_found, "buffer 4294967295");
+}
+
+#[test]
+fn an_address_that_this_kit_did_not_make_is_refused() {
+    let (_worker, handle) = open(LOOKUPS);
+    fails(handle.address(FOREIGN), DocaError::INVALID_VALUE, "worker 8 was not made by this kit");
+}
+
+#[test]
+fn the_workers_own_errors_keep_their_code() {
+    let (_worker, handle) = open(LOOKUPS);
+    fails(handle.address(BROKEN), DocaError::DRIVER, "the address of worker 10");
+    fails(handle.key(BROKEN, Segment::FIRST), DocaError::DRIVER, "the key of buffer 0 of worker 10");
+}
+
+#[test]
+fn answers_that_make_no_sense_are_unexpected() {
+    let (_worker, handle) = open(LOOKUPS);
+    let unexpected = DocaError::UNEXPECTED;
+    fails(handle.address(SILENT), unexpected, "the address of worker 9");
+    fails(handle.segment(WRONG, 0), unexpected, "worker 11");
+    for member in [SILENT, WRONG] {
+        fails(handle.key(member, Segment::FIRST), unexpected, "key");
+        fails(handle.memory_handle(member, Segment::FIRST), unexpected, "memory handle");
+    }
+}
+
+#[test]
+fn a_worker_without_look_ups_is_an_error_and_no_crash() {
+    let (mut worker, handle) = open(common::NO_LOOKUPS);
+    let without = DocaError::NOT_SUPPORTED;
+    fails(handle.address(PEER), without, "addresses");
+    fails(handle.segment(PEER, 0), without, "segments");
+    fails(handle.memory_handle(PEER, Segment::FIRST), without, "memory handles");
+    fails(handle.key(PEER, Segment::FIRST), without, "keys");
+    in_command(&mut worker, move |cx| {
+        fails(cx.domains().address(PEER), without, "addresses");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_handle_outlives_the_plugin_and_then_only_fails() {
+    let (mut worker, handle) = open(LOOKUPS);
+    assert!(handle.address(PEER).is_ok());
+    worker.close();
+    fails(handle.address(PEER), DocaError::BAD_STATE, "closed");
+    fails(handle.clone().segment(PEER, 0x1000), DocaError::BAD_STATE, "closed");
+}
+
+#[test]
+fn a_handle_from_an_open_that_failed_only_fails() {
+    let script = script();
+    script.open.set(Some(DocaError::DRIVER));
+    assert!(Worker::open_with::<Obedient, Words>(LOOKUPS).is_err());
+    let handle = script.domains.borrow().clone().expect("open got it");
+    fails(handle.key(PEER, Segment::FIRST), DocaError::BAD_STATE, "closed");
+}
+
+#[test]
+fn closing_waits_for_look_ups_of_other_threads() {
+    let (mut worker, handle) = open(LOOKUPS);
+    let (started, begun) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        // Every look-up checks that the plugin is open.
+        while handle.address(PEER).is_ok() {
+            let _ = started.send(());
+        }
+    });
+    begun.recv().expect("the first look-up works");
+    worker.close();
+    thread.join().expect("no look-up ran in a closed plugin");
+}

@@ -1,0 +1,117 @@
+//! Bytes of a command that are held beyond its future, its answer and the plugin.
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use common::Worker;
+use common::protocol::*;
+use urom_pdk::{Context, DocaError, Held, Result};
+
+type Kept = Rc<RefCell<Vec<Held>>>;
+
+/// A worker whose `ACT` commands hold what `hold` gives them.
+fn holding(hold: impl Fn(&Context, &[u8]) -> Result<Held> + 'static) -> (Worker, Kept) {
+    let kept = Kept::default();
+    let keep = Rc::clone(&kept);
+    *script().act.borrow_mut() = Some(Box::new(move |cx, bytes| {
+        keep.borrow_mut().push(hold(cx, bytes)?);
+        Ok(0)
+    }));
+    (Worker::open::<Obedient, Words>().expect("it opens"), kept)
+}
+
+fn status(worker: &mut Worker) -> DocaError {
+    worker.progress().remove(0).header().status
+}
+
+#[test]
+fn what_is_held_outlives_the_answer_and_the_plugin() {
+    let (mut worker, kept) = holding(|cx, bytes| cx.hold(&bytes[8..]));
+    for value in 0..3 {
+        worker.send(1, value, &command(ACT, value));
+        assert_eq!(status(&mut worker), DocaError::SUCCESS);
+    }
+    worker.close();
+    drop(worker);
+    let values: Vec<Vec<u8>> = kept.borrow().iter().map(|held| held.to_vec()).collect();
+    assert_eq!(values, [0_u64, 1, 2].map(|value| value.to_le_bytes().to_vec()));
+}
+
+#[test]
+fn what_is_held_outlives_a_future_that_is_dropped_at_close() {
+    let (mut worker, kept) = holding(|cx, bytes| Ok(cx.hold(bytes)?.clone()));
+    worker.send(1, 1, &command(ACT_AND_WAIT, 77));
+    worker.close();
+    assert_eq!(*script().dropped.borrow(), ["future", "handler"]);
+    assert_eq!(*kept.take().remove(0), command(ACT_AND_WAIT, 77));
+}
+
+#[test]
+fn a_command_that_is_held_is_answered_later_when_there_is_no_memory() {
+    let kept = Kept::default();
+    let keep = Rc::clone(&kept);
+    *script().act.borrow_mut() = Some(Box::new(move |cx, bytes| {
+        keep.borrow_mut().push(cx.hold(bytes)?);
+        Err(DocaError::DRIVER.into())
+    }));
+    let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+    script().no_memory.set(3);
+    for value in 0..2 {
+        worker.send(value, value, &command(ACT, value));
+    }
+    assert!(worker.progress().is_empty(), "there is no memory yet");
+    kept.borrow_mut().pop();
+    let mut answers: Vec<_> = worker.progress().iter().map(|n| (n.dest_id(), n.header().status)).collect();
+    answers.sort_unstable();
+    assert_eq!(answers, [(0, DocaError::NO_MEMORY), (1, DocaError::NO_MEMORY)]);
+    drop(worker);
+    assert_eq!(*kept.take().remove(0), command(ACT, 0));
+}
+
+#[test]
+fn bytes_from_elsewhere_are_an_invalid_value() {
+    let (mut worker, kept) = holding(|cx, bytes| {
+        let copy = bytes.to_vec();
+        cx.hold(&copy)
+    });
+    worker.send(1, 1, &command(ACT, 0));
+    assert_eq!(status(&mut worker), DocaError::INVALID_VALUE);
+    assert!(kept.borrow().is_empty());
+}
+
+#[test]
+fn an_empty_slice_is_held() {
+    let (mut worker, kept) = holding(|cx, bytes| cx.hold(&bytes[16..]));
+    worker.send(1, 1, &command(ACT, 0));
+    assert_eq!(status(&mut worker), DocaError::SUCCESS);
+    assert!(kept.take().remove(0).is_empty());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri finds leaks by itself, and has no mallinfo2")]
+#[cfg(target_env = "gnu")]
+fn no_command_is_leaked_and_none_is_freed_early() {
+    // SAFETY: no preconditions.
+    let in_use = || unsafe { libc::mallinfo2() }.uordblks;
+    let (mut worker, kept) = holding(|cx, bytes| cx.hold(&bytes[..8]));
+    // Wrong by length, so it is refused before it acts; right commands are short. Both are freed.
+    let long = vec![0; 4096];
+    let mut round = |rounds: u64| {
+        for i in 0..rounds {
+            worker.queue(1, i, &long);
+            worker.queue(1, i, &command(ACT, i));
+            worker.flush();
+            assert_eq!(worker.progress().len(), 2);
+            if kept.borrow().len() > 16 {
+                kept.borrow_mut().remove(0);
+            }
+        }
+    };
+    round(100);
+    let before = in_use();
+    round(5000);
+    let grown = in_use().saturating_sub(before);
+    assert!(grown < 200_000, "{grown} bytes of the C heap were not given back");
+}
