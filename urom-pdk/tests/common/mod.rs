@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
 use std::ffi::c_void;
-use std::ptr::{null_mut, without_provenance_mut};
+use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
@@ -18,7 +18,9 @@ pub(crate) const PLUGIN_ID: u64 = 4;
 
 /// A worker with one open plugin.
 pub(crate) struct Worker {
-    ctx: Box<WorkerCtx>,
+    iface: PluginIface,
+    /// From a box that the drop gives back; the plugin keeps this pointer, so it is made once.
+    ctx: NonNull<WorkerCtx>,
     commands: DescriptorList<urom_abi::plugin::WorkerCmdDesc>,
     notifications: DescriptorList<urom_abi::plugin::WorkerNotifDesc>,
 }
@@ -62,19 +64,27 @@ impl Worker {
     pub(crate) fn open_with<T: 'static, P: Protocol + Serve<Side, T>>(
         lookups: DomainLookups,
     ) -> Result<Worker, DocaError> {
-        let mut ctx = context_with(iface::<T, P>(), lookups);
-        let open = ctx.iface.open.expect("open");
+        let iface = iface::<T, P>();
+        let ctx = NonNull::from(Box::leak(context_with(iface, lookups)));
+        let (commands, notifications) = (DescriptorList::new(), DescriptorList::new());
+        let worker = Worker { iface, ctx, commands, notifications };
+        let open = iface.open.expect("open");
         // SAFETY: the context is address-stable and this thread's.
-        let code = unsafe { open(&mut *ctx) };
+        let code = unsafe { open(worker.ctx()) };
         if code != DocaError::SUCCESS {
-            assert!(ctx.plugin_ctx.is_null(), "a failed open leaves nothing behind");
+            assert!(worker.plugin_ctx().is_null(), "a failed open leaves nothing behind");
             return Err(code);
         }
-        Ok(Worker { ctx, commands: DescriptorList::new(), notifications: DescriptorList::new() })
+        Ok(worker)
     }
 
-    fn ctx(&mut self) -> *mut WorkerCtx {
-        &mut *self.ctx
+    fn ctx(&self) -> *mut WorkerCtx {
+        self.ctx.as_ptr()
+    }
+
+    fn plugin_ctx(&self) -> *mut c_void {
+        // SAFETY: the context lives as long as this.
+        unsafe { (*self.ctx()).plugin_ctx }
     }
 
     /// Puts a command into the list of the next [`flush`](Worker::flush).
@@ -85,7 +95,7 @@ impl Worker {
 
     /// Hands all queued commands over.
     pub(crate) fn flush(&mut self) {
-        let worker_cmd = self.ctx.iface.worker_cmd.expect("worker_cmd");
+        let worker_cmd = self.iface.worker_cmd.expect("worker_cmd");
         let ctx = self.ctx();
         // SAFETY: an open context and a list, both of this thread.
         let code = unsafe { worker_cmd(ctx, self.commands.as_raw()) };
@@ -108,7 +118,7 @@ impl Worker {
 
     /// Calls progress once, without a heap allocation of its own.
     pub(crate) fn progress_with(&mut self, mut each: impl FnMut(NotificationDesc)) {
-        let progress = self.ctx.iface.progress.expect("progress");
+        let progress = self.iface.progress.expect("progress");
         let ctx = self.ctx();
         // SAFETY: an open context and a list, both of this thread.
         let code = unsafe { progress(ctx, self.notifications.as_raw()) };
@@ -132,7 +142,7 @@ impl Worker {
 
     /// Calls addr; the length is what the plugin left in it.
     pub(crate) fn addr(&mut self, room: &mut [u8]) -> (DocaError, usize) {
-        let addr = self.ctx.iface.addr.expect("addr");
+        let addr = self.iface.addr.expect("addr");
         let (ctx, mut len) = (self.ctx(), room.len());
         let to = if room.is_empty() { null_mut() } else { room.as_mut_ptr().cast() };
         // SAFETY: an open context and a buffer of `len` bytes.
@@ -142,14 +152,14 @@ impl Worker {
 
     /// Packs a notification into a buffer of `room` bytes.
     pub(crate) fn pack(&self, notification: NotificationDesc, room: usize) -> (DocaError, usize, Vec<u8>) {
-        let pack = self.ctx.iface.notif_pack.expect("notif_pack");
+        let pack = self.iface.notif_pack.expect("notif_pack");
         let (mut buffer, mut len) = (vec![0xeeu8; room], room);
         let desc = notification.into_raw();
         // SAFETY: the descriptor is this frame's.
         let header: *mut WorkerNotify = unsafe { &raw mut (*desc).worker_notif };
         // SAFETY: a notification of this plugin and a buffer of `len` bytes.
         let code = unsafe { pack(header, &mut len, buffer.as_mut_ptr().cast()) };
-        let desc = std::ptr::NonNull::new(desc).expect("not NULL");
+        let desc = NonNull::new(desc).expect("not NULL");
         // SAFETY: it was given away above and nobody took it.
         drop(unsafe { NotificationDesc::from_raw(desc) });
         (code, len, buffer)
@@ -157,16 +167,18 @@ impl Worker {
 
     /// Closes the plugin; a second call, with the state gone, must do nothing.
     pub(crate) fn close(&mut self) {
-        let close = self.ctx.iface.close.expect("close");
+        let close = self.iface.close.expect("close");
         let ctx = self.ctx();
         // SAFETY: a context that was opened.
         unsafe { close(ctx) };
-        assert!(self.ctx.plugin_ctx.is_null());
+        assert!(self.plugin_ctx().is_null());
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
         self.close();
+        // SAFETY: from a box, in `open_with`; the plugin is closed.
+        drop(unsafe { Box::from_raw(self.ctx()) });
     }
 }
