@@ -12,6 +12,7 @@ use ucx_sys as sys;
 use crate::context::{Context, Features};
 use crate::handlers::Handlers;
 use crate::listener::Open;
+use crate::memory::Memory;
 use crate::signal::Target;
 
 /// How long a worker that is dropped waits for UCX to give back parked buffers.
@@ -39,6 +40,8 @@ pub(crate) struct Inner {
     panic: Cell<Option<Box<dyn Any + Send>>>,
     /// Destroyed with the worker.
     listeners: RefCell<Vec<Open>>,
+    /// What peers may reach through the worker. Goes when it is destroyed.
+    windows: RefCell<Vec<Memory>>,
 }
 
 impl Inner {
@@ -62,6 +65,7 @@ impl Inner {
             jobs: RefCell::default(),
             panic: Cell::new(None),
             listeners: RefCell::default(),
+            windows: RefCell::default(),
         }
     }
 
@@ -137,6 +141,18 @@ impl Inner {
     /// Keeps a listener until the end of the worker.
     pub(crate) fn keep_listener(&self, listener: Open) {
         self.listeners.borrow_mut().push(listener);
+    }
+
+    /// Keeps memory registered until the end of the worker, once however often it is asked.
+    pub(crate) fn keep_window(&self, memory: &Memory) {
+        if !self.keeps_window(memory) {
+            self.windows.borrow_mut().push(memory.clone());
+        }
+    }
+
+    /// Whether peers may reach this memory through the worker.
+    pub(crate) fn keeps_window(&self, memory: &Memory) -> bool {
+        self.windows.borrow().iter().any(|kept| kept.is_same(memory))
     }
 
     /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once C has returned.

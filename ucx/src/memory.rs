@@ -167,6 +167,16 @@ impl Memory {
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     }
 
+    /// Whether both are handles of one registration.
+    pub(crate) fn is_same(&self, other: &Memory) -> bool {
+        Rc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// The context it is registered in.
+    pub(crate) fn context(&self) -> &Context {
+        &self.inner.mapping.context
+    }
+
     fn at(&self, offset: usize, length: usize) -> *mut u8 {
         let end = offset.checked_add(length);
         assert!(end.is_some_and(|end| end <= self.inner.length), "{length} bytes at {offset} are not inside");

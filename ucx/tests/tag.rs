@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
 use common::{Pair, TRANSPORTS, pattern};
-use ucx::{Buffer, BufferMut, Context, Features, Status, TagInfo};
+use ucx::{Buffer, BufferMut, Context, Features, Stable, Status, TagInfo};
 
 const ALL: u64 = u64::MAX;
 
@@ -325,4 +325,34 @@ fn without_the_feature_nothing_is_sent_or_received() {
     assert_eq!(worker.tag_recv(1, ALL, vec![7]).wait(), (Err(Status::UNSUPPORTED), vec![7]));
     assert_eq!(worker.tag_probe(0, 0), None);
     assert!(worker.tag_take(0, 0).is_none());
+}
+
+#[test]
+fn values_whose_bytes_stay_in_place_are_sent_and_received() {
+    for transports in TRANSPORTS {
+        let pair = Pair::new(transports);
+        for length in [0, 8, 10_000, 2 << 20] {
+            let text: Arc<[u8]> = pattern(length).into();
+            let receive = pair.b.tag_recv(1, u64::MAX, Stable::new(vec![0; length].into_boxed_slice()));
+            let send = pair.to_b.tag_send(1, Stable::new(Arc::clone(&text)));
+            let (info, received) = pair.finish(receive);
+            assert_eq!(info.unwrap().length, length);
+            assert!(*received.into_inner() == *text, "{length} over {transports}");
+            let (result, back) = pair.finish(send);
+            assert_eq!(result, Ok(()));
+            assert!(Arc::ptr_eq(&back, &text));
+        }
+    }
+}
+
+#[test]
+fn a_value_whose_request_was_dropped_lives_until_ucx_is_done() {
+    let pair = Pair::new("tcp");
+    let text: Arc<[u8]> = pattern(4 << 20).into();
+    drop(pair.to_b.tag_send(1, Stable::new(Arc::clone(&text))));
+    assert_eq!(Arc::strong_count(&text), 2, "nobody has received it yet");
+    let (info, received) = pair.finish(pair.b.tag_recv(1, u64::MAX, vec![0; 4 << 20]));
+    assert_eq!(info.unwrap().length, 4 << 20);
+    assert!(received == *text);
+    pair.until("the end of the send", || Arc::strong_count(&text) == 1);
 }

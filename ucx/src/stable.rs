@@ -1,0 +1,97 @@
+//! Values whose bytes stay in place, as buffers.
+
+use std::ops::{Deref, DerefMut};
+
+use stable_deref_trait::StableDeref;
+
+use crate::buffer::{Buffer, BufferMut};
+
+/// Makes a [`Buffer`], or a [`BufferMut`], of any value whose bytes stay where they are when it is moved: the payloads and
+/// held commands of UROM, memory maps, strings of other crates.
+///
+/// A request on it gives it back in the end, and [`into_inner`](Stable::into_inner) gives the value.
+///
+/// ```no_run
+/// # fn example(endpoint: &ucx::Endpoint, payload: Box<[u8]>) {
+/// use ucx::Stable;
+///
+/// // Here a box, which needs no wrapping; any `StableDeref<Target = [u8]>` will do.
+/// let (result, payload) = endpoint.tag_send(7, Stable::new(payload)).wait();
+/// let payload = payload.into_inner();
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stable<B>(B);
+
+impl<B> Stable<B> {
+    /// Wraps a value.
+    pub const fn new(value: B) -> Self {
+        Stable(value)
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> B {
+        self.0
+    }
+}
+
+impl<B> From<B> for Stable<B> {
+    fn from(value: B) -> Self {
+        Stable(value)
+    }
+}
+
+impl<B> Deref for Stable<B> {
+    type Target = B;
+
+    fn deref(&self) -> &B {
+        &self.0
+    }
+}
+
+impl<B> DerefMut for Stable<B> {
+    fn deref_mut(&mut self) -> &mut B {
+        &mut self.0
+    }
+}
+
+// SAFETY: `StableDeref` promises that the bytes live as long as the value, stay where they are when it moves, and that
+// every `deref` gives the same. Rust's rules for shared references keep them unchanged: a request owns the value, and
+// whoever else may reach the bytes, such as a clone, has them shared too.
+unsafe impl<B: StableDeref<Target = [u8]> + 'static> Buffer for Stable<B> {
+    fn start(&self) -> *const u8 {
+        self.0.as_ptr()
+    }
+    fn len(&self) -> usize {
+        self.0.deref().len()
+    }
+}
+
+// SAFETY: as above; `deref_mut` gives the same bytes as `deref`, by the same promise, and as they may be written through
+// a value that a request owns, nobody else has them.
+unsafe impl<B: StableDeref<Target = [u8]> + DerefMut + 'static> BufferMut for Stable<B> {
+    fn start_mut(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bytes_are_those_of_the_value_wherever_it_goes() {
+        let mut buffer = Stable::new(vec![1, 2, 3].into_boxed_slice());
+        let at = buffer.start();
+        assert_eq!((buffer.start_mut().cast_const(), Buffer::len(&buffer)), (at, 3));
+        let moved = Box::new(buffer);
+        assert_eq!(moved.start(), at);
+        assert_eq!(*moved.into_inner(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn no_bytes_are_a_buffer_too() {
+        let buffer: Stable<Vec<u8>> = vec![].into();
+        assert!(Buffer::is_empty(&buffer));
+    }
+}

@@ -1,0 +1,275 @@
+//! Windows: memory that another worker, or another process, reads and writes.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Stdio};
+use std::time::Instant;
+
+use common::{DEADLINE, TRANSPORTS, again, context, finish, pattern, until};
+use ucx::{CloseMode, Context, ErrorMode, Features, Memory, Status, Window, Worker, WorkerAddress};
+
+/// An owner, another worker, and memory of the owner with its window's bytes.
+struct Two {
+    owner: Worker,
+    worker: Worker,
+    memory: Memory,
+    bytes: Vec<u8>,
+}
+
+impl Two {
+    fn new(transports: &str, length: usize) -> Two {
+        let [owner, worker] = [(); 2].map(|()| context(transports).worker().unwrap());
+        let memory = Memory::allocate(owner.context(), length).unwrap();
+        let bytes = memory.window(&owner).unwrap();
+        Two { owner, worker, memory, bytes }
+    }
+
+    fn finish<B>(&self, request: ucx::Request<B>) -> (Result<(), Status>, B) {
+        finish(&[&self.owner, &self.worker], request)
+    }
+
+    fn close(&self, window: Window) {
+        let close = window.close(CloseMode::Flush);
+        until(&[&self.owner, &self.worker], "the close", || close.is_done());
+        assert_eq!(close.wait(), Ok(()));
+    }
+}
+
+#[test]
+fn bytes_go_through_a_window_both_ways() {
+    for transports in TRANSPORTS.into_iter().chain(["tcp,shm,self"]) {
+        let two = Two::new(transports, 1 << 20);
+        let window = Window::open(&two.worker, &two.bytes).unwrap();
+        assert_eq!((window.len(), window.is_empty()), (1 << 20, false));
+        for (offset, length) in [(0, 1 << 20), (5, 3), (100, 70_000), ((1 << 20) - 8, 8), (1 << 20, 0)] {
+            assert_eq!(two.finish(window.put(offset, pattern(length))).0, Ok(()));
+            assert_eq!(two.finish(window.flush()).0, Ok(()));
+            let mut there = vec![0; length];
+            two.memory.read(offset as usize, &mut there);
+            assert!(there == pattern(length), "{length} at {offset} over {transports}");
+            two.memory.write(offset as usize, &vec![9; length]);
+            let (got, back) = two.finish(window.get(offset, vec![0; length]));
+            assert_eq!(got, Ok(()));
+            assert!(back == vec![9; length], "{length} at {offset} over {transports}");
+        }
+        two.close(window);
+    }
+}
+
+#[test]
+fn a_caller_may_choose_to_go_without_errors() {
+    let two = Two::new("tcp,shm,self", 4096);
+    let window = Window::open_with(&two.worker, &two.bytes, ErrorMode::None).unwrap();
+    assert_eq!(two.finish(window.put(0, pattern(4096))).0, Ok(()));
+    two.close(window);
+    let two = Two::new("shm,self", 4096);
+    let error = Window::open_with(&two.worker, &two.bytes, ErrorMode::Peer).unwrap_err();
+    assert_eq!(error.status(), Status::UNREACHABLE);
+}
+
+#[test]
+fn several_windows_on_several_memories_do_not_mix() {
+    for transports in TRANSPORTS {
+        let two = Two::new(transports, 64);
+        let other = Memory::map(two.owner.context(), vec![3; 64]).unwrap();
+        let windows = [&two.memory, &two.memory, &other]
+            .map(|memory| Window::open(&two.worker, &memory.window(&two.owner).unwrap()).unwrap());
+        assert_eq!(two.finish(windows[0].put(0, vec![1; 64])).0, Ok(()));
+        assert_eq!(two.finish(windows[0].flush()).0, Ok(()));
+        for (window, value) in windows.iter().zip([1, 1, 3]) {
+            let (result, got) = two.finish(window.get(0, vec![0; 64]));
+            assert_eq!((result, got), (Ok(()), vec![value; 64]));
+        }
+        windows.into_iter().for_each(|window| two.close(window));
+    }
+}
+
+#[test]
+fn what_is_not_inside_is_refused() {
+    for transports in TRANSPORTS {
+        let two = Two::new(transports, 64);
+        let window = Window::open(&two.worker, &two.bytes).unwrap();
+        for (offset, length) in
+            [(0, 65), (64, 1), (60, 5), (65, 0), (u64::MAX, 0), (u64::MAX, 1), (u64::MAX - 3, 8)]
+        {
+            let (result, data) = window.put(offset, vec![1; length]).into_done().unwrap();
+            assert_eq!((result, data.len()), (Err(Status::OUT_OF_RANGE), length), "{length} at {offset}");
+            let (result, _) = window.get(offset, vec![1; length]).into_done().unwrap();
+            assert_eq!(result, Err(Status::OUT_OF_RANGE), "{length} at {offset}");
+        }
+        let mut there = [1; 64];
+        two.memory.read(0, &mut there);
+        assert_eq!(there, [0; 64]);
+        two.close(window);
+    }
+}
+
+#[test]
+fn bytes_that_were_changed_cut_or_added_to_are_no_window() {
+    let two = Two::new("shm,self", 64);
+    let invalid = |bytes: &[u8], what: &str| {
+        let error = Window::open(&two.worker, bytes).unwrap_err();
+        assert_eq!(error.status(), Status::INVALID_ADDR, "{what}: {error}");
+    };
+    for index in 0..two.bytes.len() {
+        let mut bytes = two.bytes.clone();
+        bytes[index] ^= 0x10;
+        invalid(&bytes, &format!("byte {index} changed"));
+        invalid(&two.bytes[..index], &format!("cut to {index}"));
+    }
+    invalid(&[&two.bytes[..], &[0]].concat(), "a byte more");
+}
+
+#[test]
+fn other_bytes_are_no_window_and_a_window_is_no_address() {
+    let two = Two::new("shm,self", 64);
+    let address = two.owner.address().unwrap();
+    for foreign in [address.as_bytes(), address.as_raw_bytes(), &[0; 200], &[0xff; 200]] {
+        let error = Window::open(&two.worker, foreign).unwrap_err();
+        assert_eq!(error.status(), Status::INVALID_ADDR, "{error}");
+        assert!(error.to_string().contains("Memory::window"), "{error}");
+    }
+    assert!(WorkerAddress::from_bytes(&two.bytes).is_err());
+}
+
+#[test]
+fn a_window_needs_the_feature_and_a_worker_of_its_own_context() {
+    let two = Two::new("shm,self", 64);
+    let error = two.memory.window(&two.worker).unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_PARAM);
+    let without = Context::builder(Features::AM).config("TLS", "shm,self").build().unwrap();
+    let worker = without.worker().unwrap();
+    assert_eq!(Window::open(&worker, &two.bytes).unwrap_err().status(), Status::UNSUPPORTED);
+    let memory = Memory::allocate(&without, 64).unwrap();
+    assert_eq!(memory.window(&worker).unwrap_err().status(), Status::UNSUPPORTED);
+}
+
+#[test]
+fn memory_stays_while_its_owner_can_be_reached() {
+    for transports in TRANSPORTS {
+        let Two { owner, worker, memory, bytes } = Two::new(transports, 4096);
+        let window = Window::open(&worker, &bytes).unwrap();
+        // The owner forgets it; what a peer does with it must harm nobody.
+        drop(memory);
+        let both = [&owner, &worker];
+        assert_eq!(finish(&both, window.put(0, pattern(4096))).0, Ok(()));
+        assert_eq!(finish(&both, window.flush()).0, Ok(()));
+        let (got, back) = finish(&both, window.get(0, vec![0; 4096]));
+        assert_eq!((got, back), (Ok(()), pattern(4096)));
+        let close = window.close(CloseMode::Flush);
+        until(&both, "the close", || close.is_done());
+        assert_eq!(close.wait(), Ok(()));
+    }
+}
+
+/// Where the owner tells its window: a line of its own among those of the test program.
+const MARKED: &str = "window: ";
+
+/// The owner: makes a window, says so, and progresses until it may end.
+#[test]
+#[ignore = "the other process of the tests in this file"]
+fn owner() {
+    let Ok(transports) = std::env::var("UROM_TEST_TRANSPORTS") else { return };
+    let worker = context(&transports).worker().unwrap();
+    let memory = Memory::allocate(worker.context(), 1 << 20).unwrap();
+    memory.write(0, &pattern(1 << 20));
+    let hex: Vec<String> = memory.window(&worker).unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("\n{MARKED}{}", hex.concat());
+    std::io::stdout().flush().unwrap();
+    let ending = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
+    let begin = Instant::now();
+    while !ending.is_finished() && begin.elapsed() < 2 * DEADLINE {
+        worker.progress();
+    }
+    let mut there = vec![0; 1 << 20];
+    memory.read(0, &mut there);
+    println!("\n{MARKED}{}", there == vec![5; 1 << 20]);
+}
+
+/// An owner process, killed at the latest with this value.
+struct Owner {
+    process: Child,
+    lines: Box<dyn Iterator<Item = String>>,
+    window: Vec<u8>,
+}
+
+impl Owner {
+    fn start(transports: &str) -> Owner {
+        let mut command = again("owner");
+        command.env("UROM_TEST_TRANSPORTS", transports).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut lines = lines.filter_map(|line| line.strip_prefix(MARKED).map(str::to_owned));
+        let hex = lines.next().expect("the owner says where its memory is");
+        let byte = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).unwrap();
+        let window = (0..hex.len()).step_by(2).map(byte).collect();
+        Owner { process, lines: Box::new(lines), window }
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+#[test]
+fn another_process_is_read_and_written() {
+    for transports in TRANSPORTS.into_iter().chain(["tcp,shm,self"]) {
+        let mut owner = Owner::start(transports);
+        let worker = context(transports).worker().unwrap();
+        let window = Window::open(&worker, &owner.window).unwrap();
+        let (got, back) = finish(&[&worker], window.get(0, vec![0; 1 << 20]));
+        assert_eq!(got, Ok(()));
+        assert!(back == pattern(1 << 20), "over {transports}");
+        for half in [0, 1 << 19] {
+            assert_eq!(finish(&[&worker], window.put(half, vec![5; 1 << 19])).0, Ok(()));
+        }
+        assert_eq!(finish(&[&worker], window.flush()).0, Ok(()));
+        let close = window.close(CloseMode::Flush);
+        until(&[&worker], "the close", || close.is_done());
+        drop(owner.process.stdin.take());
+        assert_eq!(owner.lines.next().as_deref(), Some("true"), "over {transports}");
+    }
+}
+
+#[test]
+fn requests_to_an_owner_that_was_killed_end_with_an_error() {
+    for transports in ["tcp", "tcp,shm,self"] {
+        let mut owner = Owner::start(transports);
+        let worker = context(transports).worker().unwrap();
+        let window = Window::open(&worker, &owner.window).unwrap();
+        assert_eq!(finish(&[&worker], window.get(0, vec![0; 8])).0, Ok(()));
+        owner.kill();
+        let (result, buffer) = finish(&[&worker], window.get(0, vec![7; 1 << 20]));
+        assert!(result.is_err());
+        assert_eq!(buffer.len(), 1 << 20);
+        assert!(window.endpoint().is_failed());
+        assert!(finish(&[&worker], window.put(0, vec![7; 8])).0.is_err());
+        // Opened only now: nobody is there.
+        match Window::open(&worker, &owner.window) {
+            Ok(late) => assert!(finish(&[&worker], late.get(0, vec![7; 8])).0.is_err()),
+            Err(error) => assert_eq!(error.status(), Status::UNREACHABLE),
+        }
+    }
+}
+
+#[test]
+fn a_window_without_errors_is_dropped_while_its_owner_is_gone() {
+    let mut owner = Owner::start("shm,self");
+    let worker = context("shm,self").worker().unwrap();
+    let window = Window::open(&worker, &owner.window).unwrap();
+    assert_eq!(finish(&[&worker], window.get(0, vec![0; 8])).0, Ok(()));
+    owner.kill();
+    let get = window.get(0, vec![7; 1 << 20]);
+    for _ in 0..1000 {
+        worker.progress();
+    }
+    drop((get, window, worker));
+}
