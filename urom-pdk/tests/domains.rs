@@ -5,6 +5,7 @@ mod common;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::Worker;
 use common::protocol::*;
@@ -36,8 +37,8 @@ fn report() -> &'static [u8] {
 }
 
 unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_void) -> DocaError {
-    // SAFETY: the context is live and open: a plugin passes what it was given.
-    assert!(!unsafe { (*ctx).plugin_ctx }.is_null());
+    // SAFETY: the context is live: a plugin passes what it was given while it is open.
+    assert!(unsafe { (*ctx).iface }.open.is_some());
     static RAW: [u8; 1] = [0x11];
     let found = match member {
         PEER => report().as_ptr(),
@@ -229,17 +230,31 @@ fn a_handle_from_an_open_that_failed_only_fails() {
     fails(handle.key(PEER, Segment::FIRST), DocaError::BAD_STATE, "closed");
 }
 
+/// Look-ups of the next test that are under way.
+static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+/// And how many there were.
+static LOOKED_UP: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" fn slow_seg(_: *mut WorkerCtx, _: u64, _: u64, seg: *mut c_int) -> DocaError {
+    UNDER_WAY.fetch_add(1, Ordering::SeqCst);
+    LOOKED_UP.fetch_add(1, Ordering::SeqCst);
+    (0..10).for_each(|_| std::thread::yield_now());
+    // SAFETY: a plugin passes a place that can be written to.
+    unsafe { seg.write(0) };
+    UNDER_WAY.fetch_sub(1, Ordering::SeqCst);
+    DocaError::SUCCESS
+}
+
 #[test]
-fn closing_waits_for_look_ups_of_other_threads() {
-    let (mut worker, handle) = open(LOOKUPS);
-    let (started, begun) = std::sync::mpsc::channel();
-    let thread = std::thread::spawn(move || {
-        // Every look-up checks that the plugin is open.
-        while handle.address(PEER).is_ok() {
-            let _ = started.send(());
-        }
-    });
-    begun.recv().expect("the first look-up works");
+fn closing_waits_for_look_ups_of_other_threads_and_ends_them() {
+    let (mut worker, handle) = open(DomainLookups { seg_lookup: Some(slow_seg), ..LOOKUPS });
+    let thread = std::thread::spawn(move || while handle.segment(PEER, 0).is_ok() {});
+    while LOOKED_UP.load(Ordering::SeqCst) < 3 {
+        std::thread::yield_now();
+    }
     worker.close();
-    thread.join().expect("no look-up ran in a closed plugin");
+    assert_eq!(UNDER_WAY.load(Ordering::SeqCst), 0);
+    let looked_up = LOOKED_UP.load(Ordering::SeqCst);
+    thread.join().expect("the thread ends, because look-ups fail");
+    assert_eq!(LOOKED_UP.load(Ordering::SeqCst), looked_up);
 }
