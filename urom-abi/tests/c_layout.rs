@@ -114,6 +114,7 @@ fn assertions() -> String {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it runs the C compiler")]
 fn every_size_offset_and_value_is_the_c_compilers() {
     let assertions = assertions();
     assert!(assertions.contains("DOCA_ERROR_SKIPPED == 30"), "all codes are compared");
@@ -123,6 +124,7 @@ fn every_size_offset_and_value_is_the_c_compilers() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it runs the C compiler")]
 fn a_disagreement_is_found() {
     let mut wrong = String::new();
     assert_equal(&mut wrong, "sizeof(struct urom_worker_cmd)", 23);
@@ -132,6 +134,7 @@ fn a_disagreement_is_found() {
 
 /// The types of the methods are those of the Rust function pointers, argument by argument.
 #[test]
+#[cfg_attr(miri, ignore = "it runs the C compiler")]
 fn the_methods_take_and_give_what_rust_says() {
     let code = "\
 static doca_error_t open_or_progress(struct urom_worker_ctx *ctx) { (void)ctx; return DOCA_SUCCESS; }
