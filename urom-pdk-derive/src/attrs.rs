@@ -15,7 +15,6 @@ use crate::model::Spanned;
 pub(crate) struct Keys {
     given: Vec<Key>,
     known: Vec<&'static str>,
-    planned: bool,
 }
 
 struct Key {
@@ -68,9 +67,7 @@ impl Keys {
     }
 
     fn take(&mut self, name: &'static str) -> Option<Key> {
-        if !self.planned {
-            self.known.push(name);
-        }
+        self.known.push(name);
         let at = self.given.iter().position(|key| key.name == name)?;
         Some(self.given.swap_remove(at))
     }
@@ -119,9 +116,12 @@ impl Keys {
         self.value_with(name, example, errors, |tokens| syn::parse2(tokens).ok())
     }
 
-    /// From here on, keys are understood but not offered: they belong to the grammar, and are refused so far.
-    pub(crate) fn planned(&mut self) {
-        self.planned = true;
+    /// A key that has its place elsewhere.
+    pub(crate) fn refuse(&mut self, name: &str, place: &str, errors: &mut Errors) {
+        if let Some(at) = self.given.iter().position(|key| key.name == name) {
+            let key = self.given.swap_remove(at);
+            errors.at(key.span, messages::misplaced_key(name, place));
+        }
     }
 
     /// Whether a key is there that nobody has taken yet.

@@ -5,18 +5,15 @@
 use std::collections::HashSet;
 
 use proc_macro2::TokenStream;
-use syn::parse_quote;
+use quote::ToTokens;
+use syn::{GenericParam, parse_quote};
 
 use crate::model::{Field, Messages};
-use crate::names;
 use crate::render::Render;
-use crate::validate;
+use crate::{names, tokens, validate};
 
 /// The items, for those variants that can have them.
 pub(crate) fn messages(mut model: Messages) -> TokenStream {
-    if model.generic || model.lifetime.is_some() {
-        return TokenStream::new();
-    }
     let mut items = validate::fixed_items(&model).into_keys().collect::<HashSet<_>>();
     // What answers is a notification's structure; a command of that name cannot have one too.
     items.extend(
@@ -33,15 +30,30 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
         variant.fields.iter_mut().for_each(harmless);
         model.variants.push(variant);
     }
+    let Messages { generics, lifetime, variants, .. } = &mut model;
+    let unknown = generics.params.iter().filter_map(|parameter| match parameter {
+        GenericParam::Lifetime(of) if Some(&of.lifetime) == lifetime.as_ref() => None,
+        GenericParam::Lifetime(of) => Some(&of.lifetime.ident),
+        GenericParam::Type(of) => Some(&of.ident),
+        GenericParam::Const(of) => Some(&of.ident),
+    });
+    let unknown = unknown.collect::<Vec<_>>();
+    for field in variants.iter_mut().flat_map(|variant| &mut variant.fields) {
+        // The structures have no such parameters.
+        if unknown.iter().any(|name| tokens::mentions(field.ty.to_token_stream(), name)) {
+            field.ty = parse_quote!(());
+        }
+    }
     Render { model: &model, inert: true }.all()
 }
 
 /// Takes from a field what would be an error once more.
 fn harmless(field: &mut Field) {
-    if validate::unsafe_type(&field.ty).is_some() {
+    if !field.is_payload() && validate::unsafe_type(&field.ty).is_some() {
         field.ty = parse_quote!(());
     }
     if validate::SETTERS.iter().any(|name| field.ident == name) {
         field.echo = None;
+        field.optional = None;
     }
 }

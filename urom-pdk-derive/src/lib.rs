@@ -15,6 +15,7 @@ mod parse;
 mod render;
 #[cfg(test)]
 mod snapshots;
+mod tokens;
 mod validate;
 
 use proc_macro::TokenStream;

@@ -1,9 +1,16 @@
 //! What a protocol's definition says, without a trace of how it was written.
 //!
-//! The model carries the whole grammar: also what cannot be rendered yet, which `validate` refuses.
+//! Everything that a renderer needs stands here: the order of the fields on the wire with the words among them, the
+//! documentation, and the expressions of `len` and `when` as they were written.
+
+mod field;
+mod payload;
 
 use proc_macro2::{Ident, Span};
-use syn::{Attribute, Expr, Lifetime, LitStr, Path, Type, Visibility};
+use syn::{Attribute, Generics, Lifetime, LitStr, Path, Visibility};
+
+pub(crate) use field::{Addr, Field, Inline, Len, Role};
+pub(crate) use payload::{Address, Count, Form, Given, Presence, Shape};
 
 /// An enum of messages.
 pub(crate) struct Messages {
@@ -13,14 +20,26 @@ pub(crate) struct Messages {
     pub(crate) vis: Visibility,
     /// The path of `urom-abi` in the user's crate.
     pub(crate) krate: Path,
-    pub(crate) tag: TagType,
-    /// The enum's lifetime, which its inline payloads borrow for.
+    pub(crate) tag: TagWidth,
+    /// The enum's parameters. In a definition without errors that is at most one lifetime.
+    pub(crate) generics: Generics,
+    /// The lifetime that a command's payloads borrow for.
     pub(crate) lifetime: Option<Lifetime>,
-    /// Whether the enum has other parameters, none of which can be right.
-    pub(crate) generic: bool,
     /// What the user derives for the enum and the structures derive too.
     pub(crate) derives: Vec<Path>,
     pub(crate) variants: Vec<Variant>,
+}
+
+impl Messages {
+    /// The fields between tag and union, as the first variant states them for all.
+    pub(crate) fn header(&self) -> impl Iterator<Item = &Field> {
+        self.variants.first().into_iter().flat_map(Variant::header)
+    }
+
+    /// Whether these are commands.
+    pub(crate) fn is_command(&self) -> bool {
+        matches!(self.kind, Kind::Command(_))
+    }
 }
 
 pub(crate) enum Kind {
@@ -45,11 +64,6 @@ impl Plugin {
 }
 
 /// The type of the tag.
-pub(crate) struct TagType {
-    pub(crate) width: TagWidth,
-    pub(crate) span: Span,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TagWidth {
     U8,
@@ -87,71 +101,48 @@ pub(crate) struct Variant {
     pub(crate) docs: Vec<Attribute>,
     pub(crate) tag: u64,
     pub(crate) tag_span: Span,
+    /// Of a notification: another tag that it is read with.
+    pub(crate) also: Option<Spanned<u64>>,
     /// Of a command: the notification that answers it.
     pub(crate) reply: Option<Path>,
+    /// In the order of the wire, words among them.
     pub(crate) fields: Vec<Field>,
 }
 
 impl Variant {
     /// The fields that are repeated from command to answer.
     pub(crate) fn echoed(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| field.echo.is_some())
+        self.values().filter(|field| field.echo.is_some())
     }
 
-    /// The others.
+    /// The others that have a value.
     pub(crate) fn own(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| field.echo.is_none())
+        self.values().filter(|field| field.echo.is_none())
     }
-}
 
-/// A field of a message.
-pub(crate) struct Field {
-    pub(crate) ident: Ident,
-    pub(crate) ty: Type,
-    pub(crate) docs: Vec<Attribute>,
-    /// Where it says that the answer repeats it.
-    pub(crate) echo: Option<Span>,
-    pub(crate) place: Place,
-}
+    /// All fields that have a value: all but the words.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| field.word.is_none())
+    }
 
-/// Where and how a field travels.
-pub(crate) enum Place {
-    /// In the variant's structure, as its own bytes.
-    Plain,
-    /// Between tag and union, the same in every variant.
-    Header {
-        /// The key `header`.
-        span: Span,
-    },
-    /// Behind the fixed part, with a word for its address and one for its length where C has them.
-    Inline(Box<Inline>),
-    /// In the variant's structure, through the functions of this module.
-    Codec(Spanned<Path>),
-}
+    /// The fields that lie between tag and union.
+    pub(crate) fn header(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| field.header.is_some())
+    }
 
-/// An inline payload.
-pub(crate) struct Inline {
-    /// The key `inline`.
-    pub(crate) inline: Option<Span>,
-    /// It is there unless this field is set.
-    pub(crate) unless: Option<Spanned<Ident>>,
-    /// It is there when this holds.
-    pub(crate) when: Option<Spanned<Expr>>,
-    /// The field or the number that says how long it is.
-    pub(crate) len: Option<Spanned<Expr>>,
-    /// The field that is its address word.
-    pub(crate) addr: Option<Spanned<Ident>>,
-}
+    /// The fields that stand in the variant's own structure.
+    pub(crate) fn body(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| field.header.is_none())
+    }
 
-impl Inline {
-    /// Where each key stands that makes the field a payload.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = (&'static str, Span)> {
-        let unless = self.unless.as_ref().map(|key| ("unless", key.span));
-        let when = self.when.as_ref().map(|key| ("when", key.span));
-        let len = self.len.as_ref().map(|key| ("len", key.span));
-        let addr = self.addr.as_ref().map(|key| ("addr", key.span));
-        let inline = self.inline.map(|span| ("inline", span));
-        [inline, unless, when, len, addr].into_iter().flatten()
+    /// The inline payloads, in order.
+    pub(crate) fn payloads(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| field.is_payload())
+    }
+
+    /// The field of this name.
+    pub(crate) fn field(&self, name: &Ident) -> Option<&Field> {
+        self.fields.iter().find(|field| field.ident == *name)
     }
 }
 

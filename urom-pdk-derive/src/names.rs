@@ -74,6 +74,21 @@ pub(crate) fn field_const(variant: &Variant, field: &Field) -> Ident {
     constant(&format!("__AT_{}_", text(&variant.ident)), &field.ident)
 }
 
+/// The constant that places the address word at a payload's own place.
+pub(crate) fn address_const(variant: &Variant, payload: &Field) -> Ident {
+    constant(&format!("__ADDRESS_OF_{}_", text(&variant.ident)), &payload.ident)
+}
+
+/// The constant that places the length word at a payload's own place.
+pub(crate) fn length_const(variant: &Variant, payload: &Field) -> Ident {
+    constant(&format!("__LENGTH_OF_{}_", text(&variant.ident)), &payload.ident)
+}
+
+/// The function of a payload's `len` or `when` expression.
+pub(crate) fn expression(key: &str, variant: &Variant, payload: &Field) -> Ident {
+    constant(&format!("__{key}_of_{}_", text(&variant.ident)), &payload.ident)
+}
+
 /// The constant of the sizes and alignments of a variant's fields.
 pub(crate) fn extents_const(variant: &Variant) -> Ident {
     constant("__EXTENTS_", &variant.ident)

@@ -1,16 +1,17 @@
 //! From tokens to the model: what stands where. Whether it makes sense together is `validate`'s business.
 
 mod keys;
+mod lifetimes;
 pub(crate) mod plugin;
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
-use syn::{Attribute, Expr, ExprLit, Fields, GenericParam, Item, ItemEnum, Lifetime, Lit, Path, parse_quote};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Path, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Field, Kind, Messages, Plugin, TagType, Variant};
-use crate::names;
-use keys::{MessagesKeys, VariantKeys, field_keys};
+use crate::model::{Field, Kind, Messages, Plugin, Spanned, TagWidth, Variant};
+use keys::{FieldKeys, MessagesKeys, VariantKeys};
 
 /// Which of the two macros is at work.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,9 +53,10 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
     for attribute in item_enum.attrs.extract_if(.., misplaced) {
         errors.on(attribute, messages::attribute_on_enum(which.name()));
     }
-    let lifetime = lifetime(&item_enum, errors);
-    let variants = variants(which, &mut item_enum, &keys.tag, errors);
-    restate_repr(&mut item_enum, &keys.tag);
+    let lifetime = lifetimes::declared(which, &item_enum, errors);
+    let lifetime = lifetimes::borrow(which, &mut item_enum, lifetime, errors);
+    let variants = variants(which, &mut item_enum, keys.tag, errors);
+    restate_repr(&mut item_enum, keys.tag);
     let kind = match which {
         Macro::Notification => Kind::Notification,
         Macro::Command => Kind::Command(Plugin {
@@ -69,7 +71,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
         vis: item_enum.vis.clone(),
         krate: keys.krate,
         tag: keys.tag,
-        generic: item_enum.generics.params.len() > usize::from(lifetime.is_some()),
+        generics: item_enum.generics.clone(),
         lifetime,
         derives: shared_derives(&item_enum.attrs),
         variants,
@@ -77,21 +79,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
     Parsed { item: item_enum.into_token_stream(), model: Some(model) }
 }
 
-/// The enum's only lifetime. Every other generic parameter is an error.
-fn lifetime(item: &ItemEnum, errors: &mut Errors) -> Option<Lifetime> {
-    let mut lifetime = None;
-    for parameter in &item.generics.params {
-        match parameter {
-            GenericParam::Lifetime(parameter) if lifetime.is_none() => {
-                lifetime = Some(parameter.lifetime.clone());
-            }
-            other => errors.on(other, messages::generic_message(names::written(other))),
-        }
-    }
-    lifetime
-}
-
-fn variants(which: Macro, item: &mut ItemEnum, tag: &TagType, errors: &mut Errors) -> Vec<Variant> {
+fn variants(which: Macro, item: &mut ItemEnum, tag: TagWidth, errors: &mut Errors) -> Vec<Variant> {
     if item.variants.is_empty() {
         errors.on(&item.ident, messages::no_variants(&item.ident));
     }
@@ -105,12 +93,16 @@ fn variants(which: Macro, item: &mut ItemEnum, tag: &TagType, errors: &mut Error
             (Some((value, span)), _) => (value, span),
             (None, Some(value)) => (value, variant.ident.span()),
             (None, None) => {
-                errors.on(&variant.ident, messages::no_tag_left(tag.width.most()));
+                errors.on(&variant.ident, messages::no_tag_left(tag.most()));
                 (0, variant.ident.span())
             }
         };
-        next_tag = tag_value.checked_add(1).filter(|next| *next <= tag.width.most());
-        let fields = fields(variant, errors);
+        next_tag = tag_value.checked_add(1).filter(|next| *next <= tag.most());
+        let also = keys.also.and_then(|key| {
+            let value = literal_tag(&key.value, tag, errors)?;
+            Some(Spanned { value, span: key.span })
+        });
+        let fields = fields(which, variant, errors);
         if which == Macro::Command && keys.reply.is_none() && !keys.reply_is_wrong {
             errors.on(&variant.ident, messages::no_reply(&variant.ident));
         }
@@ -122,6 +114,7 @@ fn variants(which: Macro, item: &mut ItemEnum, tag: &TagType, errors: &mut Error
             docs: docs(&variant.attrs),
             tag: tag_value,
             tag_span,
+            also,
             reply: keys.reply,
             fields,
         });
@@ -133,29 +126,34 @@ fn variants(which: Macro, item: &mut ItemEnum, tag: &TagType, errors: &mut Error
 fn stated_tag(
     key: Option<Expr>,
     discriminant: Option<&Expr>,
-    tag: &TagType,
+    tag: TagWidth,
     errors: &mut Errors,
 ) -> Option<(u64, Span)> {
     if let (Some(key), Some(_)) = (&key, discriminant) {
         errors.on(key, messages::tag_stated_twice());
     }
     let stated = key.as_ref().or(discriminant)?;
-    let span = syn::spanned::Spanned::span(stated);
+    let value = literal_tag(stated, tag, errors)?;
+    Some((value, syn::spanned::Spanned::span(stated)))
+}
+
+/// A tag as it is written.
+fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64> {
     let value = match stated {
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse::<u64>().ok(),
         _ => None,
     };
-    match value.filter(|value| *value <= tag.width.most()) {
-        Some(value) => Some((value, span)),
-        None => {
-            errors.at(span, messages::tag_not_a_literal(tag.width.most()));
-            None
-        }
+    let value = value.filter(|value| *value <= tag.most());
+    if value.is_none() {
+        errors.on(stated, messages::tag_not_a_literal(tag.most()));
     }
+    value
 }
 
 /// The variant's fields, or `None` when they have no names.
-fn fields(variant: &mut syn::Variant, errors: &mut Errors) -> Option<Vec<Field>> {
+///
+/// Words have no value, so they are left out of the user's enum.
+fn fields(which: Macro, variant: &mut syn::Variant, errors: &mut Errors) -> Option<Vec<Field>> {
     let named = match &mut variant.fields {
         Fields::Unit => return Some(Vec::new()),
         Fields::Named(named) => named,
@@ -167,13 +165,21 @@ fn fields(variant: &mut syn::Variant, errors: &mut Errors) -> Option<Vec<Field>>
             return None;
         }
     };
-    let fields = named.named.iter_mut().filter_map(|field| {
-        let (echo, place) = field_keys(&mut field.attrs, errors);
+    let (mut fields, mut kept) = (Vec::new(), Punctuated::new());
+    for mut field in std::mem::take(&mut named.named) {
+        let FieldKeys { echo, header, optional, word, codec, inline } =
+            FieldKeys::read(which, &mut field.attrs, errors);
         refuse_cfg(&field.attrs, errors);
-        let ident = field.ident.clone()?;
-        Some(Field { ident, ty: field.ty.clone(), docs: docs(&field.attrs), echo, place })
-    });
-    Some(fields.collect())
+        if let Some(ident) = field.ident.clone() {
+            let (ty, docs) = (field.ty.clone(), docs(&field.attrs));
+            fields.push(Field { ident, ty, docs, echo, header, optional, word, codec, inline });
+        }
+        if word.is_none() {
+            kept.push(field);
+        }
+    }
+    named.named = kept;
+    Some(fields)
 }
 
 fn refuse_cfg(attributes: &[Attribute], errors: &mut Errors) {
@@ -187,10 +193,10 @@ fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
 }
 
 /// Rust wants an integer `repr` on an enum that has both fields and discriminants; ours is the tag's type.
-fn restate_repr(item: &mut ItemEnum, tag: &TagType) {
+fn restate_repr(item: &mut ItemEnum, tag: TagWidth) {
     let has_repr = item.attrs.iter().any(|attribute| attribute.path().is_ident("repr"));
     if !has_repr && item.variants.iter().any(|variant| variant.discriminant.is_some()) {
-        let width = syn::Ident::new(tag.width.name(), Span::call_site());
+        let width = syn::Ident::new(tag.name(), Span::call_site());
         item.attrs.push(parse_quote!(#[repr(#width)]));
     }
 }

@@ -1,13 +1,20 @@
-//! The rules that a definition must keep, and what this version of the kit does not carry yet.
+//! The rules that a definition must keep.
+
+mod exprs;
+mod fields;
+mod header;
+mod payloads;
+mod types;
 
 use std::collections::HashMap;
 
 use proc_macro2::Ident;
-use syn::{LitStr, Type};
+use syn::LitStr;
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Field, Kind, Messages, Place, TagWidth, Variant};
+use crate::model::{Field, Kind, Messages, Variant};
 use crate::names;
+pub(crate) use types::{is_number, unsafe_type};
 
 /// The names of the generic parameters of generated items; a variant of that name would be hidden by them.
 pub(crate) const PARAMETERS: [&str; 4] = ["AnyHost", "AnySide", "AnyHandler", "AnyCallback"];
@@ -20,12 +27,6 @@ pub(crate) const SETTERS: [&str; 2] = ["submit", "submit_with"];
 
 /// Checks an enum of messages.
 pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
-    if model.tag.width != TagWidth::U64 {
-        errors.at(model.tag.span, messages::unsupported_tag_type(model.tag.width.name()));
-    }
-    if let Some(lifetime) = &model.lifetime {
-        errors.on(lifetime, messages::unsupported_lifetime(lifetime));
-    }
     tags(model, errors);
     items(model, errors);
     if let Kind::Command(plugin) = &model.kind {
@@ -35,13 +36,14 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
         methods(model, errors);
         replies(model, errors);
     }
-    for field in model.variants.iter().flat_map(|variant| &variant.fields) {
-        place(field, errors);
-        if model.lifetime.is_none()
-            && let Some((culprit, why, instead)) = unsafe_type(&field.ty)
-        {
-            errors.on(culprit, messages::unsafe_type(names::written(culprit), why, instead));
-        }
+    header::same_in_every_variant(model, errors);
+    for variant in &model.variants {
+        fields::keys(variant, errors);
+        fields::types(model, variant, errors);
+        payloads::words(variant, errors);
+        payloads::lengths(variant, errors);
+        payloads::presence(variant, errors);
+        exprs::cannot_panic(variant, errors);
     }
 }
 
@@ -60,6 +62,9 @@ fn plugin_name(name: &LitStr, errors: &mut Errors) {
 fn tags(model: &Messages, errors: &mut Errors) {
     let mut owners = HashMap::new();
     for variant in &model.variants {
+        if let Some(also) = variant.also.as_ref().filter(|also| also.value == variant.tag) {
+            errors.at(also.span, messages::also_is_tag(also.value));
+        }
         match owners.get(&variant.tag) {
             Some(owner) => errors.at(variant.tag_span, messages::tag_taken(variant.tag, owner)),
             None => {
@@ -123,7 +128,8 @@ fn methods(model: &Messages, errors: &mut Errors) {
                 owners.insert(name, quoted(&variant.ident));
             }
         }
-        for field in variant.echoed().filter(|field| SETTERS.iter().any(|name| field.ident == name)) {
+        let clashes = |field: &&Field| field.has_setter() && SETTERS.iter().any(|name| field.ident == name);
+        for field in variant.fields.iter().filter(clashes) {
             errors.on(&field.ident, messages::setter_name_taken(&field.ident));
         }
     }
@@ -141,59 +147,4 @@ fn replies(model: &Messages, errors: &mut Errors) {
 
 fn quoted(ident: &Ident) -> String {
     format!("`{ident}`")
-}
-
-fn place(field: &Field, errors: &mut Errors) {
-    let first = match &field.place {
-        Place::Plain => None,
-        Place::Header { span } => Some(("header", *span)),
-        Place::Codec(codec) => Some(("with", codec.span)),
-        Place::Inline(inline) => inline.spans().next(),
-    };
-    if let Some((key, span)) = first {
-        errors.at(span, messages::unsupported_key(key));
-    }
-}
-
-/// Why a type can never travel, when its spelling already tells, and what to use in its place.
-pub(crate) fn unsafe_type(ty: &Type) -> Option<(&Type, &'static str, &'static str)> {
-    const HANDLE: &str = "a `u64` that names an entry of a table";
-    match ty {
-        Type::Array(array) => unsafe_type(&array.elem),
-        Type::Group(group) => unsafe_type(&group.elem),
-        Type::Paren(paren) => unsafe_type(&paren.elem),
-        Type::Reference(_) | Type::Ptr(_) => {
-            Some((ty, "an address of one process means nothing in another", HANDLE))
-        }
-        Type::FnPtr(_) => Some((ty, "code of one process is not there in another", HANDLE)),
-        Type::Slice(_) => Some((ty, "its length is not known beforehand", "an array of a fixed length")),
-        Type::Path(path) if path.qself.is_none() => {
-            let name = path.path.segments.last()?.ident.to_string();
-            let (why, instead) = match name.as_str() {
-                "usize" => ("its size depends on the machine", "`u64`"),
-                "isize" => ("its size depends on the machine", "`i64`"),
-                "bool" => ("most bytes are no `bool`", "`u8`"),
-                "char" => ("most numbers are no `char`", "`u32`"),
-                "str" => ("its length is not known beforehand", "an array of bytes"),
-                _ => return None,
-            };
-            Some((ty, why, instead))
-        }
-        _ => None,
-    }
-}
-
-/// Whether a type is a primitive number or an array of them, which can do everything that structures can derive.
-pub(crate) fn is_number(ty: &Type) -> bool {
-    const NUMBERS: [&str; 12] =
-        ["u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64"];
-    match ty {
-        Type::Array(array) => is_number(&array.elem),
-        Type::Group(group) => is_number(&group.elem),
-        Type::Paren(paren) => is_number(&paren.elem),
-        Type::Path(path) => {
-            path.path.get_ident().is_some_and(|ident| NUMBERS.iter().any(|name| ident == name))
-        }
-        _ => false,
-    }
 }

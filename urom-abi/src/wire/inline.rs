@@ -134,9 +134,11 @@ pub trait Optional: Outgoing {}
     note = "use `Payload`, `Payload<T>`, `Option<Payload<T>>` or `Received`"
 )]
 pub trait Owned: Outgoing + 'static {
-    /// The payload while it is only looked at.
+    /// What an expression over the payload sees.
     type View<'a>: Readable<'a>;
 
+    /// The payload while it is looked at.
+    fn view(&self) -> Self::View<'_>;
     /// The payload of memory that was found to hold one: `memory` is as long as the view's bytes.
     fn own(there: bool, length: u64, memory: Payload) -> Self;
     /// The memory to send.

@@ -155,6 +155,10 @@ impl<T: Plain> Owned for Payload<T> {
     type View<'a> = Elements<'a, T>;
 
     #[inline]
+    fn view(&self) -> Elements<'_, T> {
+        self.elements()
+    }
+    #[inline]
     fn own(_there: bool, _length: u64, memory: Payload) -> Self {
         // The view that was read from the same bytes proved that they are whole elements.
         memory.cast().unwrap_or_default()
@@ -168,6 +172,10 @@ impl<T: Plain> Owned for Payload<T> {
 impl<T: Plain> Owned for Option<Payload<T>> {
     type View<'a> = Option<Elements<'a, T>>;
 
+    #[inline]
+    fn view(&self) -> Option<Elements<'_, T>> {
+        self.as_ref().map(Payload::elements)
+    }
     #[inline]
     fn own(there: bool, length: u64, memory: Payload) -> Self {
         there.then(|| Payload::own(there, length, memory))
@@ -207,6 +215,13 @@ impl Outgoing for Received {
 impl Owned for Received {
     type View<'a> = Landed<'a>;
 
+    #[inline]
+    fn view(&self) -> Landed<'_> {
+        match self {
+            Received::Inline(payload) => Landed::Inline(payload),
+            Received::Registered { len } => Landed::Registered { len: *len },
+        }
+    }
     #[inline]
     fn own(there: bool, length: u64, memory: Payload) -> Self {
         if there { Received::Inline(memory) } else { Received::Registered { len: length } }

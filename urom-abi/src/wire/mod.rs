@@ -10,6 +10,7 @@ mod fingerprint;
 mod fixed;
 pub mod inline;
 mod kinds;
+mod known;
 pub mod layout;
 mod read;
 mod word;
@@ -20,8 +21,8 @@ pub use fingerprint::Fingerprint;
 pub use fixed::{
     Field, Plain, Tag, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
 };
-
 pub use inline::{Borrowed, Optional, Outgoing, Owned};
+pub use known::{fixed_size, known_fits, size_of_elements};
 pub use read::{Behind, Part, Tail, by_address, invalid, start};
 pub use word::{Count, Word};
 pub use write::{

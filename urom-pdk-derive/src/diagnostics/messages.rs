@@ -39,16 +39,18 @@ messages! {
     bad_value(key, example): "key `{key}` cannot have this value: write it like `{example}`";
     not_a_key(): "this is no key: keys are names, alone or as `name = value`, with commas between them";
     attribute_without_keys(): "this attribute has no list of keys: write `#[urom(key = value)]`, or remove it";
+    misplaced_key(key, place): "key `{key}` is for {place}: remove it here";
     attribute_on_enum(attribute): "`#[urom(...)]` is for variants and fields: write the enum's keys as `#[{attribute}(...)]`";
-    unsupported_key(key): "key `{key}` is not supported yet: only plain fields can be sent so far";
 
     // What the macros may stand on.
     not_an_enum(attribute, found): "`#[{attribute}]` cannot stand on {found}: put it on an enum with one variant for each message";
     not_a_handler_impl(found): "`#[urom_plugin]` cannot stand on {found}: put it on `impl Handler for YourType`";
     handler_with_arguments(name): "`#[urom_plugin]` fills in the arguments of `{name}`: write just `{name}`";
     generic_message(parameter): "a protocol cannot be generic, because both sides must agree on its bytes: remove `{parameter}` and name the types";
+    notification_lifetime(lifetime): "a notification owns its payloads: remove `{lifetime}` and use `Payload`";
+    second_lifetime(lifetime, first): "all payloads of a command borrow from the same message: remove `{lifetime}` and use `{first}`";
+    payload_lifetime(name, lifetime): "a command's payload borrows from the message: write `{name}<{lifetime}>`, and `{lifetime}` in the payload's type";
     generic_plugin(parameter): "a plugin cannot be generic, because its exported functions have one handler type: remove `{parameter}` and name the type";
-    unsupported_lifetime(lifetime): "a lifetime is for inline payloads, which are not supported yet: remove `{lifetime}`";
 
     // Variants.
     no_variants(name): "`{name}` has no variants: a protocol has at least one command and one notification";
@@ -60,15 +62,42 @@ messages! {
     tag_not_a_literal(most): "a tag is an integer literal between 0 and {most}: write the number itself";
     no_tag_left(most): "no tag is left behind {most}: state a `tag` for this variant";
     not_a_tag_type(): "this is no type for a tag: expected one of `u8`, `u16`, `u32`, `u64`";
-    unsupported_tag_type(found): "tags of type `{found}` are not supported yet: use `u64`";
+    also_is_tag(tag): "{tag} is the variant's own tag: remove `also`, or name the other tag that it is read with";
     reply_is_command(variant): "`{variant}` cannot be the answer, because it is a command of this protocol: give the notification another name, such as `{variant}Done`";
     item_name_taken(variant, item, owner): "`{variant}` makes an item `{item}`, and so does {owner}: rename the variant";
     handler_name_taken(variant, method, owner): "`{variant}` makes a handler method `{method}`, and so does {owner}: rename the variant";
     handler_name_reserved(variant, method): "`{variant}` makes a handler method `{method}`, which cannot be a name in Rust: rename the variant";
 
     // Fields.
-    setter_name_taken(field): "an echoed field cannot be named `{field}`, because the task has a method of that name: rename it";
+    setter_name_taken(field): "a field that is echoed or optional cannot be named `{field}`, because the task has a method of that name: rename it";
     unsafe_type(found, why, instead): "`{found}` cannot travel, because {why}: use {instead}";
+
+    keys_clash(key, other, why): "key `{key}` cannot stand beside `{other}`, because {why}: remove one of them";
+    header_late(field): "header fields lie before all others on the wire: move `{field}` in front of them";
+    header_differs(found, variant, expected): "every variant has the same header, and this is `{found}`: make it `{expected}`, as in `{variant}`";
+    header_lacks(variant, other, expected): "every variant has the same header, and `{variant}` has less of it than `{other}`: begin it with {expected}";
+
+    // Payloads and words.
+    key_needs_inline(key): "key `{key}` is about an inline payload: add `inline`, or remove `{key}`";
+    payload_not_inline(found): "`{found}` travels behind the fields, as a payload: add `#[urom(inline)]`";
+    not_a_payload(found, expected): "`{found}` cannot be a payload: expected one of {expected}, or an `Option`";
+    owned_in_command(found, expected): "`{found}` owns its bytes, and a command borrows them: expected one of {expected}";
+    borrowed_in_notification(found, expected): "`{found}` borrows its bytes, and a notification owns them: expected one of {expected}";
+    unaligned_slice(found, element): "`{found}` would have to be aligned, which payloads are not: use `Elements<'a, {element}>`";
+    word_type(found): "a word is an unsigned integer, not `{found}`: expected one of `u8`, `u16`, `u32`, `u64`";
+    word_unnamed(word): "no payload fills the word `{word}`: name it in the `len`, `addr` or `unless` of one, or remove `word`";
+    word_taken(word, payload): "the word `{word}` is filled by `{payload}` already: give each payload words of its own";
+    not_a_field(variant, name): "`{variant}` has no field `{name}`: name one that it has";
+    not_a_word(name): "`{name}` has a value of its own, and a payload would fill it: mark it `#[urom(word)]`";
+    not_a_plain_root(name): "`{name}` is not a plain field of this command alone, so a payload cannot fill a member of it: name a plain structure that is neither `echo` nor `header`";
+    length_of_array(): "an array has its length in its type: remove `len`";
+    when_without_option(found): "a payload with a condition can be absent: make its type `Option<{found}>`";
+    option_without_address(): "nothing says whether this payload is there: add `when = ...`, or remove `addr = none`";
+    data_without_unless(): "a word says whether `Data` is inline or registered: add `unless = ...` and name a field that is marked `word`";
+    unless_without_data(found): "`unless` chooses between inline and registered memory, and `{found}` is always inline: use `Data<'a>`";
+    two_armed_words(found, word): "`{found}` needs its {word} word, because the wire has it for registered memory too: remove the key, or name a word";
+    says_itself(found, what): "`{found}` says itself whether bytes follow: remove `{what}`";
+    can_panic(what, instead): "`{what}` can panic on the numbers that a peer sends: call a function that cannot, such as `{instead}`";
 
     // Descriptions.
     not_a_struct(found): "`Described` cannot be derived for {found}: derive it for a structure of plain fields";
@@ -80,6 +109,7 @@ messages! {
     name_byte(found): "a plugin's name cannot hold {found}, because it is the name of a file: remove it";
     command_too_big(name): "every variant of `{name}` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller";
     notification_too_big(name): "every variant of `{name}` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller";
+    variant_too_big(variant): "with its fixed-length payloads, `{variant}` exceeds the default message limit of 4096 bytes: make it smaller, or give a payload a length word";
 
     // Building.
     panic_abort(): "a plugin built with `panic = \"abort\"` takes the whole worker down when a handler panics: build with `panic = \"unwind\"`, or accept it with `#[urom_plugin(abort = \"allowed\")]`";

@@ -1,12 +1,12 @@
 //! Which keys an enum, a variant and a field may have.
 
 use proc_macro2::{Span, TokenStream};
-use syn::{Attribute, Expr, Ident, LitInt, LitStr, Path, Type, parse_quote};
+use syn::{Attribute, Expr, Ident, LitInt, LitStr, Member, Path, Type, parse_quote};
 
 use super::Macro;
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Inline, Place, TagType, TagWidth};
+use crate::model::{Addr, Inline, Len, Spanned, TagWidth};
 
 /// `#[urom_command(...)]`, `#[urom_notification(...)]`.
 pub(super) struct MessagesKeys {
@@ -14,7 +14,7 @@ pub(super) struct MessagesKeys {
     pub(super) version: Option<u64>,
     pub(super) notification: Path,
     pub(super) krate: Path,
-    pub(super) tag: TagType,
+    pub(super) tag: TagWidth,
 }
 
 impl MessagesKeys {
@@ -37,9 +37,7 @@ impl MessagesKeys {
             version,
             notification: notification.map_or_else(|| parse_quote!(Notification), |key| key.value),
             krate: krate.map_or_else(|| parse_quote!(::urom_abi), |key| key.value),
-            tag: tag.map_or(TagType { width: TagWidth::U64, span: Span::call_site() }, |key| {
-                tag_type(&key.value, errors)
-            }),
+            tag: tag.map_or(TagWidth::U64, |key| tag_type(&key.value, errors)),
         }
     }
 }
@@ -58,19 +56,18 @@ fn required<T>(
     keys.value_with(name, example, errors, read).map(|key| key.value)
 }
 
-fn tag_type(ty: &Type, errors: &mut Errors) -> TagType {
-    let span = syn::spanned::Spanned::span(ty);
+fn tag_type(ty: &Type, errors: &mut Errors) -> TagWidth {
     let named = |width: &TagWidth| matches!(ty, Type::Path(path) if path.path.is_ident(width.name()));
-    let width = TagWidth::ALL.into_iter().find(named).unwrap_or_else(|| {
+    TagWidth::ALL.into_iter().find(named).unwrap_or_else(|| {
         errors.on(ty, messages::not_a_tag_type());
         TagWidth::U64
-    });
-    TagType { width, span }
+    })
 }
 
 /// `#[urom(...)]` on a variant.
 pub(super) struct VariantKeys {
     pub(super) tag: Option<Expr>,
+    pub(super) also: Option<Spanned<Expr>>,
     pub(super) reply: Option<Path>,
     /// There is a reply, and its error was reported.
     pub(super) reply_is_wrong: bool,
@@ -80,42 +77,98 @@ impl VariantKeys {
     pub(super) fn read(which: Macro, attributes: &mut Vec<Attribute>, errors: &mut Errors) -> VariantKeys {
         let mut keys = Keys::take_helpers(attributes, errors);
         let tag = keys.value::<Expr>("tag", "tag = 1", errors);
-        let (mut reply, mut given) = (None, false);
-        if which == Macro::Command {
-            given = keys.has("reply");
-            reply = keys.value::<Path>("reply", "reply = Done", errors);
+        let (mut also, mut reply, mut given) = (None, None, false);
+        match which {
+            Macro::Command => {
+                given = keys.has("reply");
+                reply = keys.value::<Path>("reply", "reply = Done", errors);
+                keys.refuse("also", "variants of `#[urom_notification]`", errors);
+            }
+            Macro::Notification => {
+                also = keys.value::<Expr>("also", "also = 1", errors);
+                keys.refuse("reply", "variants of `#[urom_command]`", errors);
+            }
         }
         keys.finish(errors);
         VariantKeys {
             tag: tag.map(|key| key.value),
+            also,
             reply_is_wrong: given && reply.is_none(),
             reply: reply.map(|key| key.value),
         }
     }
 }
 
-/// `#[urom(...)]` on a field: whether it is echoed, and where it travels.
-pub(super) fn field_keys(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> (Option<Span>, Place) {
-    let mut keys = Keys::take_helpers(attributes, errors);
-    let echo = keys.flag("echo", errors);
-    keys.planned();
-    let header = keys.flag("header", errors);
-    let codec = keys.value::<Path>("with", "with = module", errors);
-    let inline = keys.flag("inline", errors);
-    let unless = keys.value::<Ident>("unless", "unless = other_field", errors);
-    let when = keys.value::<Expr>("when", "when = other_field == 0", errors);
-    let len = keys.value::<Expr>("len", "len = other_field", errors);
-    let addr = keys.value::<Ident>("addr", "addr = other_field", errors);
-    keys.finish(errors);
-    let payload = Inline { inline, unless, when, len, addr };
-    let place = if payload.spans().next().is_some() {
-        Place::Inline(Box::new(payload))
-    } else if let Some(codec) = codec {
-        Place::Codec(codec)
-    } else if let Some(span) = header {
-        Place::Header { span }
-    } else {
-        Place::Plain
-    };
-    (echo, place)
+/// `#[urom(...)]` on a field.
+pub(super) struct FieldKeys {
+    pub(super) echo: Option<Span>,
+    pub(super) header: Option<Span>,
+    pub(super) optional: Option<Span>,
+    pub(super) word: Option<Span>,
+    pub(super) codec: Option<Spanned<Path>>,
+    pub(super) inline: Inline,
+}
+
+impl FieldKeys {
+    pub(super) fn read(which: Macro, attributes: &mut Vec<Attribute>, errors: &mut Errors) -> FieldKeys {
+        let mut keys = Keys::take_helpers(attributes, errors);
+        let (mut optional, mut unless) = (None, None);
+        match which {
+            Macro::Command => {
+                optional = keys.flag("optional", errors);
+                unless = keys.value("unless", "unless = other_field", errors);
+            }
+            Macro::Notification => {
+                for key in ["optional", "unless"] {
+                    keys.refuse(key, "fields of `#[urom_command]`", errors);
+                }
+            }
+        }
+        let found = FieldKeys {
+            echo: keys.flag("echo", errors),
+            header: keys.flag("header", errors),
+            optional,
+            word: keys.flag("word", errors),
+            codec: keys.value("with", "with = module", errors),
+            inline: Inline {
+                inline: keys.flag("inline", errors),
+                unless,
+                when: keys.value("when", "when = other_field == 0", errors),
+                len: keys.value_with("len", "len = other_field", errors, len),
+                addr: keys.value_with("addr", "addr = other_field", errors, addr),
+            },
+        };
+        keys.finish(errors);
+        found
+    }
+}
+
+fn len(tokens: TokenStream) -> Option<Len> {
+    let expr = syn::parse2(tokens).ok()?;
+    Some(match path(&expr) {
+        Some(path) => Len::Path(path),
+        None => Len::Given(expr),
+    })
+}
+
+fn addr(tokens: TokenStream) -> Option<Addr> {
+    let path = path(&syn::parse2(tokens).ok()?)?;
+    match path.as_slice() {
+        [only] if only == "none" => Some(Addr::None),
+        _ => Some(Addr::Path(path)),
+    }
+}
+
+/// `a` or `a.b.c`.
+fn path(expr: &Expr) -> Option<Vec<Ident>> {
+    match expr {
+        Expr::Path(path) => Some(vec![path.path.get_ident()?.clone()]),
+        Expr::Field(field) => {
+            let mut path = path(&field.base)?;
+            let Member::Named(member) = &field.member else { return None };
+            path.push(member.clone());
+            Some(path)
+        }
+        _ => None,
+    }
 }

@@ -1,11 +1,12 @@
 //! Commands as requests, and the protocol they make.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::Path;
+use syn::{Lifetime, Path};
 
 use super::Commands;
-use crate::model::Variant;
+use super::read::Source;
+use crate::model::{Field, Variant};
 use crate::names;
 
 impl Commands<'_> {
@@ -28,10 +29,12 @@ impl Commands<'_> {
 
     /// The enum's own `decode` and `encode`.
     fn decode_enum(&self) -> TokenStream {
-        let (ident, bytes) = (&self.render.model.ident, names::local("bytes"));
+        let bytes = names::local("bytes");
+        let this = self.render.enum_type();
         let by_tag = self.render.by_tag(&bytes, |variant| {
             let name = &variant.ident;
-            quote!(<#ident as ::core::convert::From<#name>>::from(#name::decode(#bytes)?))
+            let ty = self.render.own_type(variant);
+            quote!(<#this as ::core::convert::From<#ty>>::from(#name::decode(#bytes)?))
         });
         self.render.enum_impl(quote!(::core::result::Result::Ok(#by_tag)))
     }
@@ -40,19 +43,16 @@ impl Commands<'_> {
         let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
         let (ident, name) = (&self.render.model.ident, &variant.ident);
         let (bytes, out, fixed) = (names::local("bytes"), names::local("out"), names::local("fixed"));
-        let text = names::text(name);
-        let checked = self.render.checked(&fixed, &bytes, variant);
-        let reads = self.render.reads(&fixed, variant, variant.fields.iter());
-        let decode = self.render.body(quote!(#checked ::core::result::Result::Ok(#name { #reads })));
-        let writes = self.render.writes(&fixed, variant, variant.fields.iter(), |field| {
+        let check = self.render.check_tag(&fixed, variant);
+        let (reading, members) =
+            self.render.reading(&Source::Bytes(&bytes), variant, &fixed, &check, |_| true);
+        let decode = self.render.body(quote!(#reading ::core::result::Result::Ok(#name { #members })));
+        let value = |field: &Field| {
             let field = &field.ident;
             quote!(&self.#field)
-        });
-        let encode = self.render.body(quote! {
-            let #fixed = #wire::room::<__LEN>(#text, #out)?;
-            #writes
-            ::core::result::Result::Ok(__LEN)
-        });
+        };
+        let encode = self.render.body(self.render.encoding(&out, variant, value));
+        let encoded_len = self.render.body(self.render.length(variant, value));
         let echoed = self.echo_of(
             variant,
             reply,
@@ -60,44 +60,48 @@ impl Commands<'_> {
         );
         let echo = self.render.body(echoed);
         let command = names::local("command");
-        let moved = variant.fields.iter().map(|field| {
+        let moved = variant.values().map(|field| {
             let field = &field.ident;
             quote!(#field: #command.#field)
         });
         let from = self.render.body(quote!(#ident::#name { #(#moved),* }));
-        let clone = self.render.clone_impl(variant, &variant.fields.iter().collect::<Vec<_>>());
+        let clone = self.render.clone_impl(variant, &variant.values().collect::<Vec<_>>());
+        let (this, whole, generics) =
+            (self.render.own_type(variant), self.render.enum_type(), &self.render.model.generics);
+        let (parameters, lifetime) = (self.render.parameters(variant), self.render.borrowed(variant));
+        let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
         quote! {
             #clone
 
             #[automatically_derived]
-            impl ::core::convert::From<#name> for #ident {
+            impl #generics ::core::convert::From<#this> for #whole {
                 #[inline]
-                fn from(#command: #name) -> #ident {
+                fn from(#command: #this) -> #whole {
                     #from
                 }
             }
 
             #[automatically_derived]
-            impl #name {
+            impl #parameters #this {
                 /// Reads the command.
                 ///
                 /// # Errors
                 /// Which field is wrong, and how.
                 #[inline]
-                #vis fn decode(#bytes: &[u8]) -> ::core::result::Result<#name, #wire::DecodeError> {
+                #vis fn decode(#bytes: &#lifetime [u8]) -> ::core::result::Result<#this, #wire::DecodeError> {
                     #decode
                 }
             }
 
             #[automatically_derived]
-            impl #krate::protocol::Request for #name {
+            impl #parameters #krate::protocol::Request for #this {
                 type Protocol = Protocol;
                 type Reply = #reply;
-                type Kind = #name;
+                type Kind = #kind;
 
                 #[inline]
                 fn encoded_len(&self) -> ::core::option::Option<usize> {
-                    ::core::option::Option::Some(__LEN)
+                    #encoded_len
                 }
 
                 #[inline]

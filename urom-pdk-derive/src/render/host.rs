@@ -1,12 +1,12 @@
 //! The typed client, with a method and a task for each command.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
-use syn::Path;
+use syn::{Lifetime, Path};
 
 use super::Commands;
 use super::structs::documented;
-use crate::model::Variant;
+use crate::model::{Field, Form, Role, Variant};
 use crate::names;
 
 impl Commands<'_> {
@@ -67,6 +67,7 @@ impl Commands<'_> {
     fn task_type(&self, variant: &Variant) -> TokenStream {
         let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
         let (name, task) = (&variant.ident, names::task(&variant.ident));
+        let command = self.render.message_type(variant, &task_lifetime());
         let doc = format!(" A command [`{}`] that is ready to be submitted.", names::text(name));
         quote! {
             #[doc = #doc]
@@ -75,25 +76,26 @@ impl Commands<'_> {
             #vis struct #task<'task, AnyHost: #krate::protocol::HostSide> {
                 plugin: &'task AnyHost::Plugin,
                 worker: &'task AnyHost::Worker,
-                command: #name,
+                command: #command,
             }
         }
     }
 
-    /// Required values are arguments; echoed fields have setters and are zero without.
+    /// Required values are arguments; echoed and optional fields have setters.
     fn task_method(&self, variant: &Variant) -> TokenStream {
         let vis = &self.render.model.vis;
         let (name, task) = (&variant.ident, names::task(&variant.ident));
         let method = names::task_method(&variant.ident);
         let worker = names::local("worker");
         let docs = documented(&variant.docs, &format!(" Makes the command [`{}`].", names::text(name)));
-        let arguments = variant.own().map(|field| {
-            let (ident, ty) = (&field.ident, &field.ty);
+        let arguments = variant.values().filter(|field| !field.has_setter()).map(|field| {
+            let (ident, (ty, _)) = (&field.ident, self.argument(field));
             quote!(#ident: #ty)
         });
-        let members = variant.fields.iter().map(|field| {
-            let (ident, constant) = (&field.ident, names::field_const(variant, field));
-            if field.echo.is_some() { quote!(#ident: #constant.zero()) } else { quote!(#ident) }
+        let members = variant.values().map(|field| {
+            let (ident, (_, value)) = (&field.ident, self.argument(field));
+            let value = if field.has_setter() { self.unset(variant, field) } else { value };
+            quote!(#ident: #value)
         });
         let body = self.render.body(quote! {
             #task { plugin: &self.plugin, worker: #worker, command: #name { #(#members),* } }
@@ -110,22 +112,50 @@ impl Commands<'_> {
         }
     }
 
+    /// The type by which a value is passed, and the value made of it.
+    fn argument(&self, field: &Field) -> (TokenStream, TokenStream) {
+        let (ident, ty) = (&field.ident, self.render.with_lifetime(&field.ty, &task_lifetime()));
+        let shape = field.shape();
+        // A reference is passed as one, so that arrays and vectors become slices by themselves.
+        let as_is = !field.is_payload() || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_));
+        if as_is {
+            (ty, quote!(#ident))
+        } else {
+            (quote!(impl ::core::convert::Into<#ty>), quote!(::core::convert::Into::into(#ident)))
+        }
+    }
+
+    /// The value that nobody set.
+    fn unset(&self, variant: &Variant, field: &Field) -> TokenStream {
+        let (wire, constant) = (self.render.wire(), names::field_const(variant, field));
+        match field.role() {
+            Role::Codec(_) => quote!(::core::default::Default::default()),
+            Role::Payload(_) => quote!(#wire::unset()),
+            Role::Plain | Role::Word => quote!(#constant.zero()),
+        }
+    }
+
     fn task_impl(&self, variant: &Variant, reply: &Path) -> TokenStream {
         let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
-        let (name, task) = (&variant.ident, names::task(&variant.ident));
+        let task = names::task(&variant.ident);
         let callback = names::local("callback");
-        let setters = variant.echoed().map(|field| {
-            let (ident, ty) = (&field.ident, &field.ty);
-            let doc = format!(" Sets `{}`, which the answer repeats; 0 unless set.", names::text(ident));
-            let docs = documented(&field.docs, &doc);
+        let setters = variant.values().filter(|field| field.has_setter()).map(|field| {
+            let (ident, (ty, value)) = (&field.ident, self.argument(field));
+            let doc = match (field.echo, field.is_payload()) {
+                (Some(_), _) => ", which the answer repeats; 0 unless set",
+                (None, true) => "; empty or not there unless set",
+                (None, false) => "; 0 unless set",
+            };
+            let docs = documented(&field.docs, &format!(" Sets `{}`{doc}.", names::text(ident)));
             quote! {
                 #docs
                 #vis fn #ident(mut self, #ident: #ty) -> Self {
-                    self.command.#ident = #ident;
+                    self.command.#ident = #value;
                     self
                 }
             }
         });
+        let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
         quote! {
             #[automatically_derived]
             impl<'task, AnyHost: #krate::protocol::HostSide> #task<'task, AnyHost> {
@@ -137,7 +167,7 @@ impl Commands<'_> {
                 /// What stopped it; nothing was sent then.
                 #vis fn submit(
                     self,
-                ) -> ::core::result::Result<AnyHost::Completion<#name>, AnyHost::Error> {
+                ) -> ::core::result::Result<AnyHost::Completion<#kind>, AnyHost::Error> {
                     <AnyHost as #krate::protocol::HostSide>::submit(self.plugin, self.worker, &self.command)
                 }
 
@@ -163,4 +193,9 @@ impl Commands<'_> {
             }
         }
     }
+}
+
+/// The lifetime of a task, which borrows what its command does.
+fn task_lifetime() -> Lifetime {
+    Lifetime::new("'task", Span::call_site())
 }

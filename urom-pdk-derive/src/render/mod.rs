@@ -1,12 +1,17 @@
 //! From the model to code. Nothing here finds mistakes: what is rendered was validated.
 
 mod command;
+mod enums;
 mod export;
+mod exprs;
+mod fingerprint;
 mod host;
+mod layout;
 mod notification;
 mod plugin;
+mod read;
 mod structs;
-mod wire;
+mod write;
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -42,12 +47,14 @@ impl Render<'_> {
             }
         };
         let layout = self.layout();
+        let expressions = if self.inert { TokenStream::new() } else { self.expressions() };
         let allowed = if self.inert {
             quote!(#[allow(unused, reason = "the definition has an error, so these stand without bodies")])
         } else {
             quote!(#[allow(
                 dead_code,
                 deprecated,
+                non_snake_case,
                 non_upper_case_globals,
                 reason = "not every program uses every part of a protocol"
             )])
@@ -56,7 +63,7 @@ impl Render<'_> {
             #structs
             #items
             #allowed
-            const _: () = { #layout #impls };
+            const _: () = { #layout #expressions #impls };
         }
     }
 

@@ -1,9 +1,10 @@
 //! Notifications as replies.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
 
 use super::Render;
+use super::read::Source;
 use crate::model::Variant;
 use crate::names;
 
@@ -14,13 +15,10 @@ impl Render<'_> {
         let (bytes, fixed) = (names::local("bytes"), names::local("fixed"));
         let by_tag = self.by_tag(&bytes, |variant| {
             let name = &variant.ident;
-            let text = names::text(name);
-            let reads = self.reads(&fixed, variant, variant.fields.iter());
-            let wire = self.wire();
-            quote!({
-                let #fixed = #wire::exact::<__LEN>(#text, #bytes)?;
-                #ident::#name { #reads }
-            })
+            let source = Source::Incoming(&bytes);
+            let (reading, members) =
+                self.reading(&source, variant, &fixed, &TokenStream::new(), |_| true);
+            quote!({ #reading #ident::#name { #members } })
         });
         let enum_impl = self.enum_impl(quote!(::core::result::Result::Ok(#by_tag)));
         let refusal = self.unknown_refusal();
@@ -30,8 +28,9 @@ impl Render<'_> {
 
     /// The answer to a command that no variant is known to answer.
     fn unknown_refusal(&self) -> TokenStream {
-        let (krate, vis, wire, ident) = (&self.model.krate, &self.model.vis, self.wire(), &self.model.ident);
-        let text = names::text(ident);
+        let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
+        let (generics, this) = (&self.model.generics, self.enum_type());
+        let text = names::text(&self.model.ident);
         let tag_type = self.tag_type();
         let (tag, fixed) = (names::local("tag"), names::local("fixed"));
         let body = self.body(quote! {
@@ -39,7 +38,7 @@ impl Render<'_> {
         });
         quote! {
             #[automatically_derived]
-            impl #ident {
+            impl #generics #this {
                 #[doc(hidden)]
                 #vis fn refusal(
                     #tag: u64,
@@ -54,9 +53,10 @@ impl Render<'_> {
         let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
         let name = &variant.ident;
         let (text, echo_name) = (names::text(name), names::echo(name));
-        let [incoming, bytes, fixed, echo] = ["incoming", "bytes", "fixed", "echo"].map(names::local);
+        let (incoming, fixed, echo) =
+            (names::local("incoming"), names::local("fixed"), names::local("echo"));
 
-        let checked = self.checked(&fixed, &bytes, variant);
+        let tag = self.check_tag(&fixed, variant);
         let repeats = variant.echoed().map(|field| {
             let (field, constant) = (&field.ident, names::field_const(variant, field));
             let field_text = names::text(field);
@@ -66,24 +66,14 @@ impl Render<'_> {
                 }
             }
         });
-        let reads = self.reads(&fixed, variant, variant.own());
-        let decode = self.body(quote! {
-            let #bytes = #krate::protocol::Incoming::bytes(&#incoming);
-            #checked
-            #(#repeats)*
-            ::core::result::Result::Ok(#name { #reads })
-        });
+        let check = quote!(#tag #(#repeats)*);
+        let source = Source::Incoming(&incoming);
+        let (reading, members) =
+            self.reading(&source, variant, &fixed, &check, |field| field.echo.is_none());
+        let decode = self.body(quote!(#reading ::core::result::Result::Ok(#name { #members })));
 
-        let writes = self.writes(&fixed, variant, variant.fields.iter(), |field| {
-            let ident = &field.ident;
-            if field.echo.is_some() { quote!(&#echo.#ident) } else { quote!(&self.#ident) }
-        });
-        let encode = self.body(quote!(#wire::notification::<__LEN>(#text, |#fixed| { #writes })));
-
-        let zeros = self.writes(&fixed, variant, variant.echoed(), |field| {
-            let ident = &field.ident;
-            quote!(&self.#ident)
-        });
+        let encode = self.body(self.descriptor(variant, &fixed, &echo));
+        let zeros = self.write_echo(&fixed, variant);
         let refusal = self.body(quote!(#wire::notification::<__LEN>(#text, |#fixed| { #zeros })));
 
         let clone = self.clone_impl(variant, &variant.own().collect::<Vec<_>>());
@@ -92,9 +82,11 @@ impl Render<'_> {
         } else {
             TokenStream::new()
         };
+        let payload = self.payload_maker(variant);
         quote! {
             #clone
             #from
+            #payload
 
             #[automatically_derived]
             impl #krate::protocol::Reply for #name {
@@ -129,20 +121,68 @@ impl Render<'_> {
         }
     }
 
+    /// The notification in a descriptor of its own, which may be that of its payload.
+    fn descriptor(&self, variant: &Variant, fixed: &Ident, echo: &Ident) -> TokenStream {
+        let (wire, text) = (self.wire(), names::text(&variant.ident));
+        let writing = self.writing(fixed, variant, |field| {
+            let ident = &field.ident;
+            if field.echo.is_some() { quote!(&#echo.#ident) } else { quote!(&self.#ident) }
+        });
+        let (prepare, fill) = (writing.prepare, writing.fill);
+        let payloads = variant.payloads().map(|field| &field.ident).collect::<Vec<_>>();
+        if payloads.is_empty() {
+            quote!(#wire::notification::<__LEN>(#text, |#fixed| { #fill }))
+        } else {
+            quote! {
+                #prepare
+                #wire::reply::<__LEN, _>(#text, [#(#wire::give(self.#payloads)),*], |#fixed| { #fill })
+            }
+        }
+    }
+
+    /// What gives a handler memory for the only payload of a notification: the notification's own.
+    fn payload_maker(&self, variant: &Variant) -> Option<TokenStream> {
+        let mut payloads = variant.payloads();
+        let payload = payloads.next().filter(|_| payloads.next().is_none())?;
+        let (krate, vis, wire, name) = (&self.model.krate, &self.model.vis, self.wire(), &variant.ident);
+        let (shape, len) = (payload.shape(), names::local("len"));
+        let ty = if shape.form.is_two_armed() { quote!(#krate::Payload) } else { shape.inner.to_token_stream() };
+        let text = names::text(name);
+        let body = self.body(quote!(#wire::payload::<__LEN, _>(#text, #len)));
+        let doc = format!(
+            " Memory for `len` elements of `{}`, zeroed: that of the notification itself, so that nothing is copied.",
+            names::text(&payload.ident)
+        );
+        Some(quote! {
+            #[automatically_derived]
+            impl #name {
+                #[doc = #doc]
+                ///
+                /// # Errors
+                /// `NoMemory` when the C heap has no room.
+                #[inline]
+                #vis fn payload(#len: usize) -> ::core::result::Result<#ty, #wire::EncodeError> {
+                    #body
+                }
+            }
+        })
+    }
+
     /// A notification without echoed fields is a variant of the enum as it stands.
     fn reply_conversion(&self, variant: &Variant) -> TokenStream {
         let (ident, name) = (&self.model.ident, &variant.ident);
+        let (generics, this) = (&self.model.generics, self.enum_type());
         let reply = names::local("reply");
-        let moved = variant.fields.iter().map(|field| {
+        let moved = variant.values().map(|field| {
             let field = &field.ident;
             quote!(#field: #reply.#field)
         });
         let body = self.body(quote!(#ident::#name { #(#moved),* }));
         quote! {
             #[automatically_derived]
-            impl ::core::convert::From<#name> for #ident {
+            impl #generics ::core::convert::From<#name> for #this {
                 #[inline]
-                fn from(#reply: #name) -> #ident {
+                fn from(#reply: #name) -> #this {
                     #body
                 }
             }

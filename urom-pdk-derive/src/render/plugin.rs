@@ -1,6 +1,6 @@
 //! The trait `Handler`, with one `async fn` for each command, and how the plugin runtime serves it.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 
 use super::Commands;
@@ -21,13 +21,14 @@ impl Commands<'_> {
         );
         let methods = self.pairs().filter_map(|(variant, reply)| {
             let (name, method) = (&variant.ident, names::method(&variant.ident)?);
+            let command = self.render.message_type(variant, &syn::Lifetime::new("'_", Span::call_site()));
             let docs = documented(&variant.docs, &format!(" Answers the command [`{}`].", names::text(name)));
             Some(quote! {
                 #docs
                 async fn #method(
                     &self,
                     cx: &AnySide::Context,
-                    cmd: #name,
+                    cmd: #command,
                 ) -> ::core::result::Result<#reply, AnySide::Error>;
             })
         });

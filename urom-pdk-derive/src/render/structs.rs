@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{Attribute, Path, parse_quote};
 
 use super::Render;
-use crate::model::{Field, Kind, Variant};
+use crate::model::{Field, Form, Kind, Role, Variant};
 use crate::{names, validate};
 
 impl Render<'_> {
@@ -13,12 +13,12 @@ impl Render<'_> {
     pub(super) fn structs(&self) -> TokenStream {
         let variants = self.model.variants.iter().map(|variant| match self.model.kind {
             Kind::Command(_) => {
-                let fields = variant.fields.iter().collect::<Vec<_>>();
-                self.structure(&variant.ident, &variant.docs, "command", &fields)
+                let fields = variant.values().collect::<Vec<_>>();
+                self.structure(variant, "command", &fields)
             }
             Kind::Notification => {
                 let own = variant.own().collect::<Vec<_>>();
-                let body = self.structure(&variant.ident, &variant.docs, "notification", &own);
+                let body = self.structure(variant, "notification", &own);
                 let echo = self.echo(variant);
                 quote!(#body #echo)
             }
@@ -26,8 +26,9 @@ impl Render<'_> {
         quote!(#(#variants)*)
     }
 
-    fn structure(&self, name: &Ident, docs: &[Attribute], what: &str, fields: &[&Field]) -> TokenStream {
-        let docs = documented(docs, &format!(" The {what} `{}`.", names::text(name)));
+    fn structure(&self, variant: &Variant, what: &str, fields: &[&Field]) -> TokenStream {
+        let (name, parameters) = (&variant.ident, self.parameters(variant));
+        let docs = documented(&variant.docs, &format!(" The {what} `{}`.", names::text(name)));
         let derives = self.derives(fields);
         let body = self.members(fields);
         let vis = &self.model.vis;
@@ -35,7 +36,7 @@ impl Render<'_> {
             #docs
             #derives
             #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-            #vis struct #name #body
+            #vis struct #name #parameters #body
         }
     }
 
@@ -66,17 +67,18 @@ impl Render<'_> {
         quote!({ #(#members),* })
     }
 
-    /// What the structure derives: all that numbers can do, or what the user derives for the whole enum.
+    /// What the structure derives: all that its fields are known to do, or what the user derives for the whole enum.
     fn derives(&self, fields: &[&Field]) -> TokenStream {
         let mut derives = self.model.derives.clone();
-        if fields.iter().all(|field| validate::is_number(&field.ty)) {
-            let numbers: [Path; 4] = [
+        if fields.iter().all(|field| is_known(field)) {
+            let known: [Path; 3] = [
                 parse_quote!(::core::clone::Clone),
-                parse_quote!(::core::marker::Copy),
                 parse_quote!(::core::fmt::Debug),
                 parse_quote!(::core::cmp::PartialEq),
             ];
-            for derive in numbers {
+            let owns = fields.iter().any(|field| field.is_payload() && field.shape().form.is_owned());
+            let copy = (!owns).then(|| parse_quote!(::core::marker::Copy));
+            for derive in known.into_iter().chain(copy) {
                 if !derives.iter().any(|given| last(given) == last(&derive)) {
                     derives.push(derive);
                 }
@@ -85,26 +87,41 @@ impl Render<'_> {
         if derives.is_empty() || self.inert { TokenStream::new() } else { quote!(#[derive(#(#derives),*)]) }
     }
 
-    /// A `Clone` for structures that derive none; their fields are known to be plain data.
+    /// A `Clone` for structures that derive none: every field can be one, or is plain data.
     pub(super) fn clone_impl(&self, variant: &Variant, fields: &[&Field]) -> TokenStream {
         let derived =
             self.model.derives.iter().any(|derive| last(derive).is_some_and(|name| name == "Clone"));
-        if derived || self.inert || fields.iter().all(|field| validate::is_number(&field.ty)) {
+        if derived || self.inert || fields.iter().all(|field| is_known(field)) {
             return TokenStream::new();
         }
-        let name = &variant.ident;
+        let (name, this, parameters) = (&variant.ident, self.own_type(variant), self.parameters(variant));
         let members = fields.iter().map(|field| {
             let (ident, constant) = (&field.ident, names::field_const(variant, field));
-            quote!(#ident: #constant.copy(&self.#ident))
+            match field.role() {
+                Role::Plain => quote!(#ident: #constant.copy(&self.#ident)),
+                _ => quote!(#ident: ::core::clone::Clone::clone(&self.#ident)),
+            }
         });
         quote! {
             #[automatically_derived]
-            impl ::core::clone::Clone for #name {
-                fn clone(&self) -> #name {
+            impl #parameters ::core::clone::Clone for #this {
+                fn clone(&self) -> #this {
                     #name { #(#members),* }
                 }
             }
         }
+    }
+}
+
+/// Whether the spelling of the type tells that it can be cloned, compared and shown.
+fn is_known(field: &Field) -> bool {
+    match field.role() {
+        Role::Codec(_) => false,
+        Role::Payload(_) => {
+            let shape = field.shape();
+            !matches!(shape.form, Form::Other) && shape.element().is_none_or(validate::is_number)
+        }
+        Role::Plain | Role::Word => validate::is_number(&field.ty),
     }
 }
 
@@ -117,10 +134,10 @@ pub(super) fn documented(docs: &[Attribute], otherwise: &str) -> TokenStream {
     if docs.is_empty() { quote!(#[doc = #otherwise]) } else { quote!(#(#docs)*) }
 }
 
-/// A pattern that names every field of a variant `field_0`, `field_1`, ..., and those names.
+/// A pattern that names every value of a variant `field_0`, `field_1`, ..., and those names.
 pub(super) fn pattern(of: &Ident, variant: &Variant) -> (TokenStream, Vec<Ident>) {
     let name = &variant.ident;
-    let locals = (0..variant.fields.len()).map(names::numbered).collect::<Vec<_>>();
-    let idents = variant.fields.iter().map(|field| &field.ident);
+    let locals = (0..variant.values().count()).map(names::numbered).collect::<Vec<_>>();
+    let idents = variant.values().map(|field| &field.ident);
     (quote!(#of::#name { #(#idents: #locals),* }), locals)
 }

@@ -1,0 +1,45 @@
+//! Payload sizes that are known when a protocol is compiled.
+
+use super::inline::Outgoing;
+
+/// The size in bytes of a payload whose type says it; 0 for one whose type does not.
+pub const fn fixed_size<P: Outgoing>() -> usize {
+    match P::FIXED {
+        Some(bytes) => bytes,
+        None => 0,
+    }
+}
+
+/// The size in bytes of a payload of `count` elements, or the largest number when it cannot be counted.
+pub const fn size_of_elements<P: Outgoing>(count: usize) -> usize {
+    count.saturating_mul(P::UNIT)
+}
+
+/// Whether payloads of these sizes fit behind a fixed part of `fixed` bytes, in a message of `room` bytes.
+///
+/// ```
+/// use urom_abi::wire::known_fits;
+/// const { assert!(known_fits(72, &[200, 3800], 4072)) };
+/// assert!(!known_fits(72, &[4001], 4072) && !known_fits(72, &[usize::MAX, 1], 4072));
+/// ```
+pub const fn known_fits(fixed: usize, payloads: &[usize], room: usize) -> bool {
+    let (mut total, mut i) = (fixed, 0);
+    while i < payloads.len() {
+        total = total.saturating_add(payloads[i]);
+        i += 1;
+    }
+    total <= room
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Elements;
+
+    #[test]
+    fn a_size_is_that_of_the_type_or_of_its_elements() {
+        assert_eq!((fixed_size::<&[u8; 200]>(), fixed_size::<&[u8]>()), (200, 0));
+        assert_eq!(size_of_elements::<Elements<'_, u32>>(3), 12);
+        assert_eq!(size_of_elements::<Elements<'_, u32>>(usize::MAX), usize::MAX);
+    }
+}

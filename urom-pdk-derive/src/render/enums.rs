@@ -1,0 +1,194 @@
+//! The enum's own functions, and the types of its variants.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{Lifetime, Type};
+
+use super::Render;
+use crate::model::{Field, Variant};
+use crate::{names, tokens};
+
+impl Render<'_> {
+    /// The enum with its parameters, as a type.
+    pub(super) fn enum_type(&self) -> TokenStream {
+        let (ident, (_, parameters, _)) = (&self.model.ident, self.model.generics.split_for_impl());
+        quote!(#ident #parameters)
+    }
+
+    /// The lifetime of the variant's structure, when it borrows.
+    pub(super) fn borrowed(&self, variant: &Variant) -> Option<&Lifetime> {
+        self.model.lifetime.as_ref().filter(|_| variant.values().any(|field| self.borrows_type(&field.ty)))
+    }
+
+    /// Whether a type mentions the enum's lifetime.
+    pub(super) fn borrows_type(&self, ty: &Type) -> bool {
+        let of = |lifetime: &Lifetime| {
+            tokens::lifetimes_in(ty.to_token_stream()).iter().any(|name| lifetime.ident == *name)
+        };
+        self.model.lifetime.as_ref().is_some_and(of)
+    }
+
+    /// The parameters of the variant's structure: none, or its lifetime.
+    pub(super) fn parameters(&self, variant: &Variant) -> TokenStream {
+        self.borrowed(variant).map(|lifetime| quote!(<#lifetime>)).unwrap_or_default()
+    }
+
+    /// The variant's structure as a type, borrowing for `lifetime`.
+    pub(super) fn message_type(&self, variant: &Variant, lifetime: &Lifetime) -> TokenStream {
+        let name = &variant.ident;
+        if self.borrowed(variant).is_some() { quote!(#name<#lifetime>) } else { quote!(#name) }
+    }
+
+    /// The variant's structure as a type, borrowing for the enum's lifetime.
+    pub(super) fn own_type(&self, variant: &Variant) -> TokenStream {
+        let (name, parameters) = (&variant.ident, self.parameters(variant));
+        quote!(#name #parameters)
+    }
+
+    /// A type with `lifetime` in place of the enum's.
+    pub(super) fn with_lifetime(&self, ty: &Type, lifetime: &Lifetime) -> TokenStream {
+        match &self.model.lifetime {
+            Some(own) => tokens::with_lifetime(ty.to_token_stream(), own, lifetime),
+            None => ty.to_token_stream(),
+        }
+    }
+
+    /// A statement that returns when `fixed` has another tag than the variant's.
+    pub(super) fn check_tag(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
+        let wire = self.wire();
+        let (name, tag) = (names::text(&variant.ident), variant.tag);
+        let found = names::local("found");
+        let also = variant.also.as_ref().map(|also| {
+            let also = also.value;
+            quote!(&& #found != #also)
+        });
+        quote! {
+            let #found = ::core::convert::Into::<u64>::into(__TAG.read(#fixed));
+            if #found != #tag #also {
+                return ::core::result::Result::Err(#wire::other_tag(#name, #found, #tag));
+            }
+        }
+    }
+
+    /// A `match` on the tag of `bytes`, with an arm for each variant.
+    pub(super) fn by_tag(&self, bytes: &Ident, arm: impl Fn(&Variant) -> TokenStream) -> TokenStream {
+        let wire = self.wire();
+        let name = names::text(&self.model.ident);
+        let tag = self.tag_type();
+        let found = names::local("found");
+        let arms = self.model.variants.iter().map(|variant| {
+            let (tag, arm) = (variant.tag, arm(variant));
+            quote!(#tag => #arm)
+        });
+        quote! {
+            match #wire::tag::<#tag, __LEN>(#name, #bytes)? {
+                #(#arms,)*
+                #found => ::core::result::Result::Err(#wire::unknown_tag(#name, #found, __KNOWN))?,
+            }
+        }
+    }
+
+    /// A function's body that writes `variant` to the start of `out` and gives the length.
+    pub(super) fn encoding(
+        &self,
+        out: &Ident,
+        variant: &Variant,
+        value: impl Fn(&Field) -> TokenStream,
+    ) -> TokenStream {
+        let wire = self.wire();
+        let (fixed, len) = (names::local("fixed"), names::local("len"));
+        let message = names::text(&variant.ident);
+        let writing = self.writing(&fixed, variant, &value);
+        let (prepare, fill) = (&writing.prepare, &writing.fill);
+        let payloads = variant.payloads().map(&value).collect::<Vec<_>>();
+        if payloads.is_empty() {
+            return quote! {
+                let #fixed = #wire::room::<__LEN>(#message, #out)?;
+                #fill
+                ::core::result::Result::Ok(__LEN)
+            };
+        }
+        quote! {
+            #prepare
+            let (#fixed, #len) = #wire::message(#message, #out, [#(#wire::bytes(#payloads)),*])?;
+            #fill
+            ::core::result::Result::Ok(#len)
+        }
+    }
+
+    /// How many bytes `variant` takes, as an `Option`.
+    pub(super) fn length(
+        &self,
+        variant: &Variant,
+        value: impl Fn(&Field) -> TokenStream,
+    ) -> TokenStream {
+        let wire = self.wire();
+        let payloads = variant.payloads().map(value).collect::<Vec<_>>();
+        if payloads.is_empty() {
+            return quote!(::core::option::Option::Some(__LEN));
+        }
+        quote!(#wire::total(__LEN, &[#(#wire::bytes(#payloads).len()),*]))
+    }
+
+    /// The enum's inherent constants and functions.
+    pub(super) fn enum_impl(&self, decode: TokenStream) -> TokenStream {
+        let wire = self.wire();
+        let (vis, ident, this) = (&self.model.vis, &self.model.ident, self.enum_type());
+        let generics = &self.model.generics;
+        let lifetime = &self.model.lifetime;
+        let (bytes, out) = (names::local("bytes"), names::local("out"));
+        let decode = self.body(decode);
+        let of_variants = |arm: &dyn Fn(&Variant, &dyn Fn(&Field) -> TokenStream) -> TokenStream| {
+            let arms = self.model.variants.iter().map(|variant| {
+                let (pattern, locals) = super::structs::pattern(ident, variant);
+                let arm = arm(variant, &|field| {
+                    let at = variant.values().position(|other| other.ident == field.ident);
+                    at.map(|at| locals[at].to_token_stream()).unwrap_or_default()
+                });
+                quote!(#pattern => { #arm })
+            });
+            self.body(quote!(match self { #(#arms)* }))
+        };
+        let encode = of_variants(&|variant, value| self.encoding(&out, variant, value));
+        let encoded_len = if self.model.variants.iter().all(|variant| variant.payloads().next().is_none()) {
+            self.body(quote!(::core::option::Option::Some(__LEN)))
+        } else {
+            of_variants(&|variant, value| self.length(variant, value))
+        };
+        quote! {
+            #[automatically_derived]
+            impl #generics #this {
+                /// The size in bytes of every message without its inline payloads.
+                #vis const FIXED_LEN: usize = __LEN;
+
+                /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
+                #vis const FINGERPRINT: u64 = __FINGERPRINT;
+
+                /// Reads a message of any variant.
+                ///
+                /// # Errors
+                /// Which field is wrong, and how; a tag that no variant has lists those there are.
+                #[inline]
+                #vis fn decode(#bytes: &#lifetime [u8]) -> ::core::result::Result<#this, #wire::DecodeError> {
+                    #decode
+                }
+
+                /// Writes the message to the start of `out` and returns how many bytes it took.
+                ///
+                /// # Errors
+                /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
+                /// nothing is written then.
+                #[inline]
+                #vis fn encode(&self, #out: &mut [u8]) -> ::core::result::Result<usize, #wire::EncodeError> {
+                    #encode
+                }
+
+                /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+                #[inline]
+                #vis fn encoded_len(&self) -> ::core::option::Option<usize> {
+                    #encoded_len
+                }
+            }
+        }
+    }
+}

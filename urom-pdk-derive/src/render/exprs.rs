@@ -1,0 +1,112 @@
+//! The expressions of `len` and `when`, each as a function of the fields that it names.
+//!
+//! A function of its own sees nothing of the code around it, and its parameters are the fields under their own names.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use super::Render;
+use crate::model::{Count, Field, Given, Presence, Role, Variant};
+use crate::{names, tokens};
+
+impl Render<'_> {
+    /// The functions of all expressions.
+    pub(super) fn expressions(&self) -> TokenStream {
+        let wire = self.wire();
+        let of = |variant: &Variant, field: &Field| {
+            let Role::Payload(keys) = field.role() else { return TokenStream::new() };
+            let len = length_expr(variant, field).map(|expr| {
+                let output = quote_spanned!(expr.span()=> impl #wire::Count);
+                self.function("len", variant, field, &expr, &output)
+            });
+            let when = when_expr(variant, field)
+                .map(|expr| self.function("when", variant, field, &expr, &quote!(::core::primitive::bool)));
+            let _ = keys;
+            quote!(#len #when)
+        };
+        let all = self.model.variants.iter().flat_map(|variant| {
+            variant.payloads().map(|field| of(variant, field)).collect::<Vec<_>>()
+        });
+        all.collect()
+    }
+
+    fn function(
+        &self,
+        key: &str,
+        variant: &Variant,
+        payload: &Field,
+        expr: &TokenStream,
+        output: &TokenStream,
+    ) -> TokenStream {
+        let name = names::expression(key, variant, payload);
+        let parameters = in_scope(variant, payload, expr).map(|field| {
+            let (ident, ty) = (&field.ident, &field.ty);
+            let ty = match field.role() {
+                Role::Codec(_) => quote!(&#ty),
+                Role::Payload(_) if !self.model.is_command() => {
+                    let wire = self.wire();
+                    quote!(<#ty as #wire::Owned>::View<'_>)
+                }
+                _ => quote!(#ty),
+            };
+            quote!(#ident: #ty)
+        });
+        let borrows =
+            in_scope(variant, payload, expr).any(|field| field.is_payload() && self.borrows_type(&field.ty));
+        let generics = self.model.lifetime.as_ref().filter(|_| borrows).map(|lifetime| quote!(<#lifetime>));
+        quote! {
+            #[inline]
+            #[allow(unused_variables, reason = "an expression may name a field without using it")]
+            fn #name #generics(#(#parameters),*) -> #output {
+                #expr
+            }
+        }
+    }
+
+    /// A call of the function. `value` gives what to pass for a field: plain ones and a command's payloads by value, others
+    /// as they are looked at.
+    pub(super) fn call(
+        &self,
+        key: &str,
+        variant: &Variant,
+        payload: &Field,
+        expr: &TokenStream,
+        value: impl Fn(&Field) -> TokenStream,
+    ) -> TokenStream {
+        let name = names::expression(key, variant, payload);
+        let arguments = in_scope(variant, payload, expr).map(value);
+        quote!(#name(#(#arguments),*))
+    }
+}
+
+/// The expression of a payload's length, when it has one.
+pub(super) fn length_expr(variant: &Variant, payload: &Field) -> Option<TokenStream> {
+    let Role::Payload(keys) = payload.role() else { return None };
+    match variant.count(payload, keys) {
+        Count::Given(Given::Name(name)) => Some(name.to_token_stream()),
+        Count::Given(Given::Expr(expr)) => Some(expr.to_token_stream()),
+        _ => None,
+    }
+}
+
+/// The condition of a payload's presence, when it has one.
+pub(super) fn when_expr(variant: &Variant, payload: &Field) -> Option<TokenStream> {
+    let Role::Payload(keys) = payload.role() else { return None };
+    match variant.presence(payload, keys) {
+        Presence::When(when) => Some(when.to_token_stream()),
+        _ => None,
+    }
+}
+
+/// The fields that an expression of `payload` names: all that have a value of their own, and the payloads before it.
+fn in_scope<'a>(
+    variant: &'a Variant,
+    payload: &'a Field,
+    expr: &'a TokenStream,
+) -> impl Iterator<Item = &'a Field> {
+    let before = variant.fields.iter().take_while(move |field| field.ident != payload.ident);
+    let payloads = before.filter(|field| field.is_payload());
+    let values = variant.values().filter(|field| !field.is_payload());
+    values.chain(payloads).filter(move |field| tokens::mentions(expr.clone(), &field.ident))
+}

@@ -1,0 +1,182 @@
+//! Where every field and every word lies, as constants, and what is too big to be sent.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{Expr, ExprLit, Lit, Type};
+
+use super::Render;
+use crate::diagnostics::messages;
+use crate::model::{Address, Count, Field, Given, Kind, Presence, Role, Variant};
+use crate::names;
+
+/// A run of bytes of the fixed part: a field or a word.
+pub(super) struct Slot {
+    /// The constant that places it.
+    pub(super) constant: Ident,
+    pub(super) ty: TokenStream,
+    /// What to underline when the type cannot travel.
+    pub(super) span: Span,
+}
+
+impl Render<'_> {
+    /// The tag's type.
+    pub(super) fn tag_type(&self) -> Ident {
+        Ident::new(self.model.tag.name(), Span::call_site())
+    }
+
+    /// The path of `urom_abi::wire`.
+    pub(super) fn wire(&self) -> TokenStream {
+        let krate = &self.model.krate;
+        quote!(#krate::wire)
+    }
+
+    /// The constants: the length of the fixed part, the tag, and each field's place.
+    pub(super) fn layout(&self) -> TokenStream {
+        if self.inert {
+            return quote!(
+                const __LEN: usize = 0;
+                const __FINGERPRINT: u64 = 0;
+            );
+        }
+        let wire = self.wire();
+        let tag = self.tag_type();
+        let header = self.model.header().map(|field| &field.ty);
+        let parts = self.model.header().count() + 2;
+        let variants = self.model.variants.iter().map(|variant| self.variant_layout(variant));
+        let members = self.model.variants.iter().map(|variant| {
+            let extents = names::extents_const(variant);
+            if variant.body().next().is_none() { quote!(&[]) } else { quote!(&#extents) }
+        });
+        let known = self.model.variants.iter().map(|variant| {
+            let (name, tag) = (names::text(&variant.ident), variant.tag);
+            quote!((#name, #tag))
+        });
+        let limit = self.limit();
+        let limits = self.model.variants.iter().map(|variant| self.variant_limit(variant));
+        let fingerprint = self.fingerprint();
+        quote! {
+            use #wire::layout as __layout;
+            const __TAG: #wire::Field<#tag, 0, __LEN> = #wire::field::<#tag, 0, __LEN>();
+            const __UNION: __layout::Extent = __layout::union(&[#(__layout::structure(#members)),*]);
+            const __PARTS: [__layout::Extent; #parts] =
+                [__layout::Extent::of::<#tag>(), #(__layout::Extent::of::<#header>(),)* __UNION];
+            const __PARTS_AT: [usize; #parts] = __layout::offsets(0, __PARTS);
+            const __UNION_AT: usize = __PARTS_AT[#parts - 1];
+            const __LEN: usize = __layout::structure(&__PARTS).size;
+            const __KNOWN: &[(&str, u64)] = &[#(#known),*];
+            #(#variants)*
+            #limit
+            #(#limits)*
+            #fingerprint
+        }
+    }
+
+    /// What stands in the variant's own structure for a field: the field itself, or the words of a payload.
+    pub(super) fn slots(&self, variant: &Variant, field: &Field) -> Vec<Slot> {
+        let span = syn::spanned::Spanned::span(&field.ty);
+        let ty = &field.ty;
+        let placed = |ty| Slot { constant: names::field_const(variant, field), ty, span };
+        match field.role() {
+            Role::Plain | Role::Word => vec![placed(quote!(#ty))],
+            Role::Codec(module) => {
+                let span = syn::spanned::Spanned::span(module);
+                vec![Slot { span, ..placed(quote!(#module::Wire)) }]
+            }
+            Role::Payload(keys) => {
+                let word = |constant| Slot { constant, ty: quote!(u64), span: Span::call_site() };
+                let address = matches!(variant.address(keys), Address::Own)
+                    .then(|| word(names::address_const(variant, field)));
+                let length = matches!(variant.count(field, keys), Count::Own)
+                    .then(|| word(names::length_const(variant, field)));
+                address.into_iter().chain(length).collect()
+            }
+        }
+    }
+
+    fn variant_layout(&self, variant: &Variant) -> TokenStream {
+        let wire = self.wire();
+        let place = |slot: &Slot, at: TokenStream| {
+            let Slot { constant, ty, span } = slot;
+            // On the type's span, so that a type that is no plain data is underlined itself.
+            let new = quote_spanned!(*span=> #wire::field::<#ty, #at, __LEN>());
+            quote!(const #constant: #wire::Field<#ty, #at, __LEN> = #new;)
+        };
+        let header = variant.header().enumerate().map(|(i, field)| {
+            let slots = self.slots(variant, field);
+            let at = i + 1;
+            slots.iter().map(|slot| place(slot, quote!({ __PARTS_AT[#at] }))).collect::<TokenStream>()
+        });
+        let header = header.collect::<TokenStream>();
+        let body = variant.body().flat_map(|field| self.slots(variant, field)).collect::<Vec<_>>();
+        if variant.body().next().is_none() {
+            return header;
+        }
+        let extents = names::extents_const(variant);
+        let offsets = names::offsets_const(variant);
+        let count = body.len();
+        let types = body.iter().map(|slot| &slot.ty);
+        let fields = body.iter().enumerate().map(|(i, slot)| place(slot, quote!({ #offsets[#i] })));
+        quote! {
+            #header
+            const #extents: [__layout::Extent; #count] = [#(__layout::Extent::of::<#types>()),*];
+            const #offsets: [usize; #count] = __layout::offsets(__UNION_AT, #extents);
+            #(#fields)*
+        }
+    }
+
+    /// How many bytes a fixed part and its fixed payloads may have.
+    fn room(&self) -> TokenStream {
+        let krate = &self.model.krate;
+        let header = match self.model.kind {
+            Kind::Command(_) => quote!(WorkerCmd),
+            Kind::Notification => quote!(WorkerNotify),
+        };
+        quote!(#krate::DEFAULT_MAX_MESSAGE - ::core::mem::size_of::<#krate::plugin::#header>())
+    }
+
+    /// A message that can never be sent does not compile.
+    fn limit(&self) -> TokenStream {
+        let ident = &self.model.ident;
+        let text = match self.model.kind {
+            Kind::Command(_) => messages::command_too_big(ident),
+            Kind::Notification => messages::notification_too_big(ident),
+        };
+        let (text, room) = (text.to_string(), self.room());
+        quote_spanned!(ident.span()=> const _: () = ::core::assert!(__LEN <= #room, #text);)
+    }
+
+    /// Neither does a variant whose payloads of known length make it too big.
+    fn variant_limit(&self, variant: &Variant) -> TokenStream {
+        let fixed = variant.payloads().filter_map(|field| self.fixed_size(variant, field)).collect::<Vec<_>>();
+        if fixed.is_empty() {
+            return TokenStream::new();
+        }
+        let (wire, text) = (self.wire(), messages::variant_too_big(&variant.ident).to_string());
+        let room = self.room();
+        quote_spanned!(variant.ident.span()=>
+            // That the fixed part alone fits is asserted above, with another message.
+            const _: () = ::core::assert!(__LEN > #room || #wire::known_fits(__LEN, &[#(#fixed),*], #room), #text);
+        )
+    }
+
+    /// The size of a payload that is always there and whose length is known.
+    fn fixed_size(&self, variant: &Variant, field: &Field) -> Option<TokenStream> {
+        let Role::Payload(keys) = field.role() else { return None };
+        let Presence::Always = variant.presence(field, keys) else { return None };
+        let wire = self.wire();
+        let ty = self.without_lifetime(&field.ty);
+        match variant.count(field, keys) {
+            Count::Fixed => Some(quote!(#wire::fixed_size::<#ty>())),
+            Count::Given(Given::Expr(Expr::Lit(ExprLit { lit: Lit::Int(count), .. }))) => {
+                let count = count.base10_parse::<usize>().ok()?;
+                Some(quote!(#wire::size_of_elements::<#ty>(#count)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The type with `'static` in place of the enum's lifetime.
+    pub(super) fn without_lifetime(&self, ty: &Type) -> TokenStream {
+        self.with_lifetime(ty, &syn::Lifetime::new("'static", Span::call_site()))
+    }
+}

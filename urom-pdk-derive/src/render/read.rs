@@ -1,0 +1,219 @@
+//! The code that reads a message: the fixed part, then each payload, then nothing may be left.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::Render;
+use super::exprs::{length_expr, when_expr};
+use crate::model::{Address, Count, Field, Inline, Presence, Role, Variant};
+use crate::{names, tokens};
+
+/// Where the bytes are.
+pub(super) enum Source<'a> {
+    /// Bytes that a command borrows.
+    Bytes(&'a Ident),
+    /// A notification that arrived, whose memory its payloads take over.
+    Incoming(&'a Ident),
+}
+
+impl Render<'_> {
+    /// Statements that read `variant`, and member initialisers for those of its fields that `wanted` accepts. `check` are
+    /// statements that come once `fixed` is known.
+    pub(super) fn reading(
+        &self,
+        source: &Source<'_>,
+        variant: &Variant,
+        fixed: &Ident,
+        check: &TokenStream,
+        wanted: impl Fn(&Field) -> bool,
+    ) -> (TokenStream, TokenStream) {
+        let wire = self.wire();
+        let message = names::text(&variant.ident);
+        let krate = &self.model.krate;
+        let bytes = match source {
+            Source::Bytes(bytes) => quote!(#bytes),
+            Source::Incoming(incoming) => quote!(#krate::protocol::Incoming::bytes(&#incoming)),
+        };
+        if variant.payloads().next().is_none() {
+            let locals = self.values(variant, fixed, |field| wanted(field) && !field.is_plain());
+            let members = variant.values().enumerate().filter(|(_, field)| wanted(field)).map(|(_, field)| {
+                let (ident, constant) = (&field.ident, names::field_const(variant, field));
+                match field.role() {
+                    Role::Plain => quote!(#ident: #constant.read(#fixed)),
+                    _ => {
+                        let local = names::numbered(index(variant, field));
+                        quote!(#ident: #local)
+                    }
+                }
+            });
+            let start = quote!(let #fixed = #wire::exact::<__LEN>(#message, #bytes)?; #check #locals);
+            return (start, quote!(#(#members),*));
+        }
+        let behind = names::local("behind");
+        let locals = self.values(variant, fixed, |field| wanted(field) || is_described_by(variant, field));
+        let payloads = variant.payloads().map(|field| self.payload(variant, field, fixed, &behind));
+        let tail = names::local("tail");
+        let members = variant.values().filter(|field| wanted(field)).map(|field| {
+            let (ident, ty, local) = (&field.ident, &field.ty, names::numbered(index(variant, field)));
+            match source {
+                Source::Incoming(_) if field.is_payload() => quote!(#ident: #tail.take::<#ty>(#local)),
+                _ => quote!(#ident: #local),
+            }
+        });
+        let take = match source {
+            Source::Bytes(_) => TokenStream::new(),
+            Source::Incoming(incoming) => quote!(let mut #tail = #wire::Tail::of(#incoming, __LEN);),
+        };
+        let members = quote!(#(#members),*);
+        let statements = quote! {
+            let (#fixed, mut #behind) = #wire::start::<__LEN>(#message, #bytes)?;
+            #check
+            #locals
+            #(#payloads)*
+            #behind.end()?;
+            #take
+        };
+        (statements, members)
+    }
+
+    /// Locals of the fields in the fixed part.
+    fn values(&self, variant: &Variant, fixed: &Ident, wanted: impl Fn(&Field) -> bool) -> TokenStream {
+        let wire = self.wire();
+        let message = names::text(&variant.ident);
+        let fields = variant.values().filter(|field| wanted(field)).map(|field| {
+            let (local, constant) =
+                (names::numbered(index(variant, field)), names::field_const(variant, field));
+            match field.role() {
+                Role::Plain => quote!(let #local = #constant.read(#fixed);),
+                Role::Codec(module) => {
+                    let (name, what, value) =
+                        (names::text(&field.ident), names::local("what"), names::local("value"));
+                    quote! {
+                        let #local = match #module::decode(#constant.read(#fixed)) {
+                            ::core::result::Result::Ok(#value) => #value,
+                            ::core::result::Result::Err(#what) => {
+                                return ::core::result::Result::Err(#wire::invalid(#message, #name, #what));
+                            }
+                        };
+                    }
+                }
+                Role::Word | Role::Payload(_) => TokenStream::new(),
+            }
+        });
+        fields.collect()
+    }
+
+    /// The local of a payload: of a command its value, of a notification which bytes it is.
+    fn payload(&self, variant: &Variant, field: &Field, fixed: &Ident, behind: &Ident) -> TokenStream {
+        let Role::Payload(keys) = field.role() else { return TokenStream::new() };
+        let (ty, name, local) =
+            (&field.ty, names::text(&field.ident), names::numbered(index(variant, field)));
+        let count = self.count(variant, field, keys, fixed);
+        if let Presence::Unless(selector) = variant.presence(field, keys) {
+            let selector = names::field_const(variant, selector);
+            let address = self.address(variant, field, keys, fixed);
+            return quote! {
+                let #local = #behind.data(#name, #selector.read(#fixed), #address, #count)?;
+            };
+        }
+        let there = self.there(variant, field, keys, fixed);
+        match count {
+            _ if !self.model.is_command() => {
+                let view = self.view_local(variant, field);
+                quote!(let (#view, #local) = #behind.part::<#ty>(#name, #there, #count)?;)
+            }
+            None => quote!(let #local = #behind.fixed::<#ty>(#name, #there)?;),
+            Some(count) => quote!(let #local = #behind.take::<#ty>(#name, #there, #count)?;),
+        }
+    }
+
+    fn address(&self, variant: &Variant, field: &Field, keys: &Inline, fixed: &Ident) -> TokenStream {
+        match variant.address(keys) {
+            Address::None => quote!(1u64),
+            Address::Own => {
+                let constant = names::address_const(variant, field);
+                quote!(#constant.read(#fixed))
+            }
+            Address::Word(word) => {
+                let constant = names::field_const(variant, word);
+                quote!(#constant.read(#fixed))
+            }
+            Address::Member(root, path) => {
+                let root = names::numbered(index(variant, root));
+                quote!(#root #(.#path)*)
+            }
+        }
+    }
+
+    /// How many elements there are; `None` when the type says it.
+    fn count(&self, variant: &Variant, field: &Field, keys: &Inline, fixed: &Ident) -> Option<TokenStream> {
+        Some(match variant.count(field, keys) {
+            Count::Fixed => return None,
+            Count::Own => {
+                let constant = names::length_const(variant, field);
+                quote!(#constant.read(#fixed))
+            }
+            Count::Word(word) => {
+                let constant = names::field_const(variant, word);
+                quote!(#constant.read(#fixed))
+            }
+            Count::Member(root, path) => {
+                let root = names::numbered(index(variant, root));
+                quote!(#root #(.#path)*)
+            }
+            Count::Given(_) => {
+                let expr = length_expr(variant, field)?;
+                self.call("len", variant, field, &expr, |field| self.argument(variant, field))
+            }
+        })
+    }
+
+    /// Whether the payload is there.
+    fn there(&self, variant: &Variant, field: &Field, keys: &Inline, fixed: &Ident) -> TokenStream {
+        let (wire, ty) = (self.wire(), &field.ty);
+        match (variant.presence(field, keys), when_expr(variant, field)) {
+            (Presence::ByAddress | Presence::Received, _) => {
+                let address = self.address(variant, field, keys, fixed);
+                quote!(#wire::by_address::<#ty>(#address))
+            }
+            (_, Some(when)) => {
+                self.call("when", variant, field, &when, |field| self.argument(variant, field))
+            }
+            _ => quote!(true),
+        }
+    }
+
+    /// What an expression gets for a field while the message is read.
+    fn argument(&self, variant: &Variant, field: &Field) -> TokenStream {
+        let local = names::numbered(index(variant, field));
+        match field.role() {
+            Role::Codec(_) => quote!(&#local),
+            Role::Payload(_) if !self.model.is_command() => {
+                let view = self.view_local(variant, field);
+                quote!(#view)
+            }
+            _ => quote!(#local),
+        }
+    }
+
+    /// The view of a notification's payload; nothing binds it when no expression names it.
+    fn view_local(&self, variant: &Variant, field: &Field) -> Ident {
+        names::local(&format!("_view_{}", index(variant, field)))
+    }
+}
+
+/// Whether some payload of the variant needs the field's value to be read.
+fn is_described_by(variant: &Variant, field: &Field) -> bool {
+    let is_field = |other: &Field| other.ident == field.ident;
+    variant.payloads().any(|payload| {
+        let Role::Payload(keys) = payload.role() else { return false };
+        let address = matches!(variant.address(keys), Address::Member(root, _) if is_field(root));
+        let length = matches!(variant.count(payload, keys), Count::Member(root, _) if is_field(root));
+        let exprs = length_expr(variant, payload).into_iter().chain(when_expr(variant, payload));
+        address || length || exprs.into_iter().any(|expr| tokens::mentions(expr, &field.ident))
+    })
+}
+
+fn index(variant: &Variant, field: &Field) -> usize {
+    variant.fields.iter().position(|other| other.ident == field.ident).unwrap_or_default()
+}

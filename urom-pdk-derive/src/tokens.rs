@@ -1,0 +1,97 @@
+//! Looking into tokens whose meaning does not matter: types and expressions.
+
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
+use syn::Lifetime;
+
+/// The lifetimes named in `tokens`, without their ticks.
+pub(crate) fn lifetimes_in(tokens: TokenStream) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut behind_tick = false;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(name) if behind_tick => found.push(name.to_string()),
+            TokenTree::Group(group) => found.extend(lifetimes_in(group.stream())),
+            TokenTree::Punct(sign) if sign.as_char() == '\'' => {
+                behind_tick = true;
+                continue;
+            }
+            _ => {}
+        }
+        behind_tick = false;
+    }
+    found
+}
+
+/// Whether `name` stands anywhere in `tokens`.
+pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(found) => found == *name,
+        TokenTree::Group(group) => mentions(group.stream(), name),
+        _ => false,
+    })
+}
+
+/// The tokens with one space between any two: the same text for every compiler.
+pub(crate) fn spaced(tokens: TokenStream) -> String {
+    let words = tokens.into_iter().map(|token| match token {
+        TokenTree::Group(group) => format!("{:?} {}", group.delimiter(), spaced(group.stream())),
+        other => other.to_string(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// `tokens` with another lifetime in the place of `from`.
+pub(crate) fn with_lifetime(tokens: TokenStream, from: &Lifetime, to: &Lifetime) -> TokenStream {
+    let mut behind_tick = false;
+    tokens
+        .into_iter()
+        .map(|token| {
+            let was_behind_tick = std::mem::replace(
+                &mut behind_tick,
+                matches!(&token, TokenTree::Punct(sign) if sign.as_char() == '\''),
+            );
+            match token {
+                TokenTree::Ident(name) if was_behind_tick && name == from.ident => {
+                    TokenTree::Ident(Ident::new(&to.ident.to_string(), name.span()))
+                }
+                TokenTree::Group(group) => {
+                    let inner = with_lifetime(group.stream(), from, to);
+                    let mut replaced = Group::new(group.delimiter(), inner);
+                    replaced.set_span(group.span());
+                    TokenTree::Group(replaced)
+                }
+                other => other,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+    use syn::parse_quote;
+
+    #[test]
+    fn lifetimes_are_found_and_exchanged_at_any_depth() {
+        let tokens = quote!(Option<(&'a [u8], Elements<'b, 'c'>)>);
+        assert_eq!(lifetimes_in(tokens), ["a", "b"]);
+        let from = parse_quote!('a);
+        let to = parse_quote!('task);
+        let exchanged = with_lifetime(quote!(Option<(&'a [u8], X<'b, a>)>), &from, &to);
+        assert_eq!(exchanged.to_string(), quote!(Option<(&'task [u8], X<'b, a>)>).to_string());
+    }
+
+    #[test]
+    fn names_are_found_at_any_depth_and_not_in_parts_of_others() {
+        let name = parse_quote!(count);
+        assert!(mentions(quote!(f(g[count])), &name));
+        assert!(!mentions(quote!(counts + "count"), &name));
+    }
+
+    #[test]
+    fn the_same_tokens_are_the_same_text() {
+        assert_eq!(spaced(quote!(f(a,b)==1)), spaced(quote!(f ( a , b ) == 1)));
+        assert_ne!(spaced(quote!((a) b)), spaced(quote!((a b))));
+    }
+}

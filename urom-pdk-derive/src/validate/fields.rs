@@ -1,0 +1,132 @@
+//! Which keys of a field go together, and which types it may have.
+
+use proc_macro2::Span;
+use syn::Type;
+
+use super::types::{is_number, unsafe_type};
+use crate::diagnostics::{Errors, messages};
+use crate::model::{Field, Form, Messages, Role, Variant};
+use crate::names;
+
+/// Keys that exclude each other, and why. The second one is what a reader would take out.
+const CLASHES: [(&str, &str, &str); 11] = [
+    ("word", "echo", "a word has no value of its own"),
+    ("word", "header", "a word stands among its payload's fields"),
+    ("word", "optional", "a word has no value of its own"),
+    ("word", "with", "a word has no value of its own"),
+    ("word", "inline", "a word has no value of its own"),
+    ("inline", "echo", "a payload is too large to be repeated"),
+    ("inline", "header", "a payload lies behind the fixed part"),
+    ("inline", "with", "a payload travels as its own bytes"),
+    ("with", "echo", "echoed fields are compared as plain bytes"),
+    ("with", "header", "header fields are compared as plain bytes"),
+    ("when", "unless", "either says whether the bytes follow"),
+];
+
+/// Checks each field's keys.
+pub(super) fn keys(variant: &Variant, errors: &mut Errors) {
+    for field in &variant.fields {
+        for (key, other, why) in CLASHES {
+            if let (Some(_), Some(span)) = (key_of(field, key), key_of(field, other)) {
+                errors.at(span, messages::keys_clash(other, key, why));
+            }
+        }
+        if field.inline.inline.is_none() {
+            let about_payloads = ["unless", "when", "len", "addr"];
+            for (key, span) in about_payloads.iter().filter_map(|key| Some((key, key_of(field, key)?))) {
+                errors.at(span, messages::key_needs_inline(key));
+            }
+        }
+    }
+}
+
+fn key_of(field: &Field, key: &str) -> Option<Span> {
+    match key {
+        "echo" => field.echo,
+        "header" => field.header,
+        "optional" => field.optional,
+        "word" => field.word,
+        "with" => field.codec.as_ref().map(|key| key.span),
+        "inline" => field.inline.inline,
+        "unless" => field.inline.unless.as_ref().map(|key| key.span),
+        "when" => field.inline.when.as_ref().map(|key| key.span),
+        "len" => field.inline.len.as_ref().map(|key| key.span),
+        "addr" => field.inline.addr.as_ref().map(|key| key.span),
+        _ => None,
+    }
+}
+
+/// Checks each field's type, as far as its spelling tells. What is wrong with the keys is reported already.
+pub(super) fn types(model: &Messages, variant: &Variant, errors: &mut Errors) {
+    for field in &variant.fields {
+        match field.role() {
+            Role::Codec(_) => {}
+            Role::Plain => plain(model, field, errors),
+            Role::Word => word(&field.ty, errors),
+            Role::Payload(_) if model.is_command() => borrowed(field, errors),
+            Role::Payload(_) => owned(model, field, errors),
+        }
+    }
+}
+
+fn plain(model: &Messages, field: &Field, errors: &mut Errors) {
+    let form = field.shape().form;
+    let mentions_payload_keys = field.inline.len.is_some() || field.inline.addr.is_some();
+    let is_own_side = if model.is_command() { form.is_borrowed() } else { form.is_owned() };
+    if is_own_side && !mentions_payload_keys {
+        errors.on(&field.ty, messages::payload_not_inline(names::written(&field.ty)));
+    } else if let Some((culprit, why, instead)) = unsafe_type(&field.ty).filter(|_| !is_own_side) {
+        errors.on(culprit, messages::unsafe_type(names::written(culprit), why, instead));
+    }
+}
+
+fn word(ty: &Type, errors: &mut Errors) {
+    let name = names::written(ty);
+    if !["u8", "u16", "u32", "u64"].contains(&name.as_str()) {
+        errors.on(ty, messages::word_type(name));
+    }
+}
+
+const BORROWED: &str = "`&'a [u8]`, `&'a [u8; N]`, `Elements<'a, T>`, `Data<'a>`";
+const OWNED: &str = "`Payload`, `Payload<T>`, `Received`";
+
+/// A payload of a command.
+fn borrowed(field: &Field, errors: &mut Errors) {
+    let shape = field.shape();
+    let found = names::written(shape.inner);
+    match shape.form {
+        Form::Owned | Form::Received => errors.on(shape.inner, messages::owned_in_command(found, BORROWED)),
+        Form::Slice(element) | Form::Array(element) if names::written(element) != "u8" => {
+            let element = names::written(element);
+            errors.on(shape.inner, messages::unaligned_slice(found, element));
+        }
+        Form::Other if is_number(shape.inner) || unsafe_type(shape.inner).is_some() => {
+            errors.on(shape.inner, messages::not_a_payload(found, BORROWED));
+        }
+        _ => element(field, errors),
+    }
+}
+
+/// A payload of a notification.
+fn owned(model: &Messages, field: &Field, errors: &mut Errors) {
+    let shape = field.shape();
+    let found = names::written(shape.inner);
+    match shape.form {
+        // The enum's lifetime was the mistake then.
+        form if form.is_borrowed() && model.generics.lifetimes().next().is_some() => {}
+        form if form.is_borrowed() => {
+            errors.on(shape.inner, messages::borrowed_in_notification(found, OWNED));
+        }
+        Form::Other if is_number(shape.inner) || unsafe_type(shape.inner).is_some() => {
+            errors.on(shape.inner, messages::not_a_payload(found, OWNED));
+        }
+        _ => element(field, errors),
+    }
+}
+
+/// The elements of a payload are plain data like any field.
+fn element(field: &Field, errors: &mut Errors) {
+    if let Some((culprit, why, instead)) = field.shape().element().and_then(unsafe_type) {
+        errors.on(culprit, messages::unsafe_type(names::written(culprit), why, instead));
+    }
+}

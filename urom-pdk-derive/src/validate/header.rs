@@ -1,0 +1,41 @@
+//! The header lies before the union, so it comes first and is the same in every variant.
+
+use crate::diagnostics::{Errors, messages};
+use crate::model::{Field, Messages, Variant};
+use crate::names;
+
+/// Checks the header fields of all variants against those of the first.
+pub(super) fn same_in_every_variant(model: &Messages, errors: &mut Errors) {
+    for variant in &model.variants {
+        let late = variant.fields.iter().skip_while(|field| field.header.is_some());
+        for field in late.filter(|field| field.header.is_some()) {
+            errors.on(&field.ident, messages::header_late(&field.ident));
+        }
+    }
+    let Some((first, others)) = model.variants.split_first() else { return };
+    // The variant with the longest header is the one that the others lack something of.
+    let model = others.iter().fold(first, |longest, variant| {
+        if variant.header().count() > longest.header().count() { variant } else { longest }
+    });
+    let expected = written(model);
+    for variant in std::iter::once(first).chain(others) {
+        let mut pairs = variant.header().zip(model.header());
+        match pairs.find(|(field, other)| text(field) != text(other)) {
+            Some((field, other)) => {
+                errors.on(&field.ident, messages::header_differs(text(field), &model.ident, text(other)));
+            }
+            None if variant.header().count() < model.header().count() => {
+                errors.on(&variant.ident, messages::header_lacks(&variant.ident, &model.ident, &expected));
+            }
+            None => {}
+        }
+    }
+}
+
+fn text(field: &Field) -> String {
+    format!("{}: {}", field.ident, names::written(&field.ty))
+}
+
+fn written(variant: &Variant) -> String {
+    variant.header().map(|field| format!("`{}`", text(field))).collect::<Vec<_>>().join(", ")
+}
