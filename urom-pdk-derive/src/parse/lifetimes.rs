@@ -92,6 +92,7 @@ fn state(ty: &mut Type, lifetime: &Lifetime) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Form;
 
     #[test]
     fn what_lacks_a_lifetime_gets_one() {

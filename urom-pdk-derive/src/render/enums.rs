@@ -117,11 +117,7 @@ impl Render<'_> {
     }
 
     /// How many bytes `variant` takes, as an `Option`.
-    pub(super) fn length(
-        &self,
-        variant: &Variant,
-        value: impl Fn(&Field) -> TokenStream,
-    ) -> TokenStream {
+    pub(super) fn length(&self, variant: &Variant, value: impl Fn(&Field) -> TokenStream) -> TokenStream {
         let wire = self.wire();
         let payloads = variant.payloads().map(value).collect::<Vec<_>>();
         if payloads.is_empty() {

@@ -25,9 +25,11 @@ impl Render<'_> {
             let _ = keys;
             quote!(#len #when)
         };
-        let all = self.model.variants.iter().flat_map(|variant| {
-            variant.payloads().map(|field| of(variant, field)).collect::<Vec<_>>()
-        });
+        let all = self
+            .model
+            .variants
+            .iter()
+            .flat_map(|variant| variant.payloads().map(|field| of(variant, field)).collect::<Vec<_>>());
         all.collect()
     }
 

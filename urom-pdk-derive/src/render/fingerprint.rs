@@ -56,7 +56,9 @@ fn meaning(variant: &Variant, field: &Field) -> TokenStream {
         Role::Codec(module) => Some(format!("with {}", tokens::spaced(module.to_token_stream()))),
         Role::Payload(keys) => {
             let member = |root: &Field, members: &[syn::Ident]| {
-                members.iter().fold(names::text(&root.ident), |path, name| format!("{path}.{}", names::text(name)))
+                members
+                    .iter()
+                    .fold(names::text(&root.ident), |path, name| format!("{path}.{}", names::text(name)))
             };
             let address = match variant.address(keys) {
                 Address::None => "none".to_owned(),

@@ -117,7 +117,8 @@ impl Commands<'_> {
         let (ident, ty) = (&field.ident, self.render.with_lifetime(&field.ty, &task_lifetime()));
         let shape = field.shape();
         // A reference is passed as one, so that arrays and vectors become slices by themselves.
-        let as_is = !field.is_payload() || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_));
+        let as_is =
+            !field.is_payload() || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_));
         if as_is {
             (ty, quote!(#ident))
         } else {

@@ -147,7 +147,8 @@ impl Render<'_> {
 
     /// Neither does a variant whose payloads of known length make it too big.
     fn variant_limit(&self, variant: &Variant) -> TokenStream {
-        let fixed = variant.payloads().filter_map(|field| self.fixed_size(variant, field)).collect::<Vec<_>>();
+        let fixed =
+            variant.payloads().filter_map(|field| self.fixed_size(variant, field)).collect::<Vec<_>>();
         if fixed.is_empty() {
             return TokenStream::new();
         }

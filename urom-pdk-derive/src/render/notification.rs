@@ -16,8 +16,7 @@ impl Render<'_> {
         let by_tag = self.by_tag(&bytes, |variant| {
             let name = &variant.ident;
             let source = Source::Incoming(&bytes);
-            let (reading, members) =
-                self.reading(&source, variant, &fixed, &TokenStream::new(), |_| true);
+            let (reading, members) = self.reading(&source, variant, &fixed, &TokenStream::new(), |_| true);
             quote!({ #reading #ident::#name { #members } })
         });
         let enum_impl = self.enum_impl(quote!(::core::result::Result::Ok(#by_tag)));
@@ -53,8 +52,7 @@ impl Render<'_> {
         let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
         let name = &variant.ident;
         let (text, echo_name) = (names::text(name), names::echo(name));
-        let (incoming, fixed, echo) =
-            (names::local("incoming"), names::local("fixed"), names::local("echo"));
+        let (incoming, fixed, echo) = (names::local("incoming"), names::local("fixed"), names::local("echo"));
 
         let tag = self.check_tag(&fixed, variant);
         let repeats = variant.echoed().map(|field| {
@@ -68,8 +66,7 @@ impl Render<'_> {
         });
         let check = quote!(#tag #(#repeats)*);
         let source = Source::Incoming(&incoming);
-        let (reading, members) =
-            self.reading(&source, variant, &fixed, &check, |field| field.echo.is_none());
+        let (reading, members) = self.reading(&source, variant, &fixed, &check, |field| field.echo.is_none());
         let decode = self.body(quote!(#reading ::core::result::Result::Ok(#name { #members })));
 
         let encode = self.body(self.descriptor(variant, &fixed, &echo));
@@ -146,7 +143,8 @@ impl Render<'_> {
         let payload = payloads.next().filter(|_| payloads.next().is_none())?;
         let (krate, vis, wire, name) = (&self.model.krate, &self.model.vis, self.wire(), &variant.ident);
         let (shape, len) = (payload.shape(), names::local("len"));
-        let ty = if shape.form.is_two_armed() { quote!(#krate::Payload) } else { shape.inner.to_token_stream() };
+        let ty =
+            if shape.form.is_two_armed() { quote!(#krate::Payload) } else { shape.inner.to_token_stream() };
         let text = names::text(name);
         let body = self.body(quote!(#wire::payload::<__LEN, _>(#text, #len)));
         let doc = format!(

@@ -36,16 +36,17 @@ impl Render<'_> {
         };
         if variant.payloads().next().is_none() {
             let locals = self.values(variant, fixed, |field| wanted(field) && !field.is_plain());
-            let members = variant.values().enumerate().filter(|(_, field)| wanted(field)).map(|(_, field)| {
-                let (ident, constant) = (&field.ident, names::field_const(variant, field));
-                match field.role() {
-                    Role::Plain => quote!(#ident: #constant.read(#fixed)),
-                    _ => {
-                        let local = names::numbered(index(variant, field));
-                        quote!(#ident: #local)
+            let members =
+                variant.values().enumerate().filter(|(_, field)| wanted(field)).map(|(_, field)| {
+                    let (ident, constant) = (&field.ident, names::field_const(variant, field));
+                    match field.role() {
+                        Role::Plain => quote!(#ident: #constant.read(#fixed)),
+                        _ => {
+                            let local = names::numbered(index(variant, field));
+                            quote!(#ident: #local)
+                        }
                     }
-                }
-            });
+                });
             let start = quote!(let #fixed = #wire::exact::<__LEN>(#message, #bytes)?; #check #locals);
             return (start, quote!(#(#members),*));
         }

@@ -74,6 +74,7 @@ pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 #[allow(
     dead_code,
     deprecated,
+    non_snake_case,
     non_upper_case_globals,
     reason = "not every program uses every part of a protocol"
 )]
@@ -87,12 +88,10 @@ const _: () = {
     const __UNION: __layout::Extent = __layout::union(
         &[__layout::structure(&__EXTENTS_Loopback)],
     );
-    const __UNION_AT: usize = __layout::align_up(
-        ::core::mem::size_of::<u64>(),
-        __UNION.align,
-    );
-    const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
-        .size;
+    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
+    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
+    const __LEN: usize = __layout::structure(&__PARTS).size;
     const __KNOWN: &[(&str, u64)] = &[("Loopback", 0u64)];
     const __EXTENTS_Loopback: [__layout::Extent; 1usize] = [
         __layout::Extent::of::<u64>(),
@@ -116,9 +115,9 @@ const _: () = {
         .number(__LEN as u64)
         .text("Loopback")
         .number(0u64)
-        .text("data")
         .number(__OFFSETS_Loopback[0usize] as u64)
         .number(__EXTENTS_Loopback[0usize].size as u64)
+        .text("data")
         .number(0u64)
         .value();
     #[automatically_derived]
@@ -153,7 +152,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short; nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
+        /// nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -164,9 +164,14 @@ const _: () = {
                     let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
                     __TAG.write(fixed, &0);
                     __AT_Loopback_data.write(fixed, field_0);
+                    ::core::result::Result::Ok(__LEN)
                 }
             }
-            ::core::result::Result::Ok(__LEN)
+        }
+        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+        #[inline]
+        pub fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::core::option::Option::Some(__LEN)
         }
     }
     #[automatically_derived]
@@ -356,7 +361,7 @@ const _: () = {
             LoopbackTask {
                 plugin: &self.plugin,
                 worker: worker,
-                command: Loopback { data },
+                command: Loopback { data: data },
             }
         }
     }
@@ -421,6 +426,7 @@ pub struct LoopbackDoneEcho;
 #[allow(
     dead_code,
     deprecated,
+    non_snake_case,
     non_upper_case_globals,
     reason = "not every program uses every part of a protocol"
 )]
@@ -434,12 +440,10 @@ const _: () = {
     const __UNION: __layout::Extent = __layout::union(
         &[__layout::structure(&__EXTENTS_LoopbackDone)],
     );
-    const __UNION_AT: usize = __layout::align_up(
-        ::core::mem::size_of::<u64>(),
-        __UNION.align,
-    );
-    const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
-        .size;
+    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
+    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
+    const __LEN: usize = __layout::structure(&__PARTS).size;
     const __KNOWN: &[(&str, u64)] = &[("LoopbackDone", 0u64)];
     const __EXTENTS_LoopbackDone: [__layout::Extent; 1usize] = [
         __layout::Extent::of::<u64>(),
@@ -463,9 +467,9 @@ const _: () = {
         .number(__LEN as u64)
         .text("LoopbackDone")
         .number(0u64)
-        .text("data")
         .number(__OFFSETS_LoopbackDone[0usize] as u64)
         .number(__EXTENTS_LoopbackDone[0usize].size as u64)
+        .text("data")
         .number(0u64)
         .value();
     #[automatically_derived]
@@ -487,7 +491,10 @@ const _: () = {
                     0u64 => {
                         let fixed = ::urom_abi::wire::exact::<
                             __LEN,
-                        >("LoopbackDone", bytes)?;
+                        >(
+                            "LoopbackDone",
+                            ::urom_abi::protocol::Incoming::bytes(&bytes),
+                        )?;
                         Notification::LoopbackDone {
                             data: __AT_LoopbackDone_data.read(fixed),
                         }
@@ -503,7 +510,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short; nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
+        /// nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -514,9 +522,14 @@ const _: () = {
                     let fixed = ::urom_abi::wire::room::<__LEN>("LoopbackDone", out)?;
                     __TAG.write(fixed, &0);
                     __AT_LoopbackDone_data.write(fixed, field_0);
+                    ::core::result::Result::Ok(__LEN)
                 }
             }
-            ::core::result::Result::Ok(__LEN)
+        }
+        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+        #[inline]
+        pub fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::core::option::Option::Some(__LEN)
         }
     }
     #[automatically_derived]
@@ -550,8 +563,9 @@ const _: () = {
             incoming: impl ::urom_abi::protocol::Incoming,
             echo: &LoopbackDoneEcho,
         ) -> ::core::result::Result<LoopbackDone, ::urom_abi::wire::DecodeError> {
-            let bytes = ::urom_abi::protocol::Incoming::bytes(&incoming);
-            let fixed = ::urom_abi::wire::exact::<__LEN>("LoopbackDone", bytes)?;
+            let fixed = ::urom_abi::wire::exact::<
+                __LEN,
+            >("LoopbackDone", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
             let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
             if found != 0u64 {
                 return ::core::result::Result::Err(

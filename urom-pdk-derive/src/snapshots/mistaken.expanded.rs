@@ -89,12 +89,18 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short; nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
+        /// nothing is written then.
         #[inline]
         fn encode(
             &self,
             out: &mut [u8],
         ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            ::core::unreachable!()
+        }
+        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+        #[inline]
+        fn encoded_len(&self) -> ::core::option::Option<usize> {
             ::core::unreachable!()
         }
     }
@@ -125,7 +131,7 @@ const _: () = {
         type Kind = Wait;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
-            ::core::option::Option::Some(__LEN)
+            ::core::unreachable!()
         }
         #[inline]
         fn encode(

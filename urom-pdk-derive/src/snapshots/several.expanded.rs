@@ -13,7 +13,7 @@ pub(crate) enum Command {
     Move { to: Point },
 }
 /// Numbers and an echo.
-#[derive(Debug, ::core::clone::Clone, ::core::marker::Copy, ::core::cmp::PartialEq)]
+#[derive(Debug, ::core::clone::Clone, ::core::cmp::PartialEq, ::core::marker::Copy)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct TagSend {
     /// Repeated by the answer.
@@ -103,6 +103,7 @@ pub(crate) struct MoveTask<'task, AnyHost: kit::abi::protocol::HostSide> {
 #[allow(
     dead_code,
     deprecated,
+    non_snake_case,
     non_upper_case_globals,
     reason = "not every program uses every part of a protocol"
 )]
@@ -116,12 +117,10 @@ const _: () = {
     const __UNION: __layout::Extent = __layout::union(
         &[__layout::structure(&__EXTENTS_TagSend), __layout::structure(&__EXTENTS_Move)],
     );
-    const __UNION_AT: usize = __layout::align_up(
-        ::core::mem::size_of::<u64>(),
-        __UNION.align,
-    );
-    const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
-        .size;
+    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
+    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
+    const __LEN: usize = __layout::structure(&__PARTS).size;
     const __KNOWN: &[(&str, u64)] = &[("TagSend", 4u64), ("Move", 5u64)];
     const __EXTENTS_TagSend: [__layout::Extent; 3usize] = [
         __layout::Extent::of::<u64>(),
@@ -167,23 +166,23 @@ const _: () = {
         .number(__LEN as u64)
         .text("TagSend")
         .number(4u64)
-        .text("context")
         .number(__OFFSETS_TagSend[0usize] as u64)
         .number(__EXTENTS_TagSend[0usize].size as u64)
-        .number(1u64)
-        .text("dest")
         .number(__OFFSETS_TagSend[1usize] as u64)
         .number(__EXTENTS_TagSend[1usize].size as u64)
-        .number(0u64)
-        .text("key")
         .number(__OFFSETS_TagSend[2usize] as u64)
         .number(__EXTENTS_TagSend[2usize].size as u64)
+        .text("context")
+        .number(1u64)
+        .text("dest")
+        .number(0u64)
+        .text("key")
         .number(0u64)
         .text("Move")
         .number(5u64)
-        .text("to")
         .number(__OFFSETS_Move[0usize] as u64)
         .number(__EXTENTS_Move[0usize].size as u64)
+        .text("to")
         .number(0u64)
         .value();
     #[automatically_derived]
@@ -223,7 +222,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short; nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
+        /// nothing is written then.
         #[inline]
         pub(crate) fn encode(
             &self,
@@ -236,14 +236,20 @@ const _: () = {
                     __AT_TagSend_context.write(fixed, field_0);
                     __AT_TagSend_dest.write(fixed, field_1);
                     __AT_TagSend_key.write(fixed, field_2);
+                    ::core::result::Result::Ok(__LEN)
                 }
                 Command::Move { to: field_0 } => {
                     let fixed = kit::abi::wire::room::<__LEN>("Move", out)?;
                     __TAG.write(fixed, &5);
                     __AT_Move_to.write(fixed, field_0);
+                    ::core::result::Result::Ok(__LEN)
                 }
             }
-            ::core::result::Result::Ok(__LEN)
+        }
+        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+        #[inline]
+        pub(crate) fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::core::option::Option::Some(__LEN)
         }
     }
     #[automatically_derived]
@@ -522,8 +528,8 @@ const _: () = {
                 worker: worker,
                 command: TagSend {
                     context: __AT_TagSend_context.zero(),
-                    dest,
-                    key,
+                    dest: dest,
+                    key: key,
                 },
             }
         }
@@ -536,7 +542,7 @@ const _: () = {
             MoveTask {
                 plugin: &self.plugin,
                 worker: worker,
-                command: Move { to },
+                command: Move { to: to },
             }
         }
     }
@@ -628,9 +634,9 @@ pub enum Answer {
 /// With an echo and a value.
 #[derive(
     ::core::clone::Clone,
-    ::core::marker::Copy,
     ::core::fmt::Debug,
-    ::core::cmp::PartialEq
+    ::core::cmp::PartialEq,
+    ::core::marker::Copy
 )]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Done {
@@ -659,6 +665,7 @@ pub struct MovedEcho;
 #[allow(
     dead_code,
     deprecated,
+    non_snake_case,
     non_upper_case_globals,
     reason = "not every program uses every part of a protocol"
 )]
@@ -672,12 +679,10 @@ const _: () = {
     const __UNION: __layout::Extent = __layout::union(
         &[__layout::structure(&__EXTENTS_Done), __layout::structure(&__EXTENTS_Moved)],
     );
-    const __UNION_AT: usize = __layout::align_up(
-        ::core::mem::size_of::<u64>(),
-        __UNION.align,
-    );
-    const __LEN: usize = __layout::structure(&[__layout::Extent::of::<u64>(), __UNION])
-        .size;
+    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
+    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
+    const __LEN: usize = __layout::structure(&__PARTS).size;
     const __KNOWN: &[(&str, u64)] = &[("Done", 9u64), ("Moved", 10u64)];
     const __EXTENTS_Done: [__layout::Extent; 2usize] = [
         __layout::Extent::of::<u64>(),
@@ -719,19 +724,19 @@ const _: () = {
         .number(__LEN as u64)
         .text("Done")
         .number(9u64)
-        .text("context")
         .number(__OFFSETS_Done[0usize] as u64)
         .number(__EXTENTS_Done[0usize].size as u64)
-        .number(1u64)
-        .text("status")
         .number(__OFFSETS_Done[1usize] as u64)
         .number(__EXTENTS_Done[1usize].size as u64)
+        .text("context")
+        .number(1u64)
+        .text("status")
         .number(0u64)
         .text("Moved")
         .number(10u64)
-        .text("from")
         .number(__OFFSETS_Moved[0usize] as u64)
         .number(__EXTENTS_Moved[0usize].size as u64)
+        .text("from")
         .number(0u64)
         .value();
     #[automatically_derived]
@@ -751,14 +756,18 @@ const _: () = {
             ::core::result::Result::Ok(
                 match kit::abi::wire::tag::<u64, __LEN>("Answer", bytes)? {
                     9u64 => {
-                        let fixed = kit::abi::wire::exact::<__LEN>("Done", bytes)?;
+                        let fixed = kit::abi::wire::exact::<
+                            __LEN,
+                        >("Done", kit::abi::protocol::Incoming::bytes(&bytes))?;
                         Answer::Done {
                             context: __AT_Done_context.read(fixed),
                             status: __AT_Done_status.read(fixed),
                         }
                     }
                     10u64 => {
-                        let fixed = kit::abi::wire::exact::<__LEN>("Moved", bytes)?;
+                        let fixed = kit::abi::wire::exact::<
+                            __LEN,
+                        >("Moved", kit::abi::protocol::Incoming::bytes(&bytes))?;
                         Answer::Moved {
                             from: __AT_Moved_from.read(fixed),
                         }
@@ -774,7 +783,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short; nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
+        /// nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -786,14 +796,20 @@ const _: () = {
                     __TAG.write(fixed, &9);
                     __AT_Done_context.write(fixed, field_0);
                     __AT_Done_status.write(fixed, field_1);
+                    ::core::result::Result::Ok(__LEN)
                 }
                 Answer::Moved { from: field_0 } => {
                     let fixed = kit::abi::wire::room::<__LEN>("Moved", out)?;
                     __TAG.write(fixed, &10);
                     __AT_Moved_from.write(fixed, field_0);
+                    ::core::result::Result::Ok(__LEN)
                 }
             }
-            ::core::result::Result::Ok(__LEN)
+        }
+        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+        #[inline]
+        pub fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::core::option::Option::Some(__LEN)
         }
     }
     #[automatically_derived]
@@ -818,8 +834,9 @@ const _: () = {
             incoming: impl kit::abi::protocol::Incoming,
             echo: &DoneEcho,
         ) -> ::core::result::Result<Done, kit::abi::wire::DecodeError> {
-            let bytes = kit::abi::protocol::Incoming::bytes(&incoming);
-            let fixed = kit::abi::wire::exact::<__LEN>("Done", bytes)?;
+            let fixed = kit::abi::wire::exact::<
+                __LEN,
+            >("Done", kit::abi::protocol::Incoming::bytes(&incoming))?;
             let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
             if found != 9u64 {
                 return ::core::result::Result::Err(
@@ -898,8 +915,9 @@ const _: () = {
             incoming: impl kit::abi::protocol::Incoming,
             echo: &MovedEcho,
         ) -> ::core::result::Result<Moved, kit::abi::wire::DecodeError> {
-            let bytes = kit::abi::protocol::Incoming::bytes(&incoming);
-            let fixed = kit::abi::wire::exact::<__LEN>("Moved", bytes)?;
+            let fixed = kit::abi::wire::exact::<
+                __LEN,
+            >("Moved", kit::abi::protocol::Incoming::bytes(&incoming))?;
             let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
             if found != 10u64 {
                 return ::core::result::Result::Err(

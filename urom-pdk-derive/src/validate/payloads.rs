@@ -20,7 +20,8 @@ pub(super) fn words(variant: &Variant, errors: &mut Errors) {
     let all_named = |field: &&Field| !owners.iter().any(|(word, _)| **word == field.ident);
     // A word of a field that is no payload was reported there.
     for word in variant.fields.iter().filter(|field| field.word.is_some()).filter(all_named) {
-        let mentioned = variant.fields.iter().any(|field| !field.is_payload() && mentions(&field.inline, &word.ident));
+        let mentioned =
+            variant.fields.iter().any(|field| !field.is_payload() && mentions(&field.inline, &word.ident));
         if !mentioned {
             errors.on(&word.ident, messages::word_unnamed(&word.ident));
         }
@@ -35,9 +36,14 @@ fn payloads(variant: &Variant) -> impl Iterator<Item = (&Field, &Inline)> {
 }
 
 fn mentions(keys: &Inline, word: &Ident) -> bool {
-    let len = keys.len.as_ref().is_some_and(|key| matches!(&key.value, Len::Path(path) if path[..] == [word.clone()]));
-    let addr =
-        keys.addr.as_ref().is_some_and(|key| matches!(&key.value, Addr::Path(path) if path[..] == [word.clone()]));
+    let len = keys
+        .len
+        .as_ref()
+        .is_some_and(|key| matches!(&key.value, Len::Path(path) if path[..] == [word.clone()]));
+    let addr = keys
+        .addr
+        .as_ref()
+        .is_some_and(|key| matches!(&key.value, Addr::Path(path) if path[..] == [word.clone()]));
     len || addr || keys.unless.as_ref().is_some_and(|key| key.value == *word)
 }
 
