@@ -60,6 +60,7 @@
 mod device;
 mod engine;
 mod error;
+pub mod gather;
 mod host;
 mod id;
 mod library;

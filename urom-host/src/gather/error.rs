@@ -1,0 +1,68 @@
+//! What the ready all-gathers fail with.
+
+use std::fmt;
+use std::io;
+
+use urom_abi::DocaError;
+
+/// Why an all-gather failed: a sentence, and the DOCA code that the domain's start fails with.
+///
+/// ```
+/// use urom_host::DocaError;
+/// use urom_host::gather::Error;
+/// let error = Error::new(DocaError::TIME_OUT, "participant 3 did not answer");
+/// assert_eq!((error.code(), error.to_string()), (DocaError::TIME_OUT, "participant 3 did not answer".into()));
+/// ```
+#[derive(Debug)]
+pub struct Error {
+    code: DocaError,
+    text: String,
+    source: Option<io::Error>,
+}
+
+impl Error {
+    /// For implementations of [`AllGather`](super::AllGather): the text says what failed and, where that is known, which
+    /// participant it was about.
+    pub fn new(code: DocaError, text: impl Into<String>) -> Error {
+        Error { code, text: text.into(), source: None }
+    }
+
+    /// The same, with the system's error behind it, which also gives the code.
+    pub fn io(text: impl Into<String>, source: io::Error) -> Error {
+        Error { code: code_of_io(&source), text: text.into(), source: Some(source) }
+    }
+
+    /// The DOCA code; never `SUCCESS`.
+    pub fn code(&self) -> DocaError {
+        self.code.check().err().unwrap_or(DocaError::IO_FAILED)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let source = self.source.as_ref()?;
+        Some(source)
+    }
+}
+
+pub(super) fn code_of_io(error: &io::Error) -> DocaError {
+    match error.kind() {
+        io::ErrorKind::TimedOut => DocaError::TIME_OUT,
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::UnexpectedEof => {
+            DocaError::CONNECTION_RESET
+        }
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotConnected => DocaError::NOT_CONNECTED,
+        io::ErrorKind::InvalidInput => DocaError::INVALID_VALUE,
+        _ => DocaError::IO_FAILED,
+    }
+}

@@ -1,0 +1,53 @@
+//! Meeting points and groups for the tests.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::thread;
+
+use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
+use urom_host::gather::Rendezvous;
+
+use crate::LIMIT;
+
+/// A meeting point of its own.
+pub(crate) fn meet() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+/// The address of a meeting point where nobody listens yet, and that nobody else can take.
+pub(crate) fn deserted() -> (Deserted, SocketAddr) {
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let address = getsockname(&socket).unwrap().try_into().unwrap();
+    (Deserted(socket), address)
+}
+
+/// A bound socket.
+pub(crate) struct Deserted(OwnedFd);
+
+impl Deserted {
+    pub(crate) fn listen(self) -> TcpListener {
+        listen(&self.0, 8).unwrap();
+        self.0.into()
+    }
+}
+
+/// A complete group, in the order of the indices.
+pub(crate) fn group(participants: u32) -> Vec<Rendezvous> {
+    let (listener, address) = meet();
+    let others: Vec<_> = (1..participants)
+        .map(|index| thread::spawn(move || Rendezvous::join(address, index, participants, LIMIT).unwrap()))
+        .collect();
+    let mut group = vec![Rendezvous::host(listener, participants, LIMIT).unwrap()];
+    group.extend(others.into_iter().map(|other| other.join().unwrap()));
+    group
+}
+
+/// Says what a participant says first.
+pub(crate) fn greet(stream: &mut TcpStream, participants: u32, index: u32) {
+    let numbers = [participants.to_le_bytes(), index.to_le_bytes()].concat();
+    stream.write_all(&[b"UROMmeet", &numbers[..]].concat()).unwrap();
+}

@@ -1,0 +1,208 @@
+//! Exchanges over TCP, and what ends them.
+
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use urom_host::DocaError;
+use urom_host::gather::{AllGather, BoxError, Error, Rendezvous};
+
+use crate::meeting::{greet, group, meet};
+use crate::{LIMIT, block, exchange, exchanges, finish};
+
+fn code(error: &BoxError) -> DocaError {
+    error.downcast_ref::<Error>().unwrap().code()
+}
+
+#[test]
+fn participants_exchange_blocks_of_any_length_again_and_again() {
+    // Several times what a socket's buffers take.
+    let big = 6 << 20;
+    thread::scope(|scope| {
+        for mut participant in group(4) {
+            scope.spawn(move || exchanges(&mut participant, &[8, 0, 1, big, 8, 100_000, 0, 3]));
+        }
+    });
+}
+
+#[test]
+fn a_group_of_one_needs_no_network() {
+    let mut alone = Rendezvous::join("127.0.0.1:0", 0, 1, LIMIT).unwrap();
+    exchanges(&mut alone, &[3, 0, 5]);
+}
+
+#[test]
+fn testing_never_waits() {
+    let mut participants = group(2);
+    let mut blocks = [0; 2];
+    for participant in &mut participants {
+        participant.begin(b"x").unwrap();
+    }
+    // Participant 0 is not tested, so nothing can come back; this returns all the same.
+    assert!(!participants[1].test(&mut blocks).unwrap());
+    while !participants[0].test(&mut blocks).unwrap() {}
+    assert_eq!(finish(&mut participants[1], 1).unwrap(), b"xx");
+}
+
+#[test]
+fn a_participant_that_has_everything_may_leave() {
+    let mut participants = group(3);
+    let big = 4 << 20;
+    let mut hub = participants.remove(0);
+    let threads: Vec<_> = participants
+        .into_iter()
+        .map(|mut participant| {
+            thread::spawn(move || exchange(&mut participant, &block(1, 0, big)).unwrap().len())
+        })
+        .collect();
+    assert_eq!(exchange(&mut hub, &block(0, 0, big)).unwrap().len(), 3 * big);
+    for thread in threads {
+        assert_eq!(thread.join().unwrap(), 3 * big);
+    }
+    let error = exchange(&mut hub, b"once more").unwrap_err();
+    assert!(error.to_string().contains("is gone"), "{error}");
+    assert_eq!(code(&error), DocaError::CONNECTION_RESET);
+}
+
+#[test]
+fn a_participant_that_dies_before_its_block_is_named_to_all() {
+    let mut participants = group(3);
+    drop(participants.pop());
+    let mut last = participants.pop().unwrap();
+    let mut hub = participants.pop().unwrap();
+    last.begin(b"b").unwrap();
+    let error = exchange(&mut hub, b"a").unwrap_err();
+    assert_eq!(error.to_string(), "participant 2 is gone: it closed the connection");
+    assert_eq!(code(&error), DocaError::CONNECTION_RESET);
+    assert!(error.source().is_some_and(|source| source.is::<std::io::Error>()));
+    let error = finish(&mut last, 1).unwrap_err();
+    assert!(error.to_string().contains("participant 0"), "{error}");
+    assert_eq!(code(&error), DocaError::CONNECTION_RESET);
+    for participant in [&mut hub, &mut last] {
+        let error = participant.begin(b"a").unwrap_err();
+        assert_eq!(code(&error), DocaError::BAD_STATE);
+        assert!(error.to_string().contains("has failed before"), "{error}");
+    }
+}
+
+#[test]
+fn a_participant_that_dies_half_way_through_its_block_is_noticed() {
+    let mut participants = group(2);
+    let (mut other, mut hub) = (participants.pop().unwrap(), participants.pop().unwrap());
+    let big = 64 << 20;
+    other.begin(&vec![1; big]).unwrap();
+    // As much as the sockets take; then it is gone.
+    assert!(!other.test(&mut vec![0; 2 * big]).unwrap());
+    drop(other);
+    let error = exchange(&mut hub, &vec![0; big]).unwrap_err();
+    assert!(error.to_string().starts_with("participant 1 is gone"), "{error}");
+}
+
+#[test]
+fn without_participant_0_there_is_no_exchange() {
+    let mut participants = group(2);
+    drop(participants.remove(0));
+    let error = exchange(&mut participants[0], b"a").unwrap_err();
+    assert!(error.to_string().starts_with("participant 0 is gone"), "{error}");
+    assert_eq!(code(&error), DocaError::CONNECTION_RESET);
+}
+
+#[test]
+fn participant_0_that_dies_half_way_through_the_answer_is_noticed() {
+    let (listener, address) = meet();
+    let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());
+    let mut stream = greet_back(&listener);
+    let mut other = joined.join().unwrap();
+    other.begin(b"b").unwrap();
+    assert!(!other.test(&mut [0; 2]).unwrap());
+    stream.read_exact(&mut [0; 17]).unwrap();
+    // The head of all blocks, and one of the two.
+    std::io::Write::write_all(&mut stream, b"\x02\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0a").unwrap();
+    drop(stream);
+    let error = finish(&mut other, 1).unwrap_err();
+    assert!(error.to_string().starts_with("participant 0 is gone"), "{error}");
+}
+
+#[test]
+fn participant_0_that_talks_nonsense_is_an_error() {
+    for (answer, text) in [
+        (&b"\x02\0\0\0\x01\0\0\0\x02\0\0\0\0\0\0\0ab"[..], "no part of this exchange"),
+        (b"\x02\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0abc", "no part of this exchange"),
+        (b"\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0ab", "no part of this exchange"),
+        (b"\x03\0\0\0\x06\0\0\0\xff\xff\xff\xff\0\0\0\0", "no part of this exchange"),
+        (b"\x03\0\0\0\x06\0\0\0\x04\0\0\0\0\0\0\0oops", "participant 0 says: oops"),
+        (b"GET / HTTP/1.1\r\n", "no part of this exchange"),
+    ] {
+        let (listener, address) = meet();
+        let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());
+        let mut stream = greet_back(&listener);
+        let mut other = joined.join().unwrap();
+        std::io::Write::write_all(&mut stream, answer).unwrap();
+        let error = exchange(&mut other, b"b").unwrap_err();
+        assert!(error.to_string().contains(text), "{error}");
+    }
+}
+
+#[test]
+fn blocks_of_different_lengths_are_an_error_for_both() {
+    let mut participants = group(2);
+    let (mut other, mut hub) = (participants.pop().unwrap(), participants.pop().unwrap());
+    other.begin(b"12").unwrap();
+    assert!(!other.test(&mut [0; 4]).unwrap());
+    let error = exchange(&mut hub, b"1234").unwrap_err();
+    assert_eq!(error.to_string(), "participant 1 gives 2 bytes, participant 0 4");
+    assert_eq!(code(&error), DocaError::INVALID_VALUE);
+    let error = finish(&mut other, 2).unwrap_err();
+    assert!(error.to_string().contains("participant 0"), "{error}");
+}
+
+#[test]
+fn an_exchange_that_takes_too_long_says_who_is_late() {
+    let (listener, address) = meet();
+    let limit = Duration::from_millis(200);
+    let others =
+        [1, 2].map(|index| thread::spawn(move || Rendezvous::join(address, index, 3, LIMIT).unwrap()));
+    let mut hub = Rendezvous::host(listener, 3, limit).unwrap();
+    let mut others = others.map(|thread| thread.join().unwrap());
+    others[0].begin(b"b").unwrap();
+    assert!(!others[0].test(&mut [0; 3]).unwrap());
+    let error = exchange(&mut hub, b"a").unwrap_err();
+    assert_eq!(code(&error), DocaError::TIME_OUT);
+    assert!(error.to_string().ends_with("nothing came from participant 2"), "{error}");
+    let error = finish(&mut others[0], 1).unwrap_err();
+    assert_eq!(code(&error), DocaError::TIME_OUT);
+    assert!(
+        error.to_string().contains("participant 0 says: ") && error.to_string().contains("participant 2")
+    );
+}
+
+#[test]
+fn a_block_from_a_stranger_to_the_protocol_is_an_error() {
+    let (listener, address) = meet();
+    let hub = thread::spawn(move || Rendezvous::host(listener, 2, LIMIT).unwrap());
+    let mut stream = TcpStream::connect(address).unwrap();
+    greet(&mut stream, 2, 1);
+    let mut answer = [0; 16];
+    stream.read_exact(&mut answer).unwrap();
+    std::io::Write::write_all(&mut stream, &[0xff; 64]).unwrap();
+    let error = exchange(&mut hub.join().unwrap(), b"a").unwrap_err();
+    assert!(error.to_string().contains("participant 1 sent what is no part"), "{error}");
+}
+
+#[test]
+fn one_exchange_at_a_time() {
+    let mut participants = group(2);
+    participants[0].test(&mut []).unwrap_err();
+    let mut participants = group(2);
+    participants[0].begin(b"a").unwrap();
+    assert_eq!(code(&participants[0].begin(b"b").unwrap_err()), DocaError::BAD_STATE);
+}
+
+/// Lets one participant in, as participant 0 of a group of two.
+fn greet_back(listener: &TcpListener) -> TcpStream {
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.read_exact(&mut [0; 16]).unwrap();
+    std::io::Write::write_all(&mut stream, b"UROMmet1\0\0\0\0\0\0\0\0").unwrap();
+    stream
+}
