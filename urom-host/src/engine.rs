@@ -184,9 +184,7 @@ impl EngineCore {
 
     pub(crate) fn progress(&self) -> bool {
         let moved = self.pump();
-        if moved {
-            thread::resume();
-        }
+        thread::resume();
         moved
     }
 

@@ -57,9 +57,10 @@ impl Error {
     }
 
     /// Adds the error behind this one; its text becomes the reason.
-    pub(crate) fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Error {
+    pub(crate) fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        let source = source.into();
         self.0.why = Some(source.to_string());
-        self.0.source = Some(Box::new(source));
+        self.0.source = Some(source);
         self
     }
 

@@ -25,6 +25,7 @@
 //! | [`Plugin`] and the generated clients | `doca_urom_service_plugin_info`, the host half of a C plugin |
 //! | [`Worker`], [`WorkerBuilder`] | `doca_urom_worker` |
 //! | [`Completion`], [`RawTask`], [`RawCompletion`] | `doca_urom_worker_cmd_task` |
+//! | [`Domain`], [`DomainBuilder`], [`Buffer`], [`gather::AllGather`] | `doca_urom_domain` |
 //! | [`GroupQuery`] | `doca_urom_service_get_workers_by_gid_task` |
 //! | [`ProgressEngine`] | `doca_pe` |
 //! | [`Error`], [`DocaError`] | `doca_error_t` |
@@ -44,8 +45,8 @@
 //!
 //! # Objects
 //!
-//! Objects may be dropped in any order: each keeps what it needs, and DOCA's order (tasks, workers, service, engine,
-//! device) is kept underneath. Only a worker that does not stop within ten seconds after it was dropped stays behind,
+//! Objects may be dropped in any order: each keeps what it needs, and DOCA's order (domains, tasks, workers, service,
+//! engine, device) is kept underneath. Only a worker that does not stop within ten seconds after it was dropped stays behind,
 //! with a warning (a [`tracing`] event).
 //!
 //! # Libraries
@@ -57,7 +58,9 @@
     allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off")
 )]
 
+mod context;
 mod device;
+mod domain;
 mod engine;
 mod error;
 pub mod gather;
@@ -72,9 +75,15 @@ mod thread;
 mod wait;
 mod worker;
 
+pub use context::State;
+/// The crate that [`gather::Mpi`] is made with.
+#[cfg(feature = "mpi")]
+pub use mpi;
+
 #[cfg(feature = "builtin")]
 pub use device::devices;
 pub use device::{DeviceInfo, devices_of};
+pub use domain::{Buffer, Domain, DomainBuilder, StartingDomain};
 pub use engine::ProgressEngine;
 pub use error::{Error, Result};
 pub use host::Host;
@@ -87,4 +96,4 @@ pub use urom_abi::DocaError;
 pub use urom_abi::WORKER_ID_ANY;
 pub use urom_abi::cpu::CpuSet;
 pub use wait::{block_on, block_on_for};
-pub use worker::{Answer, Starting, State, Stopping, Worker, WorkerBuilder};
+pub use worker::{Answer, Starting, Stopping, Worker, WorkerBuilder};

@@ -2,21 +2,23 @@
 //! until it is over.
 //!
 //! A progress engine must not be progressed from inside a callback. So while one runs, progress does nothing, a worker
-//! that is dropped is set aside, and a panic is kept; all three are made up for as soon as the call that ran the
-//! callback is back in Rust.
+//! or domain that is dropped is set aside, and a panic is kept; all three are made up for as soon as the call that ran
+//! the callback is back in Rust.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::{Rc, Weak};
 
+use urom_abi::DocaError;
+
 use crate::engine::EngineCore;
-use crate::worker::Owner;
 
 #[derive(Default)]
 struct Thread {
     engines: RefCell<Vec<Weak<EngineCore>>>,
-    buried: RefCell<Vec<Owner>>,
+    /// Workers and domains.
+    buried: RefCell<Vec<Box<dyn Any>>>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
 }
 
@@ -24,6 +26,9 @@ thread_local! {
     static THREAD: Thread = Thread::default();
     /// Whether a progress call, and perhaps a callback, is under way. By itself: it is asked on every call.
     static BUSY: Cell<bool> = const { Cell::new(false) };
+    /// Whether something was set aside, and whether a panic was kept. For the same reason.
+    static BURIED: Cell<bool> = const { Cell::new(false) };
+    static PANICKED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Makes an engine one of those that this thread drives while it waits.
@@ -70,49 +75,68 @@ pub(crate) fn in_callback() -> bool {
 }
 
 /// Runs `progress`, which may run callbacks, unless one is running already; then it gives `false`.
-///
-/// Workers that callbacks dropped are stopped before it returns.
 pub(crate) fn with_callbacks(progress: impl FnOnce() -> bool) -> bool {
-    if BUSY.replace(true) {
-        return false;
-    }
+    !in_callback() && calling(progress)
+}
+
+/// Runs a call into the library that may run callbacks, which cannot progress meanwhile. A callback may make it, too.
+///
+/// Workers and domains that callbacks dropped are stopped before it returns.
+pub(crate) fn calling<T>(call: impl FnOnce() -> T) -> T {
+    let nested = BUSY.replace(true);
     // This does not unwind: callbacks are guarded one by one.
-    let moved = progress();
-    BUSY.set(false);
-    if moved {
+    let result = call();
+    BUSY.set(nested);
+    if !nested && BURIED.replace(false) {
         // One at a time: stopping a worker runs callbacks, which may drop more of them.
         while let Some(owner) = buried() {
             drop(owner);
         }
     }
-    moved
+    result
 }
 
-fn buried() -> Option<Owner> {
+fn buried() -> Option<Box<dyn Any>> {
     THREAD.try_with(|thread| thread.buried.borrow_mut().pop()).ok().flatten()
 }
 
-/// Sets a worker aside that was dropped inside a callback.
-pub(crate) fn bury(owner: Owner) {
-    let _ = THREAD.try_with(|thread| thread.buried.borrow_mut().push(owner));
+/// Sets a worker or a domain aside that was dropped inside a callback.
+pub(crate) fn bury(owner: impl Any) {
+    let owner = Box::new(owner);
+    // A thread that is ending has nobody left to stop it.
+    if THREAD.try_with(|thread| thread.buried.borrow_mut().push(owner)).is_ok() {
+        BURIED.set(true);
+    }
 }
 
 /// Runs what C called. A panic ends here; [`resume`] lets it go on.
 pub(crate) fn guard(body: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+    guarded(|| {
+        body();
+        DocaError::SUCCESS
+    });
+}
+
+/// The same with a result, which is `UNEXPECTED` after a panic.
+pub(crate) fn guarded(body: impl FnOnce() -> DocaError) -> DocaError {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
         let _ = THREAD.try_with(|thread| {
             let first = thread.panic.take().unwrap_or(payload);
             thread.panic.set(Some(first));
+            PANICKED.set(true);
         });
-    }
+        DocaError::UNEXPECTED
+    })
 }
 
 /// Lets a panic go on that a callback started.
 pub(crate) fn resume() {
+    if !PANICKED.get() || in_callback() || std::thread::panicking() {
+        return;
+    }
+    PANICKED.set(false);
     let payload = THREAD.try_with(|thread| thread.panic.take()).ok().flatten();
-    if let Some(payload) = payload
-        && !std::thread::panicking()
-    {
+    if let Some(payload) = payload {
         std::panic::resume_unwind(payload);
     }
 }

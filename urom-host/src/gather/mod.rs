@@ -2,6 +2,8 @@
 
 mod error;
 mod in_process;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod rendezvous;
 
 use std::cell::RefCell;
@@ -9,6 +11,8 @@ use std::rc::Rc;
 
 pub use error::Error;
 pub use in_process::InProcess;
+#[cfg(feature = "mpi")]
+pub use mpi::Mpi;
 pub use rendezvous::Rendezvous;
 
 use urom_abi::DocaError;
@@ -120,15 +124,17 @@ impl<G: AllGather + ?Sized> AllGather for Rc<RefCell<G>> {
     }
 }
 
-/// The DOCA code that says best what an all-gather failed with.
+/// The DOCA code that says best what an all-gather failed with: neither `SUCCESS` nor `IN_PROGRESS`.
 pub(crate) fn code_of(error: &(dyn std::error::Error + 'static)) -> DocaError {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(error) = error.downcast_ref::<Error>() {
-            return error.code();
-        }
-        if let Some(error) = error.downcast_ref::<std::io::Error>() {
-            return error::code_of_io(error);
+        let code = match (error.downcast_ref::<Error>(), error.downcast_ref::<std::io::Error>()) {
+            (Some(error), _) => error.code(),
+            (_, Some(error)) => error::code_of_io(error),
+            _ => DocaError::IN_PROGRESS,
+        };
+        if code != DocaError::IN_PROGRESS {
+            return code;
         }
         next = error.source();
     }

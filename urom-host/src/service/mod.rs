@@ -17,6 +17,7 @@ pub use group::GroupQuery;
 
 pub(crate) use actor::ServiceCore;
 
+use crate::domain::DomainBuilder;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::host::Host;
@@ -96,6 +97,11 @@ impl Service {
     /// A worker to be put together and started on this thread's [`engine`](Self::engine).
     pub fn worker(&self) -> WorkerBuilder {
         WorkerBuilder::new(Arc::clone(&self.core), Some(self.engine.clone()))
+    }
+
+    /// A domain to be put together of workers of this thread, on this thread's [`engine`](Self::engine).
+    pub fn domain(&self) -> DomainBuilder {
+        DomainBuilder::new(self.library(), Some(self.engine.clone()))
     }
 
     /// Asks for the ids of all workers of a group (`doca_urom_service_get_workers_by_gid_task`), in rising order.
@@ -197,6 +203,12 @@ impl ServiceHandle {
     /// engine of its own.
     pub fn worker(&self) -> WorkerBuilder {
         WorkerBuilder::new(Arc::clone(&self.core), None)
+    }
+
+    /// A domain to be put together of workers of this thread; without [`DomainBuilder::engine`], it is progressed by the
+    /// engine of its first worker.
+    pub fn domain(&self) -> DomainBuilder {
+        DomainBuilder::new(self.library(), None)
     }
 
     /// As [`Service::workers_of_group`].

@@ -6,15 +6,15 @@ use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Waker};
 use std::time::Duration;
 
 use urom_abi::DocaError;
-use urom_abi::host::{Api, Ctx, CtxState, Data, Worker as RawWorker};
+use urom_abi::host::{Ctx, CtxState, Data, Worker as RawWorker};
 
+use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
-use crate::error::{Error, Result, check};
-use crate::library::{Library, non_null};
+use crate::error::{Result, check};
+use crate::library::non_null;
 use crate::service::ServiceCore;
 use crate::thread;
 use crate::wait;
@@ -25,9 +25,8 @@ const DROP_LIMIT: Duration = Duration::from_secs(10);
 
 /// A worker context and everything that must live as long as it.
 pub(crate) struct Context {
-    pub(crate) library: Library,
+    handle: ContextHandle,
     worker: NonNull<RawWorker>,
-    ctx: NonNull<Ctx>,
     pub(crate) engine: ProgressEngine,
     pub(crate) service: Arc<ServiceCore>,
     pub(crate) slots: RefCell<Slots>,
@@ -35,50 +34,27 @@ pub(crate) struct Context {
     pub(crate) plugins: Cell<u64>,
     pub(crate) id: Cell<u64>,
     pub(crate) max_inflight: Cell<u32>,
+    /// How many domains it is in.
+    pub(crate) domains: Cell<usize>,
     /// Whether completed tasks must be released at once: their context cannot become idle before.
     winding_down: Cell<bool>,
-    watchers: RefCell<Vec<Waker>>,
     /// The owner, for payloads that keep it; not there before the worker runs, nor while it is being dropped.
     owner: OnceCell<Weak<Owner>>,
     /// How many tasks are kept by payloads of their replies.
     held: Cell<usize>,
 }
 
-impl Context {
-    pub(crate) fn api(&self) -> &'static Api {
-        self.library.api()
-    }
+impl Deref for Context {
+    type Target = ContextHandle;
 
+    fn deref(&self) -> &ContextHandle {
+        &self.handle
+    }
+}
+
+impl Context {
     pub(crate) fn worker(&self) -> *mut RawWorker {
         self.worker.as_ptr()
-    }
-
-    pub(crate) fn state(&self) -> Result<CtxState> {
-        let mut state = CtxState::IDLE;
-        // SAFETY: the context is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), &mut state) };
-        check(code, || "asking a worker for its state")?;
-        Ok(state)
-    }
-
-    /// Why the worker failed, in the library's words; empty when it did not, or when the library has none.
-    pub(crate) fn failure(&self) -> String {
-        // SAFETY: the context is live and belongs to this thread.
-        unsafe { self.library.failure(self.ctx) }
-    }
-
-    /// The code of the failure; `SUCCESS` when there is none, or when the library does not say.
-    pub(crate) fn failure_code(&self) -> DocaError {
-        // SAFETY: the context is live and belongs to this thread.
-        unsafe { self.library.failure_code(self.ctx) }
-    }
-
-    pub(crate) fn in_flight(&self) -> Result<usize> {
-        let mut count = 0;
-        // SAFETY: the context is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), &mut count) };
-        check(code, || "counting a worker's tasks in flight")?;
-        Ok(count)
     }
 
     pub(crate) fn group(&self) -> Result<u32> {
@@ -101,12 +77,7 @@ impl Context {
 
     /// Connects the context to its engine and starts it; it runs, or will.
     pub(crate) fn start(&self) -> Result<()> {
-        // SAFETY: the context is live.
-        let code = unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) };
-        match code {
-            DocaError::SUCCESS | DocaError::IN_PROGRESS => Ok(()),
-            code => Err(Error::new(code, format!("starting {}", self.name())).why(self.failure())),
-        }
+        self.handle.start(|| format!("starting {}", self.name()))
     }
 
     /// Asks the worker to stop. Completed tasks that no future took yet are copied and released.
@@ -116,12 +87,7 @@ impl Context {
         }
         self.winding_down.set(true);
         self.copy_complete();
-        // SAFETY: the context is live.
-        let code = unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) };
-        match code {
-            DocaError::SUCCESS | DocaError::IN_PROGRESS => Ok(()),
-            code => Err(Error::new(code, format!("stopping {}", self.name())).why(self.failure())),
-        }
+        self.handle.stop(|| format!("stopping {}", self.name()))
     }
 
     pub(crate) fn is_winding_down(&self) -> bool {
@@ -156,20 +122,10 @@ impl Context {
         }
     }
 
-    /// Wakes `cx` at the next change of state.
-    pub(crate) fn watch_state(&self, cx: &TaskContext<'_>) {
-        let waker = cx.waker().clone();
-        let mut watchers = self.watchers.borrow_mut();
-        if !watchers.iter().any(|known| known.will_wake(&waker)) {
-            watchers.push(waker);
-        }
-    }
-
     /// Runs after every change of state, inside progress or inside start and stop.
     fn state_changed(&self, next: CtxState) {
         self.winding_down.set(matches!(next, CtxState::STOPPING));
-        let watchers = self.watchers.take();
-        watchers.into_iter().for_each(Waker::wake);
+        self.wake_watchers();
     }
 
     /// Stops and destroys the context; `false` when the library would not have it.
@@ -222,18 +178,19 @@ impl Owner {
         let worker = non_null(worker, "creating a worker")?;
         // SAFETY: the worker was just created.
         let ctx = unsafe { (api.doca_urom_worker_as_ctx)(worker.as_ptr()) };
+        let ctx = non_null(ctx, "creating a worker")?;
         let context = Context {
-            library,
+            // SAFETY: the context is the worker's, which is destroyed right before this is dropped.
+            handle: unsafe { ContextHandle::new(library, ctx, "a worker") },
             worker,
-            ctx: non_null(ctx, "creating a worker")?,
             engine,
             service,
             slots: RefCell::new(Slots::with_capacity(slots)),
             plugins: Cell::new(0),
             id: Cell::new(urom_abi::WORKER_ID_ANY),
             max_inflight: Cell::new(0),
+            domains: Cell::new(0),
             winding_down: Cell::new(false),
-            watchers: RefCell::default(),
             owner: OnceCell::new(),
             held: Cell::new(0),
         };
@@ -255,15 +212,8 @@ impl Owner {
         // SAFETY: both are live; attaching is the one call on a service that any thread may make.
         let code = unsafe { (api.doca_urom_worker_set_service)(self.worker(), self.service.pointer()) };
         check(code, || "attaching a worker to its service")?;
-        // SAFETY: the context was just created on this thread and is of the engine's library.
-        unsafe { self.engine.connect(self.ctx) }?;
         let data = Data { ptr: self.context.as_ptr().cast::<c_void>() };
-        // SAFETY: the context is live.
-        let code = unsafe { (api.doca_ctx_set_user_data)(self.ctx.as_ptr(), data) };
-        check(code, || "setting up a worker")?;
-        // SAFETY: the context is live, and the callback takes the data just set.
-        let code = unsafe { (api.doca_ctx_set_state_changed_cb)(self.ctx.as_ptr(), Some(on_state_changed)) };
-        check(code, || "setting up a worker")
+        self.handle.register(&self.engine, data, on_state_changed)
     }
 }
 

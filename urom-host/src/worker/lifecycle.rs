@@ -91,11 +91,14 @@ pub struct Stopping {
 
 impl Stopping {
     pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
-        let begun = match owner.held() {
-            0 => owner.stop(),
-            held => Err(Error::new(DocaError::IN_USE, format!("stopping {}", owner.name()))
+        let begun = match (owner.domains.get(), owner.held()) {
+            (0, 0) => owner.stop(),
+            (0, held) => Err(in_use(&owner)
                 .why(format!("{held} of its tasks are kept by replies whose payloads are still held"))
                 .hint("drop the payloads first, or copy them; the worker stops with the last of them")),
+            _ => Err(in_use(&owner)
+                .why("it is in a domain")
+                .hint("stop or drop the domain first; the worker stops with it")),
         };
         Stopping { owner, begun }
     }
@@ -111,6 +114,10 @@ impl Stopping {
         wait::allowed()?;
         wait::block_on(self)
     }
+}
+
+fn in_use(owner: &Owner) -> Error {
+    Error::new(DocaError::IN_USE, format!("stopping {}", owner.name()))
 }
 
 impl Future for Stopping {

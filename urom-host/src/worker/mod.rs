@@ -9,8 +9,6 @@ mod slots;
 use std::fmt;
 use std::rc::Rc;
 
-use urom_abi::host::CtxState;
-
 pub use builder::WorkerBuilder;
 pub use lifecycle::{Starting, Stopping};
 pub use slots::Answer;
@@ -18,24 +16,11 @@ pub use slots::Answer;
 pub(crate) use completion::{on_complete, parties};
 pub(crate) use context::{Context, Owner};
 
+use crate::context::State;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
 use crate::plugin::Plugin;
 use crate::task::{RawCompletion, RawTask};
-
-/// The state of a worker (`enum doca_ctx_states`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum State {
-    /// Stopped, or its worker process is gone.
-    Idle,
-    /// Start was asked for and is not over.
-    Starting,
-    /// Tasks can be submitted.
-    Running,
-    /// Stop was asked for, or the worker process is gone, and tasks are still being flushed.
-    Stopping,
-}
 
 /// A running worker (`struct doca_urom_worker`).
 ///
@@ -43,8 +28,9 @@ pub enum State {
 /// progress engine is progressed, which futures and waits do.
 ///
 /// Dropping it stops it: that waits, for at most ten seconds, until its tasks are flushed and the service has let it go;
-/// use [`stop`](Self::stop) to see what goes wrong. Tasks in flight and payloads of replies keep it: then the last
-/// [`Completion`](crate::Completion) or [`Payload`](urom_abi::Payload) to be dropped is what stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
+/// use [`stop`](Self::stop) to see what goes wrong. Tasks in flight, payloads of replies and [domains](crate::Domain) keep
+/// it: then the last [`Completion`](crate::Completion), [`Payload`](urom_abi::Payload) or domain to be dropped is what
+/// stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
 /// service stays connected for at least as long as it.
 ///
 /// When its worker process dies, every task in flight completes with an error, [`state`](Self::state) is no longer
@@ -80,12 +66,7 @@ impl Worker {
     /// # Errors
     /// Whatever the library says.
     pub fn state(&self) -> Result<State> {
-        Ok(match self.owner.state()? {
-            CtxState::STARTING => State::Starting,
-            CtxState::RUNNING => State::Running,
-            CtxState::STOPPING => State::Stopping,
-            _ => State::Idle,
-        })
+        Ok(self.owner.state()?.into())
     }
 
     /// Why the worker left `Running` by itself, in the library's words; `None` when it did not, or when the library has
@@ -130,6 +111,8 @@ impl Worker {
     }
 
     /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service lets it go.
+    ///
+    /// A worker that is in a [`Domain`](crate::Domain) cannot be stopped before that (`IN_USE`).
     ///
     /// Stopping begins at once; the future resolves when the worker is idle. Completions of its tasks that are still
     /// around keep the answers they have, or resolve to an error. The worker is destroyed with the last of them.

@@ -1,0 +1,140 @@
+//! What the contexts of workers and domains have in common (`struct doca_ctx`).
+
+use std::cell::RefCell;
+use std::ptr::NonNull;
+use std::task::{Context as TaskContext, Waker};
+
+use urom_abi::DocaError;
+use urom_abi::host::{Api, Ctx, CtxState, Data, StateChangedCallback};
+
+use crate::engine::ProgressEngine;
+use crate::error::{Error, Result, check};
+use crate::library::Library;
+use crate::thread;
+
+/// The state of a worker or a domain (`enum doca_ctx_states`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum State {
+    /// Stopped, or what it stands for is gone.
+    Idle,
+    /// Start was asked for and is not over.
+    Starting,
+    /// It can be used: a worker takes tasks.
+    Running,
+    /// Stop was asked for, or the worker process is gone, and tasks are still being flushed.
+    Stopping,
+}
+
+impl From<CtxState> for State {
+    fn from(state: CtxState) -> State {
+        match state {
+            CtxState::STARTING => State::Starting,
+            CtxState::RUNNING => State::Running,
+            CtxState::STOPPING => State::Stopping,
+            _ => State::Idle,
+        }
+    }
+}
+
+/// A context of the library, as long as whoever holds this does not destroy it.
+pub(crate) struct ContextHandle {
+    pub(crate) library: Library,
+    ctx: NonNull<Ctx>,
+    /// What it is the context of, for error messages: `a worker`.
+    kind: &'static str,
+    watchers: RefCell<Vec<Waker>>,
+}
+
+impl ContextHandle {
+    /// # Safety
+    /// `ctx` is a context of `library`, used by this thread only, and live as long as this is.
+    pub(crate) unsafe fn new(library: Library, ctx: NonNull<Ctx>, kind: &'static str) -> ContextHandle {
+        ContextHandle { library, ctx, kind, watchers: RefCell::default() }
+    }
+
+    pub(crate) fn api(&self) -> &'static Api {
+        self.library.api()
+    }
+
+    /// Connects it to its engine and says whom its state changes concern.
+    pub(crate) fn register(
+        &self,
+        engine: &ProgressEngine,
+        data: Data,
+        on_change: StateChangedCallback,
+    ) -> Result<()> {
+        // SAFETY: the context is live, and the engine is one of this thread.
+        unsafe { engine.connect(self.ctx) }?;
+        // SAFETY: the context is live.
+        let code = unsafe { (self.api().doca_ctx_set_user_data)(self.ctx.as_ptr(), data) };
+        check(code, || format!("setting up {}", self.kind))?;
+        // SAFETY: the context is live, and the callback takes the data just set.
+        let code = unsafe { (self.api().doca_ctx_set_state_changed_cb)(self.ctx.as_ptr(), Some(on_change)) };
+        check(code, || format!("setting up {}", self.kind))
+    }
+
+    pub(crate) fn state(&self) -> Result<CtxState> {
+        let mut state = CtxState::IDLE;
+        // SAFETY: the context is live, and the pointer is to a local variable.
+        let code = unsafe { (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), &mut state) };
+        check(code, || format!("asking {} for its state", self.kind))?;
+        Ok(state)
+    }
+
+    /// Why it failed, in the library's words; empty when it did not, or when the library has none.
+    pub(crate) fn failure(&self) -> String {
+        // SAFETY: the context is live and belongs to this thread.
+        unsafe { self.library.failure(self.ctx) }
+    }
+
+    /// The code of the failure; `SUCCESS` when there is none, or when the library does not say.
+    pub(crate) fn failure_code(&self) -> DocaError {
+        // SAFETY: the context is live and belongs to this thread.
+        unsafe { self.library.failure_code(self.ctx) }
+    }
+
+    pub(crate) fn in_flight(&self) -> Result<usize> {
+        let mut count = 0;
+        // SAFETY: the context is live, and the pointer is to a local variable.
+        let code = unsafe { (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), &mut count) };
+        check(code, || format!("counting tasks of {} in flight", self.kind))?;
+        Ok(count)
+    }
+
+    /// Starts it: it runs, or will. `what` is a phrase such as `starting worker 3`.
+    pub(crate) fn start(&self, what: impl FnOnce() -> String) -> Result<()> {
+        // SAFETY: the context is live.
+        let code = thread::calling(|| unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) });
+        self.begun(code, what)
+    }
+
+    /// Stops it: it is idle, or will be.
+    pub(crate) fn stop(&self, what: impl FnOnce() -> String) -> Result<()> {
+        // SAFETY: the context is live.
+        let code = thread::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });
+        self.begun(code, what)
+    }
+
+    fn begun(&self, code: DocaError, what: impl FnOnce() -> String) -> Result<()> {
+        match code {
+            DocaError::SUCCESS | DocaError::IN_PROGRESS => Ok(()),
+            code => Err(Error::new(code, what()).why(self.failure())),
+        }
+    }
+
+    /// Wakes `cx` at the next change of state.
+    pub(crate) fn watch_state(&self, cx: &TaskContext<'_>) {
+        let waker = cx.waker().clone();
+        let mut watchers = self.watchers.borrow_mut();
+        if !watchers.iter().any(|known| known.will_wake(&waker)) {
+            watchers.push(waker);
+        }
+    }
+
+    /// To be called after every change of state.
+    pub(crate) fn wake_watchers(&self) {
+        let watchers = self.watchers.take();
+        watchers.into_iter().for_each(Waker::wake);
+    }
+}

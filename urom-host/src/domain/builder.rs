@@ -1,0 +1,201 @@
+//! Putting a domain together.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::rc::Rc;
+
+use urom_abi::DocaError;
+
+use super::context::Owner;
+use super::exchange::Exchange;
+use super::{Buffer, StartingDomain};
+use crate::engine::ProgressEngine;
+use crate::error::{Error, Result, check};
+use crate::gather::AllGather;
+use crate::library::Library;
+use crate::thread;
+use crate::worker::{self, Worker};
+
+/// A domain that is being put together: made by [`Service::domain`](crate::Service::domain) or
+/// [`ServiceHandle::domain`](crate::ServiceHandle::domain), ended by [`start`](Self::start).
+///
+/// ```no_run
+/// use urom_host::gather::InProcess;
+/// # use urom_host::{Service, Result};
+/// # fn main() -> Result<()> {
+/// let service = Service::connect()?;
+/// let graph = service.plugin::<graph_protocol::Protocol>()?;
+/// let workers = [service.worker().plugin(&graph).start().wait()?, service.worker().plugin(&graph).start().wait()?];
+/// // A domain of this process alone.
+/// let alone = InProcess::group(1).remove(0);
+/// let domain = service.domain().worker(0, &workers[0]).worker(1, &workers[1]).gather(alone).start().wait()?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a domain is not started before `start`"]
+pub struct DomainBuilder {
+    library: Library,
+    engine: Option<ProgressEngine>,
+    workers: Vec<(u64, Rc<worker::Owner>)>,
+    buffers: Vec<Buffer>,
+    gather: Option<Box<dyn AllGather>>,
+}
+
+impl DomainBuilder {
+    pub(crate) fn new(library: Library, engine: Option<ProgressEngine>) -> DomainBuilder {
+        DomainBuilder { library, engine, workers: Vec::new(), buffers: Vec::new(), gather: None }
+    }
+
+    /// A running worker of this process, and its id in the domain, which nobody else in the domain has; call it once for
+    /// each (`doca_urom_domain_set_workers`). The id need not be the [worker's own](Worker::id).
+    pub fn worker(mut self, id: u64, worker: &Worker) -> Self {
+        self.workers.push((id, Rc::clone(worker.owner())));
+        self
+    }
+
+    /// Memory of this process that the domain's workers may reach; call it once for each
+    /// (`doca_urom_domain_add_buffer`).
+    pub fn buffer(mut self, buffer: Buffer) -> Self {
+        self.buffers.push(buffer);
+        self
+    }
+
+    /// How this process exchanges bytes with the others of the domain (`doca_urom_domain_set_oob`). The domain keeps it
+    /// for as long as it lives.
+    pub fn gather(mut self, gather: impl AllGather + 'static) -> Self {
+        self.gather = Some(Box::new(gather));
+        self
+    }
+
+    /// The engine that will progress the domain, one of this thread. Without it, a domain of a
+    /// [`Service`](crate::Service) uses the service's engine, and one of a [`ServiceHandle`](crate::ServiceHandle) that of
+    /// its first worker.
+    pub fn engine(mut self, engine: &ProgressEngine) -> Self {
+        self.engine = Some(engine.clone());
+        self
+    }
+
+    /// Starts the domain (`doca_ctx_start`) and gives a future of it. All its processes must do so at the same time.
+    ///
+    /// # Errors
+    /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no worker, no all-gather, two
+    /// workers of one id, a worker of another library); what the all-gather failed with, as the error's source; and the
+    /// service's own code and words (`INITIALIZATION` from a library that gives none) when the domain did not come to
+    /// run, for instance because a worker is gone, or two processes use one id.
+    ///
+    /// # Panics
+    /// With the panic of the all-gather.
+    pub fn start(self) -> StartingDomain {
+        let result = self.create().and_then(|owner| owner.start().map(|()| owner));
+        // The library may have begun an exchange already.
+        thread::resume();
+        StartingDomain::new(result)
+    }
+
+    fn create(mut self) -> Result<Owner> {
+        let Some(gather) = self.gather.take() else {
+            let hint =
+                "give it one with DomainBuilder::gather; gather::InProcess will do for one process alone";
+            return Err(invalid("it has no all-gather", hint));
+        };
+        let exchange = Exchange::new(gather);
+        if exchange.index >= exchange.participants {
+            let why = format!("its all-gather calls itself {} of {}", exchange.index, exchange.participants);
+            return Err(invalid(why, "indices go from 0 to one less than the participants"));
+        }
+        self.check_workers()?;
+        let engine = match (self.engine, self.workers.first()) {
+            (Some(engine), _) => engine,
+            (None, Some((_, worker))) => worker.engine.clone(),
+            (None, None) => return Err(no_worker()),
+        };
+        if engine.library() != self.library {
+            let hint = "make the engine with ProgressEngine::with_library(service.library())";
+            return Err(invalid("its progress engine is of another library than its service", hint));
+        }
+        let owner = Owner::create(self.library, engine, exchange, self.workers)?;
+        owner.configure(&self.buffers)?;
+        Ok(owner)
+    }
+
+    fn check_workers(&self) -> Result<()> {
+        if self.workers.is_empty() {
+            return Err(no_worker());
+        }
+        for (at, (id, worker)) in self.workers.iter().enumerate() {
+            if self.workers[..at].iter().any(|(other, _)| other == id) {
+                return Err(invalid(
+                    format!("two of its workers have the id {id}"),
+                    "ids are unique in a domain",
+                ));
+            }
+            if worker.library != self.library {
+                let why = format!("{} is of another library", worker.name());
+                return Err(invalid(why, "all workers of a domain use one library"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_worker() -> Error {
+    invalid("it has no worker", "name at least one with DomainBuilder::worker")
+}
+
+fn invalid(why: impl Into<String>, hint: &'static str) -> Error {
+    Error::new(DocaError::INVALID_VALUE, "creating a domain").why(why).hint(hint)
+}
+
+impl Owner {
+    fn configure(&self, buffers: &[Buffer]) -> Result<()> {
+        let (api, domain) = (self.api(), self.domain());
+        let set = |code: DocaError, what: &'static str| {
+            check(code, || format!("setting {what} of {}", self.name()))
+        };
+        let mut oob = self.exchange.oob();
+        // SAFETY: the domain is live and idle; the structure is copied, and the exchange it leads to lives as long.
+        let code = unsafe { (api.doca_urom_domain_set_oob)(domain, &mut oob) };
+        set(code, "the all-gather")?;
+        let (mut ids, mut workers): (Vec<_>, Vec<_>) =
+            self.workers.iter().map(|(id, worker)| (*id, worker.worker())).unzip();
+        // SAFETY: the domain is live and idle; both arrays have as many entries, and are copied. The workers are live as
+        // long as the domain, which keeps them.
+        let code = unsafe {
+            (api.doca_urom_domain_set_workers)(domain, ids.as_mut_ptr(), workers.as_mut_ptr(), workers.len())
+        };
+        set(code, "the workers")?;
+        if buffers.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the domain is live and idle.
+        let code = unsafe { (api.doca_urom_domain_set_buffers_count)(domain, buffers.len()) };
+        set(code, "the number of buffers")?;
+        for buffer in buffers {
+            let address = std::ptr::without_provenance_mut::<c_void>(buffer.address as usize);
+            let (handle, key) = (&buffer.memory_handle, &buffer.key);
+            // SAFETY: the domain is live and idle; the handle and the key are copied, and the address is only told.
+            let code = unsafe {
+                (api.doca_urom_domain_add_buffer)(
+                    domain,
+                    address,
+                    buffer.length,
+                    handle.as_ptr().cast_mut().cast(),
+                    handle.len(),
+                    key.as_ptr().cast_mut().cast(),
+                    key.len(),
+                )
+            };
+            set(code, "a buffer")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for DomainBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DomainBuilder")
+            .field("ids", &self.workers.iter().map(|(id, _)| *id).collect::<Vec<_>>())
+            .field("buffers", &self.buffers)
+            .finish_non_exhaustive()
+    }
+}

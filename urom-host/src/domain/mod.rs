@@ -1,0 +1,138 @@
+//! Domains: the workers of one parallel application, and the memory they may reach.
+
+mod builder;
+mod context;
+mod exchange;
+mod starting;
+
+use std::fmt;
+
+pub use builder::DomainBuilder;
+pub use starting::StartingDomain;
+
+use context::Owner;
+
+use crate::context::State;
+use crate::engine::ProgressEngine;
+use crate::error::Result;
+
+/// Memory that the workers of a domain may reach: what `doca_urom_domain_add_buffer` is told.
+///
+/// The domain tells everyone where it is and hands on the two blobs; it neither reads nor keeps the memory itself.
+/// Whoever registered it keeps it registered for as long as workers may use it.
+///
+/// ```
+/// use urom_host::Buffer;
+/// # let (address, packed_key) = (0x7f00_0000_0000, vec![1, 2, 3]);
+/// let buffer = Buffer { address, length: 4096, key: packed_key, ..Buffer::default() };
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Buffer {
+    /// Where it begins.
+    pub address: u64,
+    /// Its length in bytes.
+    pub length: usize,
+    /// The packed memory handle (`memh`, of `ucp_memh_pack`), or nothing.
+    pub memory_handle: Vec<u8>,
+    /// The packed remote key (`mkey`, of `ucp_rkey_pack`), or nothing.
+    pub key: Vec<u8>,
+}
+
+/// A running domain (`struct doca_urom_domain`): workers of several processes that know each other.
+///
+/// A domain is to workers what a communicator is to MPI processes. Every process of an application puts in its workers,
+/// each under an id of the application's choice (usually a rank), and its [buffers](Buffer). While the domain starts, the
+/// processes exchange these through an [`AllGather`](crate::gather::AllGather); once it runs, plugins on the workers look
+/// up addresses, memory handles and keys by those ids.
+///
+/// [`DomainBuilder::start`] makes one, on all processes at the same time:
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use urom_host::gather::Rendezvous;
+/// use urom_host::{Service, block_on};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (rank, size) = (0, 2);
+/// let gather = Rendezvous::join("head-node:7357", rank, size, Duration::from_secs(60))?;
+/// let service = Service::connect()?;
+/// let graph = service.plugin::<graph_protocol::Protocol>()?;
+/// block_on(async {
+///     let worker = service.worker().id(rank.into()).plugin(&graph).start().await?;
+///     let domain = service.domain().worker(rank.into(), &worker).gather(gather).start().await?;
+///     // Commands to `worker` may name any worker of the domain now.
+///     domain.stop()?;
+///     worker.stop().await
+/// })?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It keeps its workers, and dropping it stops it. Several domains may share workers.
+///
+/// # Threads
+/// It belongs to the thread of its progress engine, as its workers do:
+///
+/// ```compile_fail,E0277
+/// fn assert_send<T: Send>() {}
+/// assert_send::<urom_host::Domain>();
+/// ```
+pub struct Domain {
+    owner: Owner,
+}
+
+impl Domain {
+    /// How many processes it is made of.
+    pub fn participants(&self) -> u32 {
+        self.owner.exchange.participants
+    }
+
+    /// Which of them this one is.
+    pub fn index(&self) -> u32 {
+        self.owner.exchange.index
+    }
+
+    /// The ids of this process's workers in the domain, in the order they were given.
+    pub fn ids(&self) -> impl Iterator<Item = u64> {
+        self.owner.workers.iter().map(|(id, _)| *id)
+    }
+
+    /// The state (`doca_ctx_get_state`): `Running`, until a worker of this process is gone.
+    ///
+    /// # Errors
+    /// Whatever the library says.
+    pub fn state(&self) -> Result<State> {
+        Ok(self.owner.state()?.into())
+    }
+
+    /// Why the domain left `Running` by itself, in the library's words; `None` when it did not, or when the library has
+    /// no words for it.
+    pub fn failure(&self) -> Option<String> {
+        Some(self.owner.failure()).filter(|text| !text.is_empty())
+    }
+
+    /// The engine it is connected to.
+    pub fn engine(&self) -> &ProgressEngine {
+        &self.owner.engine
+    }
+
+    /// Stops the domain (`doca_ctx_stop`), which waits for nobody: this process's workers forget it, those of others keep
+    /// what they know.
+    ///
+    /// # Errors
+    /// Whatever the library refused to stop with.
+    pub fn stop(self) -> Result<()> {
+        self.owner.stop()
+    }
+}
+
+impl fmt::Debug for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Domain")
+            .field("index", &self.index())
+            .field("participants", &self.participants())
+            .field("ids", &self.ids().collect::<Vec<_>>())
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
+}

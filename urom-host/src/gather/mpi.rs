@@ -1,0 +1,233 @@
+//! The all-gather of a program that is started by `mpirun`.
+
+use std::ffi::{c_char, c_int};
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ptr;
+
+use mpi::environment::{is_finalized, is_initialized};
+use mpi::ffi;
+use mpi::topology::{Communicator, SimpleCommunicator};
+use mpi::traits::{AsRaw, FromRaw};
+use urom_abi::DocaError;
+
+use super::{AllGather, BoxError, Error, busy};
+
+/// How many bytes one `MPI_Iallgather` brings at most. MPI counts with 32 bits, and some versions multiply with them.
+const AT_ONCE: usize = 64 << 20;
+
+/// The all-gather of an MPI communicator (feature `mpi`).
+///
+/// Participants and indices are the communicator's size and ranks. The all-gather has a duplicate of the communicator to
+/// itself, so it does not get mixed up with what the program sends meanwhile.
+///
+/// MPI needs no support for threads: all calls come from the thread that made this and progresses the domain. Drop the
+/// domain before MPI is finalized; what is left then cannot be freed any more.
+///
+/// The crate `mpi` is re-exported as [`urom_host::mpi`](crate::mpi):
+///
+/// ```no_run
+/// use urom_host::gather::Mpi;
+/// use urom_host::mpi::topology::Communicator;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let universe = urom_host::mpi::initialize().ok_or("MPI was initialised before")?;
+/// let world = universe.world();
+/// let gather = Mpi::new(&world)?;
+/// println!("participant {} of {}", world.rank(), world.size());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Open MPI may bring a UCX of its own. A program that is linked to UCX, as one with the feature `builtin` is, decides for
+/// both; any other should be run with `--mca pml ob1`, or plugins that it loads may find an older UCX than they need.
+///
+/// ```compile_fail,E0277
+/// fn assert_send<T: Send>() {}
+/// assert_send::<urom_host::gather::Mpi>();
+/// ```
+pub struct Mpi {
+    communicator: ManuallyDrop<SimpleCommunicator>,
+    exchange: Option<Exchange>,
+}
+
+/// What MPI reads and writes until the request is over.
+struct Exchange {
+    block: Vec<u8>,
+    /// How many bytes of the block were exchanged before.
+    done: usize,
+    /// How many are on their way.
+    length: usize,
+    /// These bytes of all.
+    blocks: Vec<u8>,
+    /// `None` before the first, and between two.
+    request: Option<ffi::MPI_Request>,
+}
+
+impl Mpi {
+    /// Duplicates `communicator`: all its processes must do so at the same time, and in the same order when they make
+    /// several.
+    ///
+    /// # Errors
+    /// `BAD_STATE` when MPI is not initialised or is finalized already; `INVALID_VALUE` for an inter-communicator; what
+    /// MPI says.
+    pub fn new(communicator: &impl AsRaw<Raw = ffi::MPI_Comm>) -> Result<Mpi, Error> {
+        usable()?;
+        let (raw, mut inter) = (communicator.as_raw(), 0);
+        // SAFETY: MPI is initialised, the communicator is live, and the pointer is to a local variable.
+        let code = unsafe { ffi::MPI_Comm_test_inter(raw, &mut inter) };
+        check(code, "looking at the communicator")?;
+        if inter != 0 {
+            let text = "an inter-communicator has two groups: merge them into one first";
+            return Err(Error::new(DocaError::INVALID_VALUE, text));
+        }
+        // SAFETY: the null communicator is a constant of the library.
+        let mut duplicate = unsafe { ffi::RSMPI_COMM_NULL };
+        // SAFETY: as above.
+        let code = unsafe { ffi::MPI_Comm_dup(raw, &mut duplicate) };
+        check(code, "duplicating the communicator")?;
+        // SAFETY: a duplicate of an intra-communicator is one, and a user's; nobody else frees it.
+        let communicator = ManuallyDrop::new(unsafe { SimpleCommunicator::from_raw(duplicate) });
+        // SAFETY: the constant is one of the library.
+        let returned = unsafe { ffi::RSMPI_ERRORS_RETURN };
+        // SAFETY: the communicator is live, and its own.
+        let code = unsafe { ffi::MPI_Comm_set_errhandler(duplicate, returned) };
+        check(code, "setting up the communicator")?;
+        Ok(Mpi { communicator, exchange: None })
+    }
+}
+
+impl AllGather for Mpi {
+    fn participants(&self) -> u32 {
+        self.communicator.size().unsigned_abs()
+    }
+
+    fn index(&self) -> u32 {
+        self.communicator.rank().unsigned_abs()
+    }
+
+    fn begin(&mut self, block: &[u8]) -> Result<(), BoxError> {
+        usable()?;
+        if self.exchange.is_some() {
+            return Err(busy());
+        }
+        let exchange =
+            Exchange { block: block.to_vec(), done: 0, length: 0, blocks: Vec::new(), request: None };
+        self.exchange.insert(exchange).next(&self.communicator)?;
+        Ok(())
+    }
+
+    fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
+        usable()?;
+        let participants = self.participants() as usize;
+        let Some(exchange) = &mut self.exchange else {
+            return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way").into());
+        };
+        if blocks.len() != exchange.block.len() * participants {
+            return Err(Error::new(DocaError::INVALID_VALUE, "room for other blocks than were given").into());
+        }
+        while exchange.is_complete()? {
+            exchange.take(blocks);
+            if exchange.done == exchange.block.len() {
+                self.exchange = None;
+                return Ok(true);
+            }
+            exchange.next(&self.communicator)?;
+        }
+        Ok(false)
+    }
+}
+
+impl Exchange {
+    /// Begins to exchange the next bytes of the blocks.
+    fn next(&mut self, communicator: &SimpleCommunicator) -> Result<(), Error> {
+        let participants = communicator.size().unsigned_abs() as usize;
+        self.length = (self.block.len() - self.done).min((AT_ONCE / participants).max(1));
+        self.blocks.resize(self.length * participants, 0);
+        // It is at most `AT_ONCE`.
+        let count = self.length as c_int;
+        // SAFETY: the constant is one of the library.
+        let byte = unsafe { ffi::RSMPI_UINT8_T };
+        // SAFETY: as above.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        let from = self.block[self.done..].as_ptr().cast();
+        let to = self.blocks.as_mut_ptr().cast();
+        // SAFETY: `length` bytes can be read, and so many times the participants written. Both stay where they are until
+        // the request is over: nothing touches either vector before, and `Mpi::drop` keeps them.
+        let code = unsafe {
+            ffi::MPI_Iallgather(from, count, byte, to, count, byte, communicator.as_raw(), &mut request)
+        };
+        check(code, "beginning MPI_Iallgather")?;
+        self.request = Some(request);
+        Ok(())
+    }
+
+    fn is_complete(&mut self) -> Result<bool, Error> {
+        let Some(request) = &mut self.request else { return Ok(true) };
+        let mut flag = 0;
+        // SAFETY: the constant is one of the library.
+        let ignored = unsafe { ffi::RSMPI_STATUS_IGNORE };
+        // SAFETY: the request is live, and the pointer is to a local variable.
+        let code = unsafe { ffi::MPI_Test(request, &mut flag, ignored) };
+        check(code, "testing MPI_Iallgather")?;
+        if flag != 0 {
+            self.request = None;
+        }
+        Ok(flag != 0)
+    }
+
+    /// Puts the bytes that have come where they belong in `blocks`.
+    fn take(&mut self, blocks: &mut [u8]) {
+        if self.length > 0 {
+            let whole = blocks.chunks_exact_mut(self.block.len());
+            for (room, part) in whole.zip(self.blocks.chunks_exact(self.length)) {
+                room[self.done..][..self.length].copy_from_slice(part);
+            }
+        }
+        self.done += self.length;
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        if let Some(exchange) = self.exchange.take().filter(|exchange| exchange.request.is_some()) {
+            // MPI may still write to it, and cannot be told not to.
+            tracing::warn!("an exchange over MPI was given up; its memory stays behind");
+            std::mem::forget(exchange);
+        }
+        if usable().is_ok() {
+            // SAFETY: it is dropped here only.
+            unsafe { ManuallyDrop::drop(&mut self.communicator) };
+        }
+    }
+}
+
+impl fmt::Debug for Mpi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mpi").field("pending", &self.exchange.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// Whether MPI can be called at all: it ends the program when it is called too late.
+fn usable() -> Result<(), Error> {
+    match (is_initialized(), is_finalized()) {
+        (true, false) => Ok(()),
+        (false, _) => Err(Error::new(DocaError::BAD_STATE, "MPI is not initialised")),
+        (_, true) => Err(Error::new(DocaError::BAD_STATE, "MPI is finalized already")),
+    }
+}
+
+fn check(code: c_int, what: &str) -> Result<(), Error> {
+    if code == ffi::MPI_SUCCESS as c_int {
+        return Ok(());
+    }
+    let mut text = [0u8; ffi::MPI_MAX_ERROR_STRING as usize];
+    let mut length = 0;
+    // SAFETY: there is as much room as MPI says it takes; any code will do.
+    let known = unsafe {
+        ffi::MPI_Error_string(code, text.as_mut_ptr().cast::<c_char>(), ptr::from_mut(&mut length))
+    };
+    let length = if known == ffi::MPI_SUCCESS as c_int { length.unsigned_abs() as usize } else { 0 };
+    let text = String::from_utf8_lossy(&text[..length.min(text.len())]).into_owned();
+    Err(Error::new(DocaError::DRIVER, format!("{what} failed: MPI error {code}: {text}")))
+}
