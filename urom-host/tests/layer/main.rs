@@ -1,7 +1,9 @@
 //! This crate's own layer, on a library in memory that fails on demand. What the real service does is tested elsewhere.
 
+mod bring;
 mod fake;
 mod objects;
+mod payloads;
 mod tasks;
 
 use std::time::Duration;

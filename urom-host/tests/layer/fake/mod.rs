@@ -50,6 +50,11 @@ pub const CAPACITY: usize = 64;
 
 pub const FAILURE: &str = "the fake was asked to fail";
 
+/// The address of the response of the task that completed last.
+pub fn last_response() -> usize {
+    task::LAST_RESPONSE.load(Ordering::SeqCst)
+}
+
 pub fn library() -> Library {
     // SAFETY: the fake keeps to DOCA's rules, or the tests would not pass.
     unsafe { Library::from_table(&API) }

@@ -1,6 +1,7 @@
 //! The fake's tasks and buffers.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use urom_abi::DocaError;
 use urom_abi::host::{
@@ -20,6 +21,9 @@ struct Head {
     in_flight: bool,
     is_query: bool,
 }
+
+/// Where the response of the task lies that completed last.
+pub static LAST_RESPONSE: AtomicUsize = AtomicUsize::new(0);
 
 struct Buffer {
     bytes: Vec<u64>,
@@ -114,6 +118,9 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
         it.response = None;
         this.failed = true;
         change(ctx, CtxState::STOPPING);
+    }
+    if let Some(response) = &it.response {
+        LAST_RESPONSE.store(response.bytes.as_ptr().addr(), Ordering::SeqCst);
     }
     if let Some(callback) = it.callback {
         // SAFETY: a live context.

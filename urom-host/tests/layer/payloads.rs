@@ -1,0 +1,254 @@
+//! Replies with payloads: they keep their task and its worker, and give both back.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use urom_abi::Payload;
+use urom_abi::protocol::HostSide;
+use urom_abi::wire::DecodeError;
+use urom_host::{Completion, DocaError, Error, Host, State, Worker};
+
+use crate::bring::{Bring, BringWhole, Brought, LEN, Whole};
+use crate::fake::{self, script};
+use crate::{Client, connect, start};
+
+fn bring<'a>(graph: &Client, worker: &Worker, command: Bring<'a>) -> Completion<Bring<'static>> {
+    Host::submit(graph.plugin(), worker, &command).unwrap()
+}
+
+fn whole(graph: &Client, worker: &Worker, data: &[u8]) -> Payload {
+    let command = BringWhole(Bring { data, ..Bring::default() });
+    let Whole(payload) = Host::submit(graph.plugin(), worker, &command).unwrap().wait().unwrap();
+    payload
+}
+
+fn live() -> usize {
+    fake::LIVE.load(Ordering::SeqCst).try_into().unwrap()
+}
+
+#[test]
+fn a_completion_outlives_what_was_sent_and_brings_it_back() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let flight = {
+        let data = vec![1, 2, 3];
+        bring(&graph, &worker, Bring { data: &data, ..Bring::default() })
+    };
+    let brought = flight.wait().unwrap();
+    assert_eq!((&brought.first[..], &brought.rest[..]), (&[1][..], &[2, 3][..]));
+}
+
+#[test]
+fn a_payload_is_the_response_itself_and_can_be_written() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let mut payload = whole(&graph, &worker, b"in place");
+    assert_eq!(payload.as_ptr().addr(), fake::last_response() + LEN);
+    payload[..2].copy_from_slice(b"IN");
+    assert_eq!(*payload, *b"IN place");
+}
+
+#[test]
+fn payloads_count_as_tasks_until_they_are_dropped() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let mut held: Vec<Payload> = (0..4).map(|n| whole(&graph, &worker, &[n; 9])).collect();
+    let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
+    assert_eq!(error.code(), DocaError::NO_MEMORY);
+    assert!(error.to_string().contains("4 of them by replies"), "{error}");
+    assert_eq!(*held.remove(2), [2; 9]);
+    assert_eq!(graph.task_loopback(&worker, 5).submit().unwrap().wait().unwrap().data, 5);
+    assert_eq!(*held[2], [3; 9]);
+}
+
+#[test]
+fn a_reply_without_bytes_behind_it_releases_its_task_at_once() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let replies: Vec<Brought> =
+        (0..8).map(|_| bring(&graph, &worker, Bring::default()).wait().unwrap()).collect();
+    assert!(replies.iter().all(|reply| reply.first.is_empty() && reply.rest.is_empty()));
+    worker.stop().wait().unwrap();
+}
+
+#[test]
+fn a_worker_whose_payloads_are_held_is_in_use_and_goes_with_the_last_of_them() {
+    let _clean = fake::clean();
+    let service = connect();
+    let before = live();
+    let (graph, worker) = start(&service, 7);
+    let first = whole(&graph, &worker, b"first");
+    let second = bring(&graph, &worker, Bring { data: b"second", ..Bring::default() }).wait().unwrap();
+    let error = worker.stop().wait().unwrap_err();
+    assert_eq!(error.code(), DocaError::IN_USE);
+    assert!(error.to_string().contains("stopping worker 7"), "{error}");
+    assert!(error.to_string().contains("2 of its tasks"), "{error}");
+    assert_eq!((&first[..], second.to_vec()), (&b"first"[..], b"second".to_vec()));
+    drop(first);
+    // Both halves of the second keep it.
+    drop(second.first);
+    assert_eq!((live(), &second.rest[..]), (before + 2, &b"econd"[..]));
+    drop(second.rest);
+    assert_eq!(live(), before);
+}
+
+#[test]
+fn a_payload_outlives_its_workers_handle_and_then_lets_it_go() {
+    let _clean = fake::clean();
+    let service = connect();
+    let before = live();
+    let (graph, worker) = start(&service, 0);
+    let payload = whole(&graph, &worker, b"alone");
+    drop(worker);
+    while service.progress() {}
+    assert_eq!(*payload, *b"alone");
+    assert!(live() > before);
+    drop(payload);
+    assert_eq!(live(), before);
+}
+
+#[test]
+fn a_stop_with_nothing_held_succeeds_after_the_payloads_are_gone() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    drop(whole(&graph, &worker, b"gone"));
+    worker.stop().wait().unwrap();
+}
+
+#[test]
+fn a_payload_dropped_inside_a_callback_makes_room_for_the_next_task() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let held: Vec<Payload> = (0..3).map(|_| whole(&graph, &worker, b"held")).collect();
+    let worker = Rc::new(worker);
+    let (next, their_worker, codes) = (graph.clone(), Rc::clone(&worker), Rc::new(RefCell::new(Vec::new())));
+    let theirs = Rc::clone(&codes);
+    let callback = move |reply: Result<Brought, Error>| {
+        let submit =
+            || next.task_loopback(&their_worker, 1).submit_with(|_| ()).map_err(|error| error.code());
+        theirs.borrow_mut().push(submit());
+        drop(reply);
+        theirs.borrow_mut().push(submit());
+    };
+    let command = Bring { data: b"mine", ..Bring::default() };
+    Host::submit_with(graph.plugin(), &worker, &command, callback).unwrap();
+    while service.progress() {}
+    assert_eq!(*codes.borrow(), [Err(DocaError::NO_MEMORY), Ok(())]);
+    assert_eq!(*held[2], *b"held");
+}
+
+#[test]
+fn a_callback_may_keep_the_payload_for_longer_than_itself() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let kept = Rc::new(RefCell::new(None));
+    let theirs = Rc::clone(&kept);
+    let command = Bring { data: b"kept", ..Bring::default() };
+    let keep = move |reply: Result<Brought, Error>| *theirs.borrow_mut() = reply.ok();
+    Host::submit_with(graph.plugin(), &worker, &command, keep).unwrap();
+    while service.progress() {}
+    drop(worker);
+    assert_eq!(kept.take().unwrap().to_vec(), b"kept");
+}
+
+#[test]
+fn the_last_payload_of_a_worker_dropped_inside_a_callback_stops_it_after_the_callback() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let other = service.worker().id(1).plugin(&graph).start().wait().unwrap();
+    let before = live();
+    let payload = whole(&graph, &worker, b"last");
+    drop(worker);
+    graph.task_loopback(&other, 1).submit_with(move |_| drop(payload)).unwrap();
+    while service.progress() {}
+    // The task of the payload and that of the loopback were released, and the worker is gone.
+    assert_eq!(live(), before - 1);
+}
+
+#[test]
+fn a_response_that_is_shorter_than_it_claims_is_an_error_with_its_bytes_and_no_task() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    for (command, field) in [
+        (Bring { data: b"abc", lie: 1, ..Bring::default() }, "rest"),
+        (Bring { lie: 1, ..Bring::default() }, "first"),
+        (Bring { data: b"abc", lie: u64::MAX - 3, ..Bring::default() }, "rest"),
+        (Bring { data: b"abc", lie: u64::MAX, ..Bring::default() }, "length"),
+        (Bring { data: b"abc", script: script::SHORT_REPLY, ..Bring::default() }, "length"),
+    ] {
+        let error = bring(&graph, &worker, command).wait().unwrap_err();
+        assert_eq!(error.code(), DocaError::INVALID_VALUE);
+        let source =
+            std::error::Error::source(&error).and_then(|source| source.downcast_ref::<DecodeError>());
+        assert_eq!(source.unwrap().field, field, "{error}");
+        let short = command.script == script::SHORT_REPLY;
+        let bytes = if short { 3 } else { LEN + command.data.len() };
+        assert_eq!(error.reply().map(<[u8]>::len), Some(bytes));
+    }
+    worker.stop().wait().unwrap();
+}
+
+#[test]
+fn an_error_status_comes_with_the_bytes_and_keeps_no_task() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let command = Bring { data: b"abc", script: script::STATUS_WITH_REPLY | 16, lie: 0 };
+    let error = bring(&graph, &worker, command).wait().unwrap_err();
+    assert_eq!((error.code(), error.reply().map(<[u8]>::len)), (DocaError::NOT_FOUND, Some(LEN + 3)));
+    worker.stop().wait().unwrap();
+}
+
+#[test]
+fn a_payload_taken_after_the_stop_began_is_a_copy() {
+    let _clean = fake::clean();
+    let service = connect();
+    let before = live();
+    let (graph, worker) = start(&service, 0);
+    let flight = bring(&graph, &worker, Bring { data: b"copied", ..Bring::default() });
+    while service.progress() {}
+    let stopping = worker.stop();
+    let brought = flight.wait().unwrap();
+    stopping.wait().unwrap();
+    assert_eq!(live(), before);
+    assert_eq!(brought.to_vec(), b"copied");
+}
+
+#[test]
+fn a_worker_that_died_becomes_idle_although_replies_are_taken_only_then() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let flight = bring(&graph, &worker, Bring { data: b"late", ..Bring::default() });
+    let killer = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
+    killer.wait().unwrap_err();
+    let brought = flight.wait().unwrap();
+    while service.progress() {}
+    assert_eq!(worker.state().unwrap(), State::Idle);
+    assert_eq!(brought.to_vec(), b"late");
+}
+
+#[test]
+fn payloads_of_a_worker_that_died_stay_readable_and_hold_it_until_they_are_dropped() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let payload = whole(&graph, &worker, b"before");
+    graph.task_loopback(&worker, script::DIE | 11).submit().unwrap().wait().unwrap_err();
+    while service.progress() {}
+    assert_eq!((worker.state().unwrap(), &payload[..]), (State::Stopping, &b"before"[..]));
+    drop(payload);
+    while service.progress() {}
+    assert_eq!(worker.state().unwrap(), State::Idle);
+    worker.stop().wait().unwrap();
+}
