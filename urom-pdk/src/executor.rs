@@ -18,7 +18,7 @@ use urom_abi::protocol::{Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
 use urom_abi::wire::EncodeError;
 
-use crate::guard::catch;
+use crate::guard::{self, Panic, catch, contain};
 use crate::slot::{CHUNK, Chunk, Slot};
 use crate::{Context, DomainHandle, Error, Result, Side, log};
 
@@ -45,6 +45,21 @@ pub(crate) fn start<T: 'static, P: Serve<Side, T>>(handler: T, domains: DomainHa
         P::serve(handler, context, bytes)
     };
     Box::new(Executor::<T, P, _, _>::new(handler, serve, domains))
+}
+
+/// Why a command gets no value.
+enum Failure {
+    Error(Error),
+    Panic(Panic),
+}
+
+impl Failure {
+    fn status(&self) -> DocaError {
+        match self {
+            Failure::Error(error) => error.status(),
+            Failure::Panic(_) => DocaError::UNEXPECTED,
+        }
+    }
 }
 
 struct Executor<T, P, F: Future, M> {
@@ -123,28 +138,28 @@ where
         let command = unsafe { slot.end() };
         self.free.push(index);
         if let Some(command) = command {
-            self.finish(command, Err(error));
+            self.finish(command, Err(Failure::Error(error)));
         }
     }
 
     /// Makes the one notification of a command.
     #[inline]
-    fn finish(&mut self, command: SharedCommand, outcome: Result<NotificationDesc>) {
+    fn finish(&mut self, command: SharedCommand, outcome: Result<NotificationDesc, Failure>) {
         match outcome {
             Ok(mut notification) => {
                 notification.address_to(&command, DocaError::SUCCESS);
                 self.finished.push_back(notification);
             }
-            Err(error) => self.fail(command, error),
+            Err(failure) => self.fail(command, failure),
         }
     }
 
     /// Answers a command whose handler gave no value.
     #[cold]
-    fn fail(&mut self, command: SharedCommand, error: Error) {
-        let status = error.status();
+    fn fail(&mut self, command: SharedCommand, failure: Failure) {
+        let status = failure.status();
         // Displaying and dropping an error runs the handler's code.
-        catch("a handler's error", || report(&command, error));
+        catch("a handler's error", || report(&command, failure));
         self.refuse(command, status);
     }
 
@@ -232,7 +247,7 @@ where
     fn accept(&mut self, command: CommandDesc) {
         let command = SharedCommand::from(command);
         if self.broken {
-            return self.finish(command, Err(broken()));
+            return self.finish(command, Err(Failure::Error(broken())));
         }
         let index = self.next_free();
         let context = Context::new(command, Rc::clone(&self.domains));
@@ -296,20 +311,25 @@ impl<T, P, F: Future, M> Drop for Executor<T, P, F, M> {
 fn run<F: Future>(
     slot: &Slot<F>,
     poll: impl FnOnce() -> Poll<Result<NotificationDesc>>,
-) -> Poll<Result<NotificationDesc>> {
+) -> Poll<Result<NotificationDesc, Failure>> {
     let mut polled = Poll::Pending;
-    let done = catch("a handler", || {
+    let done = contain(|| {
         polled = poll();
         if polled.is_ready() {
             // SAFETY: no future runs now.
             unsafe { slot.drop_future() };
         }
     });
-    if done.is_none() && polled.is_pending() {
-        drop_future(slot);
-        return Poll::Ready(Err(panicked()));
+    match done {
+        Err(panic) if polled.is_pending() => {
+            drop_future(slot);
+            return Poll::Ready(Err(Failure::Panic(panic)));
+        }
+        // The outcome stands.
+        Err(panic) => guard::report("dropping a handler's future", &panic),
+        Ok(()) => {}
     }
-    polled
+    polled.map_err(Failure::Error)
 }
 
 /// Drops a future that did not end.
@@ -318,15 +338,18 @@ fn drop_future<F: Future>(slot: &Slot<F>) {
     catch("dropping a handler's future", || unsafe { slot.drop_future() });
 }
 
-fn panicked() -> Error {
-    Error::new(DocaError::UNEXPECTED, "the handler panicked")
-}
-
 fn broken() -> Error {
     Error::new(DocaError::UNEXPECTED, "the handler's progress panicked: this plugin works no more")
 }
 
-fn report(command: &SharedCommand, error: Error) {
+fn report(command: &SharedCommand, failure: Failure) {
     let (len, dest_id) = (command.payload().len(), command.dest_id());
-    log::warn(format_args!("command of {len} bytes from connection {dest_id}: {error}"));
+    match failure {
+        Failure::Error(error) => {
+            log::warn(format_args!("command of {len} bytes from connection {dest_id}: {error}"));
+        }
+        Failure::Panic(panic) => {
+            log::error(format_args!("command of {len} bytes from connection {dest_id}: its handler {panic}"));
+        }
+    }
 }

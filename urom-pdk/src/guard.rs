@@ -1,23 +1,45 @@
-//! Panics stop here: none crosses into C, and none takes another command with it.
+//! Panics stop here: none crosses into C, and none takes another command with it. Each is logged once, by whoever caught
+//! it, with its place.
+//!
+//! Rust tells the place of a panic to its hook only, which would print a line of its own. So [`install_hook`] puts one
+//! before it that, for the panics that end here, keeps the place and prints nothing.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::sync::Once;
 
 use crate::log;
 
-/// Runs `body`; a panic is logged under `label` and becomes `None`.
+/// A panic that was caught.
+#[derive(Debug)]
+pub(crate) struct Panic {
+    /// Where it happened and what it said; boxed, so that a result with it is small.
+    text: Box<str>,
+}
+
+/// `panicked at src/lib.rs:12:5: what it said`.
+impl fmt::Display for Panic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "panicked{}", self.text)
+    }
+}
+
+/// Runs `body`; a panic becomes an error, to be logged by the caller.
 ///
 /// What `body` borrows may be left half-changed: callers discard it (a future that panicked is dropped, never polled).
 /// On the way without a panic this costs nothing, so commands may pass through it.
 #[inline]
+pub(crate) fn contain<R>(body: impl FnOnce() -> R) -> Result<R, Panic> {
+    catch_unwind(AssertUnwindSafe(body)).map_err(caught)
+}
+
+/// As [`contain`], but a panic is logged under `label` and becomes `None`.
+#[inline]
 pub(crate) fn catch<R>(label: &str, body: impl FnOnce() -> R) -> Option<R> {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(result) => Some(result),
-        Err(payload) => {
-            caught(label, payload);
-            None
-        }
-    }
+    contain(body).map_err(|panic| report(label, &panic)).ok()
 }
 
 /// Runs the body of a function that C calls; a panic is logged under `label` and becomes `on_panic`.
@@ -26,22 +48,105 @@ pub(crate) fn catch<R>(label: &str, body: impl FnOnce() -> R) -> Option<R> {
 /// process at the `extern "C"` edge.
 #[inline]
 pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
-    catch(label, body).unwrap_or(on_panic)
+    let before = GUARDED.replace(true);
+    let result = catch(label, body).unwrap_or(on_panic);
+    GUARDED.set(before);
+    result
+}
+
+/// Logs a panic that ended nothing but what `label` names.
+#[cold]
+#[inline(never)]
+pub(crate) fn report(label: &str, panic: &Panic) {
+    log::error(format_args!("{label} {panic}"));
+}
+
+thread_local! {
+    /// Whether a [`guard`] runs, which catches every panic.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+    /// The last panic that the hook kept for whoever catches it.
+    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
+}
+
+/// What the hook knows of a panic.
+struct Kept {
+    said: String,
+    place: String,
+    /// Empty unless the environment asks for one (`RUST_BACKTRACE`).
+    backtrace: String,
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}{}", self.place, self.said, self.backtrace)
+    }
+}
+
+/// Keeps Rust's hook from printing the panics that end in a [`guard`]: those are logged. All others go on to the hook that
+/// was there before.
+pub(crate) fn install_hook() {
+    static ONCE: Once = Once::new();
+    // What does not unwind ends the process, and the hook's line is all that is left of it.
+    if cfg!(panic = "abort") {
+        return;
+    }
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !GUARDED.try_with(Cell::get).unwrap_or(false) || !keep(info) {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// Keeps a panic for whoever catches it; false when it should be printed, because it may be the process's last.
+fn keep(info: &PanicHookInfo<'_>) -> bool {
+    let place = info.location().map(|at| format!(" at {at}")).unwrap_or_default();
+    let backtrace = Backtrace::capture();
+    let captured = backtrace.status() == BacktraceStatus::Captured;
+    let backtrace = if captured { format!("\n{backtrace}") } else { String::new() };
+    let kept = Kept { said: text_of(info.payload()).to_owned(), place, backtrace };
+    let earlier = KEPT.try_with(|place| place.replace(Some(kept)));
+    match earlier {
+        Ok(None) => true,
+        // Nobody has caught the one before yet: this one comes from a destructor during its unwinding, which ends the
+        // process. Or the handler caught it itself, and a line too many does no harm.
+        Ok(Some(earlier)) => {
+            log::error(format_args!("panicked{earlier}"));
+            false
+        }
+        Err(_) => false,
+    }
 }
 
 /// Everything about a panic that does not depend on where it was caught.
 #[cold]
 #[inline(never)]
-fn caught(label: &str, payload: Box<dyn Any + Send>) {
-    let text = if let Some(text) = payload.downcast_ref::<&str>() {
+fn caught(payload: Box<dyn Any + Send>) -> Panic {
+    let said = text_of(&*payload);
+    let kept = forget_kept();
+    // Another one, when a panic was caught and went on later.
+    let text = match kept.filter(|kept| kept.said == said) {
+        Some(kept) => kept.to_string(),
+        None => format!(": {said}"),
+    };
+    discard(payload);
+    Panic { text: text.into_boxed_str() }
+}
+
+fn forget_kept() -> Option<Kept> {
+    KEPT.try_with(RefCell::take).ok().flatten()
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> &str {
+    if let Some(text) = payload.downcast_ref::<&str>() {
         text
     } else if let Some(text) = payload.downcast_ref::<String>() {
         text
     } else {
         "a value that is no text"
-    };
-    log::error(format_args!("{label} panicked: {text}"));
-    discard(payload);
+    }
 }
 
 /// Drops what a panic carried, which is foreign code and may panic in turn, and so on: in the end it is leaked.
@@ -49,7 +154,10 @@ pub(crate) fn discard(mut payload: Box<dyn Any + Send>) {
     for _ in 0..4 {
         match catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             Ok(()) => return,
-            Err(next) => payload = next,
+            Err(next) => {
+                forget_kept();
+                payload = next;
+            }
         }
     }
     std::mem::forget(payload);

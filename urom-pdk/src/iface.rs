@@ -16,7 +16,7 @@ use urom_abi::version::API_VERSION;
 use crate::domain::OpenDomains;
 use crate::executor::{Execute, start};
 use crate::frame;
-use crate::guard::{catch, guard};
+use crate::guard::{catch, guard, install_hook};
 use crate::{Error, OpenContext, Result, Side, log};
 
 /// What `urom_plugin_get_iface` does: fills all 56 bytes of `iface`.
@@ -101,6 +101,7 @@ fn code(result: Result<(), DocaError>) -> DocaError {
 
 /// `urom_plugin_iface::open`.
 unsafe extern "C" fn open<T: 'static, P: Protocol + Serve<Side, T>>(ctx: *mut WorkerCtx) -> DocaError {
+    install_hook();
     guard("open", DocaError::UNEXPECTED, || {
         let Some(ctx) = NonNull::new(ctx) else { return DocaError::INVALID_VALUE };
         // SAFETY: a worker passes a context it allocated. It holds nothing of ours before `open`.

@@ -95,7 +95,9 @@
 //!
 //! # Panics
 //!
-//! No panic crosses into C: it is logged and becomes a code. That takes unwinding, so `panic = "abort"` does not compile
+//! No panic crosses into C: it becomes a code, and one log line says where it happened and what it said. For that `open`
+//! puts a panic hook before the one that is there; it keeps quiet about panics inside the plugin's methods and passes on
+//! all others. All this takes unwinding, so `panic = "abort"` does not compile
 //! unless `#[urom_plugin(abort = "allowed")]` says that taking the whole worker down is meant. Panics in the destructors
 //! of futures, handlers and errors are caught as well; one that happens while another panic unwinds aborts the process,
 //! as everywhere in Rust.

@@ -12,13 +12,13 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fmt;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use urom_abi::DocaError;
 
-use crate::guard::discard;
+use crate::guard::contain;
 
 /// The levels of `enum doca_log_level` that a plugin writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,11 +79,9 @@ fn source() -> &'static str {
 
 fn write(level: Level, at: &Location<'_>, text: fmt::Arguments<'_>) {
     // The text may be formatted by foreign code, such as the `Display` of a handler's error.
-    let text = catch_unwind(AssertUnwindSafe(|| text.to_string()));
-    let text = text.unwrap_or_else(|payload| {
-        discard(payload);
-        "(the message could not be formatted: its Display panicked)".to_owned()
-    });
+    let text = contain(|| text.to_string());
+    let text =
+        text.unwrap_or_else(|panic| format!("(the message could not be formatted: its Display {panic})"));
     match doca() {
         Some(doca) => doca.write(level, at, text),
         None if level <= Level::Info => to_stderr(level, at, &text),

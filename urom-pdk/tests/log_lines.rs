@@ -1,0 +1,74 @@
+//! What a plugin writes to standard error when a command fails: one line each, that says what and where.
+#![cfg(not(miri))]
+
+mod common;
+
+use std::process::Command;
+
+use common::Worker;
+use common::protocol::*;
+use urom_pdk::DocaError;
+
+/// The other process: opens a plugin whose handler fails in every way.
+#[test]
+#[ignore = "the other process of the tests in this file"]
+fn failing() {
+    // Before there is a plugin, panics are Rust's business.
+    let _ = std::panic::catch_unwind(|| panic!("before the plugin"));
+    let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+    worker.send(3, 1, &command(PANIC_AT_ONCE, 0));
+    worker.send(3, 2, &command(FAIL, DocaError::DRIVER.0.into()));
+    worker.send(3, 2, &command(FAIL_NASTILY, 0));
+    assert_eq!(worker.progress().len(), 3);
+    script().refusal_panics.set(true);
+    worker.send(3, 3, &command(FAIL, DocaError::NOT_FOUND.0.into()));
+    assert_eq!(worker.progress().len(), 1);
+    let _ = std::panic::catch_unwind(|| panic!("outside of the plugin"));
+    script().progress_panics.set(true);
+    assert!(worker.progress().is_empty());
+}
+
+/// Runs `failing` and gives the lines of its standard error.
+fn lines() -> Vec<String> {
+    let program = std::env::current_exe().unwrap();
+    // An emulated test cannot start its own kind by itself.
+    let runner = std::env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER").unwrap_or_default();
+    let runner = runner.split_whitespace().filter(|_| cfg!(target_arch = "aarch64")).map(Into::into);
+    let mut words: Vec<std::ffi::OsString> = runner.collect();
+    words.push(program.into());
+    let output = Command::new(&words[0])
+        .args(&words[1..])
+        .args(["--exact", "--ignored", "--nocapture", "failing"])
+        .env("RUST_BACKTRACE", "0")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{text}");
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn every_failure_is_one_line() {
+    let lines = lines();
+    let only = |part: &str| -> &str {
+        let mut found = lines.iter().filter(|line| line.contains(part));
+        let line = found.next().unwrap_or_else(|| panic!("{part} is nowhere in {lines:#?}"));
+        assert_eq!(found.next(), None, "{part} is there twice");
+        line
+    };
+    let panic = only("before there is a future");
+    assert!(panic.contains("[ERR]") && panic.contains("command of 16 bytes from connection 3"), "{panic}");
+    assert!(panic.contains("its handler panicked at ") && panic.contains("protocol.rs:"), "{panic}");
+    let failure = only("DOCA_ERROR_DRIVER");
+    assert!(failure.contains("[WRN]") && failure.contains("command of 16 bytes"), "{failure}");
+    only("its Display panicked at ");
+    only("a handler's error panicked at ");
+    let refusal = only("P::refusal panicked at ");
+    assert!(refusal.contains("[ERR]") && refusal.contains("as the test asks"), "{refusal}");
+    let progress = only("the handler's progress panicked at ");
+    assert!(progress.contains("protocol.rs:"), "{progress}");
+    // Rust's own lines, for what is not the plugin's.
+    assert!(only("before the plugin") == "before the plugin");
+    assert!(only("outside of the plugin") == "outside of the plugin");
+    assert_eq!(lines.iter().filter(|line| line.starts_with("thread '")).count(), 2, "{lines:#?}");
+}
