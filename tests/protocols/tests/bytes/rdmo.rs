@@ -1,8 +1,8 @@
 //! The byte tables of the RDMO control path: 56-byte commands, 24-byte notifications.
 
 use test_protocols::rdmo::{
-    ClientInit, ClientInitialized, Command, MrDereg, MrDeregistered, MrReg, MrRegistered, Notification, Protocol,
-    RqCreate, RqCreated, RqDestroy, RqDestroyed,
+    ClientInit, ClientInitialized, Command, MrDereg, MrDeregistered, MrReg, MrRegistered, Notification,
+    Protocol, RqCreate, RqCreated, RqDestroy, RqDestroyed,
 };
 use urom_abi::Payload;
 use urom_abi::protocol::{Protocol as _, Reply, Request};
@@ -93,7 +93,9 @@ fn mr_reg_without_a_handle_has_zeros_in_its_place() {
 fn lengths_that_lie_or_wrap_are_refused_with_the_field_that_lies() {
     let table = Table::new(COMMAND).word(0, 3).word(32, 3).word(48, 2).then(b"abcde");
     assert!(MrReg::decode(table.as_bytes()).is_ok());
-    for (rkey, memh) in [(4, 2), (3, 3), (2, 2), (u64::MAX, 2), (3, u64::MAX), (u64::MAX - 1, 7), (1 << 63, 1 << 63)] {
+    for (rkey, memh) in
+        [(4, 2), (3, 3), (2, 2), (u64::MAX, 2), (3, u64::MAX), (u64::MAX - 1, 7), (1 << 63, 1 << 63)]
+    {
         let wrong = table.clone().word(32, rkey).word(48, memh);
         let error = MrReg::decode(wrong.as_bytes()).unwrap_err();
         assert_eq!(error.message, "MrReg", "{rkey} {memh}");

@@ -2,9 +2,9 @@
 
 use bytemuck::Zeroable;
 use test_protocols::ucc::{
-    COLL_ALLREDUCE, COLL_ALLTOALLV, COUNT_64BIT, Coll, CollArgs, CollDone, Command, ContextCreate, ContextCreated,
-    ContextDestroy, CreatePassiveDataChannel, DISPLACEMENTS_64BIT, FIELD_FLAGS, LibCreate, LibCreated, LibDestroy,
-    LibParams, Notification, Protocol, TeamCreate, TeamCreated, WITH_COUNTS,
+    COLL_ALLREDUCE, COLL_ALLTOALLV, COUNT_64BIT, Coll, CollArgs, CollDone, Command, ContextCreate,
+    ContextDestroy, CreatePassiveDataChannel, DISPLACEMENTS_64BIT, FIELD_FLAGS, LibCreate, LibCreated,
+    LibDestroy, LibParams, Notification, Protocol, TeamCreate, TeamCreated, WITH_COUNTS,
 };
 use urom_abi::Elements;
 use urom_abi::protocol::{Protocol as _, Reply, Request};
@@ -30,7 +30,10 @@ fn sizes_are_those_of_c() {
     assert_eq!((Protocol::COMMAND_LEN, Protocol::NOTIFICATION_LEN), (COMMAND, NOTIFICATION));
     assert_eq!((size_of::<LibParams>(), size_of::<CollArgs>()), (40, 200));
     let at = std::mem::offset_of!(CollArgs, coll_type);
-    assert_eq!((at, std::mem::offset_of!(CollArgs, flags), std::mem::offset_of!(CollArgs, tag)), (8, 104, 124));
+    assert_eq!(
+        (at, std::mem::offset_of!(CollArgs, flags), std::mem::offset_of!(CollArgs, tag)),
+        (8, 104, 124)
+    );
     let ends = (std::mem::offset_of!(CollArgs, timeout), std::mem::offset_of!(CollArgs, active_set));
     assert_eq!(ends, (152, 160));
 }
@@ -169,8 +172,12 @@ fn collectives_with_counts_carry_four_arrays_whose_width_the_flags_give() {
         (COUNT_64BIT | DISPLACEMENTS_64BIT, 8, 8),
     ] {
         let args = collective(COLL_ALLTOALLV, flags);
-        let arrays =
-            [vec![1; 3 * counts], vec![2; 3 * counts], vec![3; 3 * displacements], vec![4; 3 * displacements]];
+        let arrays = [
+            vec![1; 3 * counts],
+            vec![2; 3 * counts],
+            vec![3; 3 * displacements],
+            vec![4; 3 * displacements],
+        ];
         let given = Coll {
             work_buffer: b"keys",
             source_counts: Some(&arrays[0]),
@@ -250,16 +257,14 @@ fn notifications_repeat_the_worker_and_carry_a_handle_or_a_status() {
     assert_eq!(CollDone::decode(table.as_bytes(), &echo).unwrap().status, -3);
     only_whole(&table, |bytes| CollDone::decode(bytes, &echo).map(|_| ()));
 
-    let echo = LibDestroy { dpu_worker_id: WORKER }.echo();
-    answers_as(LibCreated {}, &LibCreate { dpu_worker_id: WORKER, params: Elements::default() }.echo(), &notification(0));
-    let _ = echo;
+    let echo = LibCreate { dpu_worker_id: WORKER, params: Elements::default() }.echo();
+    answers_as(LibCreated, &echo, &notification(0));
     let table = notification(2).word(16, 0xc0);
     assert!(matches!(
         Notification::decode(table.as_bytes()),
         Ok(Notification::ContextCreated { dpu_worker_id: WORKER, context: 0xc0 })
     ));
     only_whole(&table, |bytes| Notification::decode(bytes).map(|_| ()));
-    let _ = ContextCreated { context: 0 };
 }
 
 #[test]
