@@ -63,6 +63,19 @@ pub struct Variant {
     pub payloads: &'static [Payload],
 }
 
+impl Messages {
+    /// Which message these bytes are, by their tag alone; a second tag counts too. `None` for a tag that none has, and for
+    /// fewer bytes than a tag.
+    #[must_use]
+    pub fn find(&self, message: &[u8]) -> Option<&'static Variant> {
+        let tag = message.get(..self.tag.size())?;
+        let mut word = [0; 8];
+        word.get_mut(..tag.len())?.copy_from_slice(tag);
+        let tag = u64::from_le_bytes(word);
+        self.variants.iter().find(|variant| variant.tag == tag || variant.also == Some(tag))
+    }
+}
+
 /// A field of the fixed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -133,4 +146,37 @@ pub enum Count {
     Fixed(usize),
     /// As many as this expression over the other fields gives, as the definition has it.
     Given(&'static str),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn variant(name: &'static str, tag: u64, also: Option<u64>) -> Variant {
+        Variant { name, docs: "", tag, also, reply: None, fields: &[], payloads: &[] }
+    }
+
+    const fn messages(bytes: usize) -> Messages {
+        const VARIANTS: &[Variant] = &[variant("Send", 2, None), variant("Receive", 0x0102, Some(7))];
+        let tag = Type::Int { bytes, signed: false };
+        Messages { name: "Command", docs: "", tag, len: 8, union_at: 8, header: &[], variants: VARIANTS }
+    }
+
+    #[test]
+    fn a_message_is_found_by_its_tag_and_by_its_second_one() {
+        let name = |bytes, message: &[u8]| messages(bytes).find(message).map(|variant| variant.name);
+        assert_eq!(name(1, &[2]), Some("Send"));
+        assert_eq!(name(2, &[2, 1, 9]), Some("Receive"));
+        assert_eq!(name(1, &[2, 1, 9]), Some("Send"));
+        assert_eq!(name(4, &[7, 0, 0, 0]), Some("Receive"));
+        assert_eq!(name(8, &[2, 0, 0, 0, 0, 0, 0, 0]), Some("Send"));
+    }
+
+    #[test]
+    fn a_tag_that_none_has_or_that_was_cut_finds_nothing() {
+        for (bytes, message) in [(1, &[][..]), (1, &[3]), (8, &[2, 0, 0, 0]), (8, &[2, 0, 0, 0, 0, 0, 0, 1])]
+        {
+            assert_eq!(messages(bytes).find(message), None);
+        }
+    }
 }
