@@ -10,6 +10,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
 
+use super::bytes;
+
 /// How long a side may be silent.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 
@@ -54,6 +56,16 @@ pub struct PluginEntry {
     pub version: u64,
     /// The file's name without `.so`.
     pub name: String,
+}
+
+/// Where a plugin of a worker is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginAddress {
+    /// The plugin's name.
+    pub name: String,
+    /// What its `addr` gave; empty for a plugin that cannot be reached.
+    #[serde(with = "bytes")]
+    pub address: Vec<u8>,
 }
 
 /// Host to daemon.
@@ -140,6 +152,27 @@ pub enum HostToWorker {
     Ping,
     /// The first message: let me in.
     Attach(Attach),
+    /// Something about a domain.
+    Domain {
+        /// The host's number for it.
+        domain: u64,
+        /// What.
+        word: DomainWord,
+    },
+}
+
+/// What a host tells a worker of a domain.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum DomainWord {
+    /// It starts. Its table follows, and nothing of another table before it is whole.
+    Start {
+        /// How long the table is, in bytes.
+        len: u64,
+    },
+    /// The next bytes of the table.
+    Piece(#[serde(with = "bytes")] Vec<u8>),
+    /// It is over, or its table will not be whole.
+    End,
 }
 
 /// What a host shows a worker.
@@ -174,6 +207,20 @@ pub enum WorkerToHost {
         channel: u16,
         /// The limit in bytes that now holds for both.
         max_message: u64,
+        /// Where the worker's plugins are reached.
+        plugins: Vec<PluginAddress>,
+    },
+    /// A domain's table is complete, and plugins find its workers from now on; or that failed.
+    DomainStarted {
+        /// Which.
+        domain: u64,
+        /// Why not.
+        result: Result<(), Failure>,
+    },
+    /// Plugins find nothing of a domain any more.
+    DomainEnded {
+        /// Which.
+        domain: u64,
     },
     /// The host is not let in, or no longer.
     Refused(Failure),

@@ -8,7 +8,9 @@
 //!   that was stopped or cut off, which UCX alone does not.
 //! - **UCX active messages** between host and worker carry commands and notifications as [`frame`]s.
 
+mod bytes;
 pub mod control;
+pub mod domain;
 pub mod frame;
 pub mod hello;
 pub mod stream;
