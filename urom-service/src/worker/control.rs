@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -16,14 +16,16 @@ use tracing::{debug, error, info, warn};
 use urom_abi::DocaError;
 
 use super::Place;
+use super::domains::Domains;
+use super::intake::Intake;
 use super::messages::{LinkKey, ToControl, ToData};
+use super::sessions::{daemon_session, host_session};
 use crate::mailbox::Mailbox;
-use crate::session::{self, BACKLOG};
+use crate::session::BACKLOG;
 use crate::wire::control::{
-    Attach, DaemonToWorker, Failure, HostToWorker, PATIENCE, WorkerToDaemon, WorkerToHost,
+    Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, PATIENCE, WorkerToDaemon, WorkerToHost,
 };
-use crate::wire::hello::{Hello, HelloError, Role};
-use crate::wire::stream::{StreamError, greet};
+use crate::wire::stream::StreamError;
 
 /// How long a host may take to show a ticket that the daemon announced. It may come a moment before the announcement.
 const ADMISSION: Duration = Duration::from_secs(2);
@@ -70,11 +72,13 @@ pub(crate) struct Setup {
     pub(crate) daemon: StdUnixStream,
     pub(crate) mailbox: Arc<Mailbox<ToData>>,
     pub(crate) from_data: mpsc::UnboundedReceiver<ToControl>,
+    /// What plugins look up.
+    pub(crate) domains: Arc<Domains>,
 }
 
 /// What happened.
 #[derive(Debug)]
-enum Event {
+pub(super) enum Event {
     Daemon(DaemonToWorker),
     DaemonGone(Option<StreamError>),
     HostCame { link: LinkKey, peer: SocketAddr, outbox: mpsc::Sender<WorkerToHost> },
@@ -89,13 +93,20 @@ struct Link {
     outbox: mpsc::Sender<WorkerToHost>,
     /// What it showed, while its ticket is unknown.
     early: Option<Attach>,
-    /// Whether it was let in: the data thread knows it.
-    admitted: bool,
+    /// Its domains, once it was let in: the data thread knows it then.
+    intake: Option<Intake>,
+}
+
+impl Link {
+    fn is_admitted(&self) -> bool {
+        self.intake.is_some()
+    }
 }
 
 struct Control {
     id: u64,
     mailbox: Arc<Mailbox<ToData>>,
+    domains: Arc<Domains>,
     daemon: mpsc::Sender<WorkerToDaemon>,
     port: u16,
     expected: HashSet<u128>,
@@ -131,7 +142,7 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
 }
 
 async fn run(setup: Setup) -> End {
-    let Setup { id, listener, daemon, mailbox, mut from_data, .. } = setup;
+    let Setup { id, listener, daemon, mailbox, mut from_data, domains, .. } = setup;
     let streams = UnixStream::from_std(daemon)
         .and_then(|daemon| Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?)));
     let (daemon, port, listener) = match streams {
@@ -149,6 +160,7 @@ async fn run(setup: Setup) -> End {
     let mut control = Control {
         id,
         mailbox,
+        domains,
         daemon: outbox,
         port,
         expected: HashSet::new(),
@@ -207,7 +219,7 @@ impl Control {
                 self.stop();
             }
             Event::HostCame { link, peer, outbox } => {
-                self.links.insert(link, Link { peer, outbox, early: None, admitted: false });
+                self.links.insert(link, Link { peer, outbox, early: None, intake: None });
                 let events = self.events.clone();
                 self.timers.spawn(async move {
                     sleep(ADMISSION).await;
@@ -218,7 +230,7 @@ impl Control {
             Event::Host { link, message } => self.host_says(link, message),
             Event::HostGone { link, end } => self.host_gone(link, end),
             Event::Late { link } => {
-                if self.links.get(&link).is_some_and(|link| !link.admitted) {
+                if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
                     let text = "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
                     self.throw_out(link, Failure::new(DocaError::AUTHENTICATION, text));
                 }
@@ -251,18 +263,35 @@ impl Control {
         let Some(link) = self.links.get_mut(&key) else { return };
         match message {
             HostToWorker::Ping => {}
-            HostToWorker::Attach(_) if link.admitted || link.early.is_some() => {
+            HostToWorker::Attach(_) if link.is_admitted() || link.early.is_some() => {
                 self.throw_out(key, Failure::new(DocaError::BAD_STATE, "a host attaches once on a stream"));
             }
             HostToWorker::Attach(attach) if self.expected.contains(&attach.ticket) => self.admit(key, attach),
             HostToWorker::Attach(attach) => link.early = Some(attach),
+            HostToWorker::Domain { domain, word } => self.domain(key, domain, word),
+        }
+    }
+
+    fn domain(&mut self, key: LinkKey, domain: u64, word: DomainWord) {
+        let Some(link) = self.links.get_mut(&key) else { return };
+        let heard = match &mut link.intake {
+            Some(intake) => intake.hear(domain, word),
+            None => Err(Failure::new(DocaError::BAD_STATE, "a host attaches before it starts a domain")),
+        };
+        match heard {
+            Ok(None) => {}
+            Ok(Some(answer)) => {
+                // A host that reads nothing is soon given up.
+                let _ = link.outbox.try_send(answer);
+            }
+            Err(failure) => self.throw_out(key, failure),
         }
     }
 
     /// Lets in a host whose ticket is expected.
     fn admit(&mut self, key: LinkKey, attach: Attach) {
         let Some(link) = self.links.get_mut(&key) else { return };
-        link.admitted = true;
+        link.intake = Some(Intake::new(key, Arc::clone(&self.domains)));
         self.expected.remove(&attach.ticket);
         info!("host {} is in", link.peer);
         self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
@@ -275,7 +304,7 @@ impl Control {
             None | Some(StreamError::Closed) => info!("host {} left", link.peer),
             Some(error) => warn!("host {} is lost: {error}", link.peer),
         }
-        if link.admitted {
+        if link.is_admitted() {
             self.mailbox.post(ToData::Detach { link: key });
             self.tell_if_empty();
         }
@@ -287,7 +316,7 @@ impl Control {
         warn!("host {} is thrown out: {failure}", link.peer);
         // A host that reads nothing does not learn why.
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
-        if link.admitted {
+        if link.is_admitted() {
             self.mailbox.post(ToData::Detach { link: key });
             self.tell_if_empty();
         }
@@ -301,8 +330,8 @@ impl Control {
                 self.tell_daemon(WorkerToDaemon::Failed(failure));
                 return false;
             }
-            ToControl::Attached { link, ucx_address, channel, max_message } => {
-                let answer = WorkerToHost::Attached { ucx_address, channel, max_message };
+            ToControl::Attached { link, ucx_address, channel, max_message, plugins } => {
+                let answer = WorkerToHost::Attached { ucx_address, channel, max_message, plugins };
                 if let Some(link) = self.links.get(&link) {
                     // A host that reads nothing is soon given up.
                     let _ = link.outbox.try_send(answer);
@@ -315,7 +344,7 @@ impl Control {
     }
 
     fn tell_if_empty(&mut self) {
-        if self.expected.is_empty() && !self.links.values().any(|link| link.admitted) {
+        if self.expected.is_empty() && !self.links.values().any(Link::is_admitted) {
             debug!("worker {} has no host", self.id);
             self.tell_daemon(WorkerToDaemon::Empty);
         }
@@ -356,38 +385,6 @@ impl Control {
         // Whatever is not read by now will not be.
         let _ = timeout(Duration::from_millis(600), all).await;
     }
-}
-
-async fn daemon_session(
-    mut stream: UnixStream,
-    outgoing: mpsc::Receiver<WorkerToDaemon>,
-    events: mpsc::Sender<Event>,
-) {
-    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon).await {
-        Ok(()) => session::run(stream, outgoing, &events, Event::Daemon).await,
-        Err(error) => Some(error),
-    };
-    // Nobody listens when the worker ends.
-    let _ = events.send(Event::DaemonGone(end)).await;
-}
-
-async fn host_session(link: LinkKey, mut stream: TcpStream, peer: SocketAddr, events: mpsc::Sender<Event>) {
-    // A message is small and wants to go at once; failing to say so costs time only.
-    let _ = stream.set_nodelay(true);
-    match greet(&mut stream, Hello::new(Role::Worker), Role::Host).await {
-        Ok(()) => {}
-        Err(StreamError::Hello(HelloError::NotUrom) | StreamError::Silent) => {
-            return info!("{peer} is not a host: it did not greet");
-        }
-        Err(error) => return warn!("host {peer} was turned away: {error}"),
-    }
-    let (outbox, outgoing) = mpsc::channel(BACKLOG);
-    if events.send(Event::HostCame { link, peer, outbox }).await.is_err() {
-        return;
-    }
-    let end = session::run(stream, outgoing, &events, |message| Event::Host { link, message }).await;
-    // Nobody listens when the worker ends.
-    let _ = events.send(Event::HostGone { link, end }).await;
 }
 
 const _: () = assert!(STOP_LIMIT.as_millis() < PATIENCE.as_millis());

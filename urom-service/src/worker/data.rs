@@ -15,12 +15,13 @@ use super::config::WorkerConfig;
 use super::connection::Connection;
 use super::control::ControlHandle;
 use super::core::Core;
+use super::domains::Domains;
 use super::idle::{Idle, Pause};
 use super::instance::Instance;
 use super::messages::{LinkKey, ToControl, ToData};
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::mailbox::Mailbox;
-use crate::wire::control::{Attach, Failure};
+use crate::wire::control::{Attach, Failure, PluginAddress};
 use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
 
 /// How long the last notifications may take to leave.
@@ -36,6 +37,7 @@ pub(crate) struct Data {
     mailbox: Arc<Mailbox<ToData>>,
     control: ControlHandle,
     max_message: usize,
+    plugins: Vec<PluginAddress>,
     last_dest_id: u64,
 }
 
@@ -48,12 +50,14 @@ impl Data {
         config: &WorkerConfig,
         mailbox: Arc<Mailbox<ToData>>,
         control: ControlHandle,
+        domains: &Arc<Domains>,
     ) -> Result<Data, Failure> {
-        let mut plugins = Vec::new();
+        let mut open = Vec::new();
         for item in &config.plugins {
-            plugins.push(Instance::open(item)?);
+            open.push(Instance::open(item, Arc::clone(domains))?);
         }
-        let core = Rc::new(RefCell::new(Core::new(plugins, config.max_message, control.clone())));
+        let plugins = open.iter().map(Instance::address).collect();
+        let core = Rc::new(RefCell::new(Core::new(open, config.max_message, control.clone())));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
         let worker = ucx_worker(&core).map_err(ucx_failed)?;
         let address = worker.address().map_err(ucx_failed)?.as_bytes().to_vec();
@@ -65,6 +69,7 @@ impl Data {
             mailbox,
             control,
             max_message: config.max_message,
+            plugins,
             last_dest_id: 0,
         })
     }
@@ -157,7 +162,8 @@ impl Data {
             "connection {dest_id} is there: channel {channel}, {max_inflight} tasks in flight, {limit} bytes"
         );
         let (ucx_address, max_message) = (self.address.clone(), limit as u64);
-        self.control.send(ToControl::Attached { link, ucx_address, channel, max_message });
+        let plugins = self.plugins.clone();
+        self.control.send(ToControl::Attached { link, ucx_address, channel, max_message, plugins });
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! A plugin in a worker: opened, given commands, progressed, closed. The only place that calls a plugin's methods.
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use tracing::{debug, warn};
 use urom_abi::DocaError;
@@ -9,14 +10,16 @@ use urom_abi::list::ListLink;
 use urom_abi::plugin::{WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
 
 use super::config::PluginItem;
-use super::lookups::LOOKUPS;
+use super::domains::Domains;
+use super::lookups::PluginCtx;
 use super::throttle::Throttle;
 use crate::plugin_file::{Methods, PluginFile};
-use crate::wire::control::Failure;
+use crate::wire::control::{Failure, PluginAddress};
 use crate::wire::frame::NOTIFICATION_HEADER;
 
-/// The longest address a plugin may have, in bytes. Real ones have some hundred.
-const LONGEST_ADDRESS: usize = 1 << 20;
+/// The longest address a plugin may have, in bytes: those of all plugins fit one control message. Real ones have some
+/// hundred.
+const LONGEST_ADDRESS: usize = 15 << 10;
 
 /// A plugin that is open. Dropping it closes it.
 #[derive(Debug)]
@@ -28,7 +31,7 @@ pub(crate) struct Instance {
     /// Commands it was given and has not answered.
     pub(crate) outstanding: usize,
     methods: Methods,
-    /// From a box that is given back when the plugin is closed; the plugin may keep this address.
+    /// Given back when the plugin is closed; the plugin may keep this address.
     ctx: NonNull<WorkerCtx>,
     commands: DescriptorList<WorkerCmdDesc>,
     notifications: DescriptorList<WorkerNotifDesc>,
@@ -42,20 +45,19 @@ impl Instance {
     ///
     /// # Errors
     /// What went wrong, with the plugin's code. The plugin is closed again if it was open.
-    pub(crate) fn open(item: &PluginItem) -> Result<Instance, Failure> {
+    pub(crate) fn open(item: &PluginItem, domains: Arc<Domains>) -> Result<Instance, Failure> {
         let name = item.name();
         let file = PluginFile::open(&item.path).map_err(|error| {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
         })?;
-        let ctx = WorkerCtx { iface: file.iface, domain_iface: LOOKUPS, plugin_ctx: std::ptr::null_mut() };
-        let ctx = NonNull::from(Box::leak(Box::new(ctx)));
+        let ctx = PluginCtx::leak(file.iface, domains, name.clone());
         // SAFETY: the plugin's method, with a context that stays where it is until after `close`.
         let code = unsafe { (file.methods.open)(ctx.as_ptr()) };
         if let Err(code) = code.check() {
             // A plugin that failed to open is not closed, and nothing of it is used again.
-            // SAFETY: from the box above, and `open` was the plugin's only chance to learn of it.
-            drop(unsafe { Box::from_raw(ctx.as_ptr()) });
+            // SAFETY: from `leak` above, and `open` was the plugin's only chance to learn of it.
+            unsafe { PluginCtx::free(ctx) };
             return Err(Failure::new(code, format!("plugin `{name}` failed to open: {code}")));
         }
         let mut instance = Instance {
@@ -100,6 +102,11 @@ impl Instance {
         code.check().map_err(failed)?;
         bytes.truncate(len);
         Ok(bytes)
+    }
+
+    /// Where it is reached.
+    pub(crate) fn address(&self) -> PluginAddress {
+        PluginAddress { name: self.name.clone(), address: self.address.clone() }
     }
 
     /// Hangs a command into the plugin's list.
@@ -192,7 +199,7 @@ impl Drop for Instance {
     fn drop(&mut self) {
         // SAFETY: the plugin's method, on its open context, once.
         unsafe { (self.methods.close)(self.ctx.as_ptr()) };
-        // SAFETY: from the box in `open`; after `close` the plugin does not use it.
-        drop(unsafe { Box::from_raw(self.ctx.as_ptr()) });
+        // SAFETY: from `leak` in `open`; after `close` the plugin does not use it.
+        unsafe { PluginCtx::free(self.ctx) };
     }
 }

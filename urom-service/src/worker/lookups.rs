@@ -1,37 +1,147 @@
-//! The domain look-ups a plugin may call, from any of its threads. No domain can be started yet, so every look-up gives
-//! `NOT_FOUND`: what it gives for a member of no running domain.
+//! The domain look-ups a plugin may call, from any of its threads, at any time from `open` to `close`.
+//!
+//! A plugin has nothing but the address of its `WorkerCtx`. It is the first member of a [`PluginCtx`], which has the
+//! rest: what the worker knows of domains, and which plugin asks.
 
 use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 use urom_abi::DocaError;
-use urom_abi::plugin::{DomainLookups, WorkerCtx};
+use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
+
+use super::domains::Domains;
+
+/// A plugin's `WorkerCtx`, and what belongs to it.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct PluginCtx {
+    /// What the plugin sees, and may write to.
+    ctx: WorkerCtx,
+    domains: Arc<Domains>,
+    plugin: String,
+}
 
 /// All four, as every plugin gets them.
-pub(crate) const LOOKUPS: DomainLookups = DomainLookups {
+const LOOKUPS: DomainLookups = DomainLookups {
     addr_lookup: Some(addr),
     seg_lookup: Some(seg),
-    memh_lookup: Some(handle),
-    mkey_lookup: Some(handle),
+    memh_lookup: Some(memh),
+    mkey_lookup: Some(mkey),
 };
 
-fn answer(arguments_are_there: bool) -> DocaError {
-    if arguments_are_there { DocaError::NOT_FOUND } else { DocaError::INVALID_VALUE }
+impl PluginCtx {
+    /// The context for a plugin; it stays where it is until [`free`](PluginCtx::free).
+    pub(crate) fn leak(iface: PluginIface, domains: Arc<Domains>, plugin: String) -> NonNull<WorkerCtx> {
+        let ctx = WorkerCtx { iface, domain_iface: LOOKUPS, plugin_ctx: std::ptr::null_mut() };
+        NonNull::from(Box::leak(Box::new(PluginCtx { ctx, domains, plugin }))).cast()
+    }
+
+    /// Takes it back.
+    ///
+    /// # Safety
+    ///
+    /// `ctx` is from [`leak`](PluginCtx::leak), is given back once, and the plugin does not use it any more.
+    pub(crate) unsafe fn free(ctx: NonNull<WorkerCtx>) {
+        // SAFETY: from the box in `leak`, whose first member it points to, and with the caller's promise.
+        drop(unsafe { Box::from_raw(ctx.cast::<PluginCtx>().as_ptr()) });
+    }
 }
 
-unsafe extern "C" fn addr(ctx: *mut WorkerCtx, _domain_id: u64, addr: *mut *mut c_void) -> DocaError {
-    answer(!ctx.is_null() && !addr.is_null())
-}
-
-unsafe extern "C" fn seg(ctx: *mut WorkerCtx, _domain_id: u64, _va: u64, seg: *mut c_int) -> DocaError {
-    answer(!ctx.is_null() && !seg.is_null())
-}
-
-unsafe extern "C" fn handle(
+/// Runs `look` for the plugin that asks; NULL is bad input.
+///
+/// # Safety
+///
+/// `ctx` is NULL or the address that the plugin got in `open`, before the end of its `close`.
+unsafe fn answer(
     ctx: *mut WorkerCtx,
-    _domain_id: u64,
-    _seg: c_int,
+    places_are_there: bool,
+    look: impl FnOnce(&Domains, &str) -> Option<()>,
+) -> DocaError {
+    if ctx.is_null() || !places_are_there {
+        return DocaError::INVALID_VALUE;
+    }
+    let whole = ctx.cast::<PluginCtx>();
+    // No reference to the whole: the plugin may be writing to its part.
+    // SAFETY: the caller's promise, and a plugin's context is the first member of a `PluginCtx`.
+    let domains = unsafe { &raw const (*whole).domains };
+    // SAFETY: as above.
+    let plugin = unsafe { &raw const (*whole).plugin };
+    // SAFETY: as above; nobody writes to this member until the context is freed, and it may be read from any thread.
+    let domains = unsafe { &*domains };
+    // SAFETY: as for `domains`.
+    let plugin = unsafe { &*plugin };
+    match look(domains, plugin) {
+        Some(()) => DocaError::SUCCESS,
+        None => DocaError::NOT_FOUND,
+    }
+}
+
+unsafe extern "C" fn addr(ctx: *mut WorkerCtx, domain_id: u64, addr: *mut *mut c_void) -> DocaError {
+    let look = |domains: &Domains, plugin: &str| {
+        let found = domains.address(domain_id, plugin)?;
+        // SAFETY: the plugin's place, which `answer` found not to be NULL.
+        unsafe { addr.write(found.cast_mut().cast()) };
+        Some(())
+    };
+    // SAFETY: the plugin's promise.
+    unsafe { answer(ctx, !addr.is_null(), look) }
+}
+
+unsafe extern "C" fn seg(ctx: *mut WorkerCtx, domain_id: u64, va: u64, seg: *mut c_int) -> DocaError {
+    let look = |domains: &Domains, _: &str| {
+        let found = c_int::try_from(domains.segment(domain_id, va)?).ok()?;
+        // SAFETY: the plugin's place, which `answer` found not to be NULL.
+        unsafe { seg.write(found) };
+        Some(())
+    };
+    // SAFETY: the plugin's promise.
+    unsafe { answer(ctx, !seg.is_null(), look) }
+}
+
+unsafe extern "C" fn memh(
+    ctx: *mut WorkerCtx,
+    domain_id: u64,
+    seg: c_int,
+    len: *mut usize,
+    memh: *mut *mut c_void,
+) -> DocaError {
+    // SAFETY: the plugin's promise.
+    unsafe { handle(ctx, seg, len, memh, |domains, seg| domains.memh(domain_id, seg)) }
+}
+
+unsafe extern "C" fn mkey(
+    ctx: *mut WorkerCtx,
+    domain_id: u64,
+    seg: c_int,
+    len: *mut usize,
+    rkey: *mut *mut c_void,
+) -> DocaError {
+    // SAFETY: the plugin's promise.
+    unsafe { handle(ctx, seg, len, rkey, |domains, seg| domains.mkey(domain_id, seg)) }
+}
+
+/// Answers with a handle and its length.
+///
+/// # Safety
+///
+/// As [`answer`]; `len` and `handle` are NULL or places that can be written to.
+unsafe fn handle(
+    ctx: *mut WorkerCtx,
+    seg: c_int,
     len: *mut usize,
     handle: *mut *mut c_void,
+    find: impl FnOnce(&Domains, usize) -> Option<*const [u8]>,
 ) -> DocaError {
-    answer(!ctx.is_null() && !len.is_null() && !handle.is_null())
+    let Ok(seg) = usize::try_from(seg) else { return DocaError::INVALID_VALUE };
+    let look = |domains: &Domains, _: &str| {
+        let found = find(domains, seg)?;
+        // SAFETY: the plugin's place, which `answer` found not to be NULL.
+        unsafe { len.write(found.len()) };
+        // SAFETY: as above.
+        unsafe { handle.write(found.cast_mut().cast()) };
+        Some(())
+    };
+    // SAFETY: the caller's promise.
+    unsafe { answer(ctx, !len.is_null() && !handle.is_null(), look) }
 }

@@ -1,6 +1,6 @@
 //! What a worker's two threads tell each other.
 
-use crate::wire::control::{Attach, Failure};
+use crate::wire::control::{Attach, Failure, PluginAddress};
 
 /// A host's control stream.
 pub(crate) type LinkKey = u64;
@@ -24,7 +24,13 @@ pub(crate) enum ToControl {
     /// The worker cannot work.
     Failed(Failure),
     /// A host is in.
-    Attached { link: LinkKey, ucx_address: Vec<u8>, channel: u16, max_message: u64 },
+    Attached {
+        link: LinkKey,
+        ucx_address: Vec<u8>,
+        channel: u16,
+        max_message: u64,
+        plugins: Vec<PluginAddress>,
+    },
     /// A host is not let in, or thrown out.
     Refused { link: LinkKey, failure: Failure },
     /// Everything is closed and sent.

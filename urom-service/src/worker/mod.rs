@@ -9,11 +9,15 @@ mod connections;
 mod control;
 mod core;
 mod data;
+mod domains;
 mod idle;
 mod instance;
+mod intake;
 mod lookups;
 mod messages;
 mod outgoing;
+mod sessions;
+mod store;
 mod throttle;
 
 use std::net::TcpListener;
@@ -27,6 +31,7 @@ pub use config::{ParsePluginItemError, PluginItem, WorkerConfig};
 use crate::mailbox::Mailbox;
 use control::{ControlHandle, Setup};
 use data::Data;
+use domains::Domains;
 use messages::ToControl;
 
 /// Where a worker runs.
@@ -56,9 +61,18 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
     let mailbox = Arc::new(Mailbox::new()?);
     let listener = TcpListener::bind((config.listen, 0))?;
     let (handle, from_data) = ControlHandle::new();
-    let setup = Setup { id: config.id, place, listener, daemon, mailbox: Arc::clone(&mailbox), from_data };
+    let domains = Arc::new(Domains::new());
+    let setup = Setup {
+        id: config.id,
+        place,
+        listener,
+        daemon,
+        mailbox: Arc::clone(&mailbox),
+        from_data,
+        domains: Arc::clone(&domains),
+    };
     let control = control::start(setup)?;
-    match Data::open(&config, mailbox, handle.clone()) {
+    match Data::open(&config, mailbox, handle.clone(), &domains) {
         Ok(data) => {
             handle.send(ToControl::Ready);
             data.run(place);
