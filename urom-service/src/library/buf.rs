@@ -1,34 +1,10 @@
 //! `doca_buf`: the memory of a task's payload and response.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::{Cell, RefCell};
-use std::ptr::NonNull;
 
 use urom_abi::DocaError;
 
-/// Zeroed memory, 8-aligned, that never moves until it is replaced.
-struct Memory {
-    start: NonNull<u8>,
-    layout: Layout,
-}
-
-impl Memory {
-    /// `None` when there is no memory left.
-    fn new(len: usize) -> Option<Memory> {
-        // Never zero bytes: the pointer given to a host is always one it can read.
-        let layout = Layout::from_size_align(len.max(8), 8).ok()?;
-        // SAFETY: the layout is not empty.
-        let start = unsafe { alloc_zeroed(layout) };
-        Some(Memory { start: NonNull::new(start)?, layout })
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: from `alloc_zeroed` with this layout, freed once.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) };
-    }
-}
+use super::memory::Memory;
 
 /// A buffer as a host sees it: a head, a capacity, and the data within.
 pub(super) struct Buffer {
@@ -66,7 +42,7 @@ impl Buffer {
 
     fn head(&self) -> *mut u8 {
         // `room` bytes and the capacity are one allocation.
-        self.memory.borrow().start.as_ptr().wrapping_add(self.room)
+        self.memory.borrow().start().wrapping_add(self.room)
     }
 
     /// Where the data begins.
@@ -112,13 +88,13 @@ impl Buffer {
         assert!(self.room == 8, "only a payload has room for a header");
         let memory = self.memory.borrow();
         // SAFETY: the memory has the eight bytes of room, and only the library knows of them.
-        unsafe { memory.start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), 8) };
+        unsafe { memory.start().copy_from_nonoverlapping(bytes.as_ptr(), 8) };
     }
 
     /// The room and the data behind it as one piece, for data at the head.
     pub(super) fn whole(&self) -> (*const u8, usize) {
         debug_assert!(self.is_at_head());
-        (self.memory.borrow().start.as_ptr(), self.room + self.len.get())
+        (self.memory.borrow().start(), self.room + self.len.get())
     }
 
     /// Runs `f` with the data.
@@ -136,7 +112,7 @@ impl Buffer {
     #[must_use]
     pub(super) fn fill(&self, bytes: &[u8]) -> bool {
         let needed = self.room + bytes.len();
-        if self.memory.borrow().layout.size() < needed {
+        if self.memory.borrow().len() < needed {
             let Some(memory) = Memory::new(needed.next_power_of_two()) else { return false };
             *self.memory.borrow_mut() = memory;
         }

@@ -1,4 +1,4 @@
-//! `doca_ctx`: what service and worker contexts have in common.
+//! `doca_ctx`: what service, worker and domain contexts have in common.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
 
+use super::domain::Domain;
 use super::event::Event;
 use super::pe::Pe;
 use super::service::Service;
@@ -15,7 +16,7 @@ use crate::wire::control::Failure;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"urom-ctx");
 
-/// A context. Pointers to its `doca_ctx` and to its service or worker are one and the same.
+/// A context. Pointers to its `doca_ctx` and to its service, worker or domain are one and the same.
 pub(super) struct Context {
     magic: Cell<u64>,
     me: Weak<Context>,
@@ -33,6 +34,8 @@ pub(super) enum Kind {
     Service(Service),
     /// `doca_urom_worker`.
     Worker(Worker),
+    /// `doca_urom_domain`.
+    Domain(Domain),
 }
 
 /// A number for one run of a context, from a start to the next idle; no two runs of a process have the same.
@@ -78,14 +81,21 @@ impl Context {
     pub(super) fn service(&self) -> Result<&Service, DocaError> {
         match &self.kind {
             Kind::Service(service) => Ok(service),
-            Kind::Worker(_) => Err(DocaError::INVALID_VALUE),
+            _ => Err(DocaError::INVALID_VALUE),
         }
     }
 
     pub(super) fn worker(&self) -> Result<&Worker, DocaError> {
         match &self.kind {
             Kind::Worker(worker) => Ok(worker),
-            Kind::Service(_) => Err(DocaError::INVALID_VALUE),
+            _ => Err(DocaError::INVALID_VALUE),
+        }
+    }
+
+    pub(super) fn domain(&self) -> Result<&Domain, DocaError> {
+        match &self.kind {
+            Kind::Domain(domain) => Ok(domain),
+            _ => Err(DocaError::INVALID_VALUE),
         }
     }
 
@@ -173,6 +183,7 @@ impl Context {
         match &self.kind {
             Kind::Service(service) => service.start(self),
             Kind::Worker(worker) => worker.start(self),
+            Kind::Domain(domain) => domain.start(self),
         }
         .unwrap_or_else(|failure| self.fail(&failure))
     }
@@ -185,6 +196,7 @@ impl Context {
             _ => match &self.kind {
                 Kind::Service(service) => service.stop(self),
                 Kind::Worker(worker) => worker.stop(self),
+                Kind::Domain(domain) => domain.stop(self),
             },
         }
     }
@@ -194,13 +206,14 @@ impl Context {
         match &self.kind {
             Kind::Service(service) => service.on_event(self, event),
             Kind::Worker(worker) => worker.on_event(self, event),
+            Kind::Domain(domain) => domain.on_event(self, event),
         }
     }
 
     /// Takes a change of state that was in the queue, if it still applies.
     pub(super) fn arrive(&self, next: CtxState) -> bool {
         let applies = match next {
-            CtxState::RUNNING => self.is(CtxState::STARTING) && self.worker().is_ok_and(Worker::begins),
+            CtxState::RUNNING => self.is(CtxState::STARTING) && self.begins(),
             CtxState::STOPPING => self.is(CtxState::RUNNING),
             _ => !self.is(CtxState::IDLE),
         };
@@ -211,10 +224,19 @@ impl Context {
             match &self.kind {
                 Kind::Service(service) => service.ended(self),
                 Kind::Worker(worker) => worker.ended(self),
+                Kind::Domain(domain) => domain.ended(self),
             }
         }
         self.set_state(next);
         true
+    }
+
+    fn begins(&self) -> bool {
+        match &self.kind {
+            Kind::Service(_) => false,
+            Kind::Worker(worker) => worker.begins(),
+            Kind::Domain(domain) => domain.begins(),
+        }
     }
 
     /// How many of its tasks are in flight.
@@ -222,6 +244,7 @@ impl Context {
         match &self.kind {
             Kind::Service(service) => service.in_flight(),
             Kind::Worker(worker) => worker.in_flight(),
+            Kind::Domain(_) => 0,
         }
     }
 }

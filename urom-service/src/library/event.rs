@@ -1,6 +1,6 @@
 //! What the control thread tells a progress engine.
 
-use crate::wire::control::Failure;
+use crate::wire::control::{Failure, PluginAddress};
 
 /// Something that happened to one run of a context (from a start to the next idle).
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub(super) enum Event {
     Overdue,
     /// The control stream is over: by the host's own wish, or for this reason.
     Ended(Option<Failure>),
+    /// A worker has a domain's table, or why it has not.
+    DomainStarted(Result<(), Failure>),
     /// The answer to a group query.
     Group {
         /// Which query.
@@ -36,4 +38,6 @@ pub(super) struct Attached {
     pub(super) max_message: usize,
     /// Whether it is on this machine.
     pub(super) same_machine: bool,
+    /// Where its plugins are reached.
+    pub(super) plugins: Vec<PluginAddress>,
 }

@@ -14,6 +14,7 @@ use urom_abi::host;
 use super::buf::Buffer;
 use super::ctx::Context;
 use super::device::DeviceInfo;
+use super::domain::Domain;
 use super::gid::GidTask;
 use super::pe::Pe;
 use super::service::Service;
@@ -118,6 +119,19 @@ pub(super) unsafe fn worker<'a>(
     // SAFETY: the caller's promise.
     let ctx: &Context = unsafe { borrow(pointer)? };
     Ok((ctx, ctx.worker()?))
+}
+
+/// A domain: its context and what is its own.
+///
+/// # Safety
+///
+/// As [`borrow`].
+pub(super) unsafe fn domain<'a>(
+    pointer: *const host::Domain,
+) -> Result<(&'a Context, &'a Domain), DocaError> {
+    // SAFETY: the caller's promise.
+    let ctx: &Context = unsafe { borrow(pointer)? };
+    Ok((ctx, ctx.domain()?))
 }
 
 /// A worker, quickly.

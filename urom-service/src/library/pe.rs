@@ -4,9 +4,11 @@
 //! then delivers at most one event. So a host gets one callback a call, in the order in which answers arrived, and 0
 //! whenever nothing it can see has happened.
 
+mod sleep;
+
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -46,9 +48,6 @@ enum Delivery {
     Nothing,
 }
 
-/// How often UCX is asked before the host is sent back to progress it.
-const ARM_ATTEMPTS: usize = 4;
-
 const MAGIC: u64 = u64::from_le_bytes(*b"urom-pe!");
 
 /// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
@@ -63,6 +62,10 @@ pub(super) struct Pe {
     ready: RefCell<VecDeque<Ready>>,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
+    /// Domains whose out-of-band exchange is under way, which wakes nobody.
+    exchanging: RefCell<Vec<Rc<Context>>>,
+    /// Wakes a host that sleeps meanwhile, once a domain starts.
+    timer: OnceCell<OwnedFd>,
     runs: RefCell<HashMap<u64, Rc<Context>>>,
     channels: RefCell<Channels<Rc<Run>>>,
     connected: Cell<isize>,
@@ -96,6 +99,8 @@ impl Pe {
             transport: OnceCell::new(),
             ready: RefCell::default(),
             to_tend: RefCell::default(),
+            exchanging: RefCell::default(),
+            timer: OnceCell::new(),
             runs: RefCell::default(),
             channels: RefCell::new(Channels::new()),
             connected: Cell::new(0),
@@ -174,6 +179,19 @@ impl Pe {
         self.ready.borrow_mut().push_back(ready);
     }
 
+    /// Has progress make the steps of a domain's exchange.
+    pub(super) fn exchange(&self, ctx: Rc<Context>) {
+        self.bell.ring();
+        self.exchanging.borrow_mut().push(ctx);
+    }
+
+    /// Takes back changes of a context's state that the host has not seen.
+    pub(super) fn forget(&self, ctx: &Context) {
+        let is_its = |ready: &Ready| matches!(ready, Ready::State(of, _) if std::ptr::eq(&**of, ctx));
+        self.ready.borrow_mut().retain(|ready| !is_its(ready));
+        self.exchanging.borrow_mut().retain(|of| !std::ptr::eq(&**of, ctx));
+    }
+
     /// Has a run looked after by the next progress.
     pub(super) fn tend(&self, run: Rc<Run>) {
         self.bell.ring();
@@ -204,6 +222,9 @@ impl Pe {
             // UCX was armed for what it has just taken.
             self.bell.ring();
         }
+        if !self.exchanging.borrow().is_empty() {
+            self.exchange_all();
+        }
         if self.mailbox.has_post() {
             self.read_mail();
         }
@@ -233,6 +254,16 @@ impl Pe {
             let ctx = self.runs.borrow().get(&run).cloned();
             if let Some(ctx) = ctx {
                 ctx.on_event(event);
+            }
+        }
+    }
+
+    /// One step of every domain's exchange.
+    #[cold]
+    fn exchange_all(&self) {
+        for ctx in self.exchanging.take() {
+            if ctx.domain().is_ok_and(|domain| domain.exchange(&ctx)) {
+                self.exchanging.borrow_mut().push(ctx);
             }
         }
     }
@@ -339,55 +370,6 @@ impl Pe {
         }
         if let Some(run) = run {
             run.check_over(self);
-        }
-    }
-
-    /// The descriptor that [`request_notification`](Pe::request_notification) arms.
-    pub(super) fn notification_fd(&self) -> i32 {
-        self.epoll.as_raw_fd()
-    }
-
-    /// Sends what waits, then has the descriptor become readable with the next event, or at once. What UCX cannot send
-    /// yet is an event of UCX's own.
-    ///
-    /// The host may then submit, stop and even progress before it sleeps: what that leaves to be done wakes it too.
-    pub(super) fn request_notification(&self) -> Result<(), DocaError> {
-        self.bell.disarm();
-        self.flush();
-        // Before UCX, which may find an endpoint broken while it is asked.
-        self.bell.arm();
-        let nothing = self.ready.borrow().is_empty()
-            && !self.mailbox.has_post()
-            && !self.to_tend.borrow().iter().any(|run| run.is_broken())
-            && self.arm()?;
-        if !nothing {
-            self.bell.ring();
-        }
-        Ok(())
-    }
-
-    /// False when UCX has something to do.
-    fn arm(&self) -> Result<bool, DocaError> {
-        let Some(transport) = self.transport.get() else { return Ok(true) };
-        let ucx = transport.ucx();
-        // UCX refuses once for a signal whose message was received already: a host would be woken for nothing.
-        for _ in 0..ARM_ATTEMPTS {
-            let armed = ucx.arm().map_err(|error| {
-                tracing::error!(target: "urom_library", "{error}");
-                DocaError::DRIVER
-            })?;
-            if armed || ucx.progress() {
-                return Ok(armed);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Makes the descriptor wait again; what UCX has is taken by progress.
-    pub(super) fn clear_notification(&self) {
-        self.bell.silence();
-        if self.mailbox.has_post() {
-            self.read_mail();
         }
     }
 }

@@ -1,10 +1,10 @@
 //! One run of a worker context, from its start to the next idle: the connection and its tasks.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
-use tokio::sync::oneshot;
+use tokio::sync::mpsc;
 use ucx::{ErrorMode, Status, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
@@ -13,11 +13,12 @@ use super::ctx::Context;
 use super::event::Attached;
 use super::failure::failure;
 use super::flight::Flight;
+use super::order::Order;
 use super::pe::{Pe, Ready};
 use super::sender::Sender;
 use super::session::Place;
 use super::task::{CmdTask, Stage};
-use crate::wire::control::Failure;
+use crate::wire::control::{Failure, PluginAddress};
 use crate::wire::frame::{COMMAND_HEADER, NOTIFICATION_HEADER, Notification, command_header};
 
 /// A run.
@@ -30,11 +31,12 @@ pub(super) struct Run {
     plugins: u64,
     /// Counts against the service's limit.
     place: RefCell<Option<Place>>,
-    /// Dropped to leave the worker.
-    leave: RefCell<Option<oneshot::Sender<()>>>,
+    /// To the stream's task; dropped to leave the worker.
+    orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
     id: Cell<u64>,
     their_channel: Cell<u16>,
     max_message: Cell<usize>,
+    plugin_addresses: RefCell<Vec<PluginAddress>>,
     connected: Cell<bool>,
     greeted: Cell<bool>,
     /// What submit says, unless it is `SUCCESS`.
@@ -57,7 +59,7 @@ pub(super) struct Config {
     pub(super) plugins: u64,
     pub(super) max_inflight: usize,
     pub(super) place: Place,
-    pub(super) leave: oneshot::Sender<()>,
+    pub(super) orders: mpsc::UnboundedSender<Order>,
 }
 
 impl Run {
@@ -70,10 +72,11 @@ impl Run {
             channel,
             plugins: config.plugins,
             place: RefCell::new(Some(config.place)),
-            leave: RefCell::new(Some(config.leave)),
+            orders: RefCell::new(Some(config.orders)),
             id: Cell::new(0),
             their_channel: Cell::new(0),
             max_message: Cell::new(0),
+            plugin_addresses: RefCell::default(),
             connected: Cell::new(false),
             greeted: Cell::new(false),
             refusal: Cell::new(DocaError::BAD_STATE),
@@ -101,6 +104,17 @@ impl Run {
         self.id.get()
     }
 
+    /// Where the worker's plugins are reached, once it is known.
+    pub(super) fn plugin_addresses(&self) -> Ref<'_, Vec<PluginAddress>> {
+        self.plugin_addresses.borrow()
+    }
+
+    /// Gives the stream's task an order. With a worker that is left or lost, the order is dropped.
+    pub(super) fn order(&self, order: Order) {
+        // One that nobody takes ends in the same way.
+        let _ = self.orders.borrow().as_ref().map(|orders| orders.send(order));
+    }
+
     pub(super) fn in_flight(&self) -> usize {
         self.flight.count()
     }
@@ -122,7 +136,7 @@ impl Run {
     }
 
     fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
-        let Attached { id, ucx_address, channel, max_message, same_machine } = attached;
+        let Attached { id, ucx_address, channel, max_message, same_machine, plugins } = attached;
         let wrong = |code: DocaError, what: String| failure(code, format!("worker {id}: {what}"));
         if max_message <= NOTIFICATION_HEADER {
             return Err(wrong(
@@ -131,6 +145,7 @@ impl Run {
             ));
         }
         self.id.set(id);
+        *self.plugin_addresses.borrow_mut() = plugins;
         self.their_channel.set(channel);
         self.max_message.set(max_message);
         let mode = if same_machine { ErrorMode::None } else { ErrorMode::Peer };
@@ -240,7 +255,7 @@ impl Run {
             pe.push(Ready::Command(task));
         }
         // The other end takes this for the wish to leave.
-        drop(self.leave.take());
+        drop(self.orders.take());
     }
 
     /// The context is idle: what the service counts and keeps is given back, whoever still knows this run.

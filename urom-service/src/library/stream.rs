@@ -12,6 +12,9 @@ use crate::session::{self, BACKLOG, Message};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{StreamError, greet};
 
+/// How many long messages may wait to leave.
+const IN_TURN: usize = 4;
+
 /// A stream under way.
 pub(super) struct Stream<In, Out> {
     incoming: mpsc::Receiver<In>,
@@ -44,6 +47,13 @@ where
     pub(super) async fn send(&self, message: Out) {
         // An error is the end of the carrier, which the next `next` reports.
         let _ = self.outgoing.send(message).await;
+    }
+
+    /// The same, but not before nearly everything sent earlier has left: for messages that are long and many.
+    pub(super) async fn send_in_turn(&self, message: Out) {
+        // The places are given back at once; an error is the end of the carrier.
+        drop(self.outgoing.reserve_many(BACKLOG - IN_TURN).await);
+        self.send(message).await;
     }
 
     /// The next message that is no heartbeat. May be dropped half-way.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::sync::mpsc;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
 use urom_abi::{DocaError, WORKER_ID_ANY};
@@ -152,11 +152,16 @@ impl Worker {
                 "the service has as many workers as doca_urom_service_set_max_workers allows: stop one or raise it",
             )
         })?;
-        let (leave, left) = oneshot::channel();
+        let (orders, given) = mpsc::unbounded_channel();
         let max_inflight = self.max_inflight.get();
         let number = next_run();
-        let config =
-            Config { number, plugins: self.plugins.get(), max_inflight: max_inflight as usize, place, leave };
+        let config = Config {
+            number,
+            plugins: self.plugins.get(),
+            max_inflight: max_inflight as usize,
+            place,
+            orders,
+        };
         let run = pe
             .open_channel(|channel| Run::new(config, ctx.weak(), Rc::downgrade(&pe), channel))
             .ok_or_else(|| failure(DocaError::FULL, "this progress engine has too many workers"))?;
@@ -177,7 +182,7 @@ impl Worker {
             max_message: session.max_message,
         };
         let mailbox = Arc::clone(pe.mailbox());
-        session.control.spawn(worker_link::serve(visit, session.requests.clone(), number, mailbox, left));
+        session.control.spawn(worker_link::serve(visit, session.requests.clone(), number, mailbox, given));
         *self.run.borrow_mut() = Some(run);
         ctx.set_state(CtxState::STARTING);
         Ok(DocaError::IN_PROGRESS)
@@ -200,7 +205,7 @@ impl Worker {
             Event::Attached(attached) => run.on_attached(&pe, attached),
             Event::Overdue => run.on_overdue(&pe),
             Event::Ended(reason) => run.on_ended(&pe, reason),
-            Event::Group { .. } => {}
+            Event::Group { .. } | Event::DomainStarted(_) => {}
         }
     }
 

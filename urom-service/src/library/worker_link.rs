@@ -10,6 +10,7 @@ use urom_abi::DocaError;
 use super::daemon_link::{Request, Started};
 use super::event::{Attached, Event, Mailbox};
 use super::failure::{failure, stream_code};
+use super::order::{Order, Orders};
 use super::stream::Stream;
 use crate::wire::control::{Attach, CONNECT_DEADLINE, Failure, HostToWorker, StartWorker, WorkerToHost};
 use crate::wire::hello::Role;
@@ -26,20 +27,21 @@ pub(super) struct Visit {
     pub(super) max_message: usize,
 }
 
-type WorkerStream = Stream<WorkerToHost, HostToWorker>;
+/// The stream, as the host has it.
+pub(super) type WorkerStream = Stream<WorkerToHost, HostToWorker>;
 
-/// Has the daemon start a worker, goes in, and stays until the worker is lost or `leave` fires or is dropped.
+/// Has the daemon start a worker, goes in, and stays until the worker is lost or nobody can give orders any more.
 pub(super) async fn serve(
     visit: Visit,
     requests: mpsc::UnboundedSender<Request>,
     run: u64,
     mailbox: Arc<Mailbox>,
-    mut leave: oneshot::Receiver<()>,
+    mut orders: mpsc::UnboundedReceiver<Order>,
 ) {
     let mut entering = Box::pin(enter(visit, requests));
     let entered = tokio::select! {
         entered = &mut entering => entered,
-        _ = &mut leave => {
+        () = left(&mut orders) => {
             mailbox.post((run, Event::Ended(None)));
             // What was asked for is taken and given back at once, or the worker would wait for this host.
             if let Ok((stream, _)) = entering.await {
@@ -53,16 +55,19 @@ pub(super) async fn serve(
         Ok((mut stream, attached)) => {
             let who = Who { id: attached.id, stream: &stream }.to_string();
             mailbox.post((run, Event::Attached(attached)));
-            tokio::select! {
-                failure = watch(&mut stream, &who, run, &mailbox) => Some(failure),
-                _ = &mut leave => {
-                    stream.close().await;
-                    None
-                }
+            let end = watch(&mut stream, &who, run, &mailbox, &mut orders).await;
+            if end.is_none() {
+                stream.close().await;
             }
+            end
         }
     };
     mailbox.post((run, Event::Ended(end)));
+}
+
+/// Waits until nobody can give orders. There are none before the worker runs.
+async fn left(orders: &mut mpsc::UnboundedReceiver<Order>) {
+    while orders.recv().await.is_some() {}
 }
 
 struct Who<'a> {
@@ -114,14 +119,12 @@ async fn enter(
         };
         stream.send(HostToWorker::Attach(attach)).await;
         match stream.next().await {
-            Ok(WorkerToHost::Attached { ucx_address, channel, max_message }) => {
+            Ok(WorkerToHost::Attached { ucx_address, channel, max_message, plugins }) => {
                 let max_message = usize::try_from(max_message).unwrap_or(usize::MAX).min(visit.max_message);
-                Ok((stream, Attached { id, ucx_address, channel, max_message, same_machine }))
+                Ok((stream, Attached { id, ucx_address, channel, max_message, same_machine, plugins }))
             }
             Ok(WorkerToHost::Refused(failure)) => Err(failure),
-            Ok(WorkerToHost::Ping) => {
-                Err(no_answer(DocaError::IO_FAILED, "it answered out of turn".to_owned()))
-            }
+            Ok(_) => Err(no_answer(DocaError::IO_FAILED, "it answered out of turn".to_owned())),
             Err(error) => Err(no_answer(stream_code(&error), error.to_string())),
         }
     };
@@ -130,8 +133,15 @@ async fn enter(
     })
 }
 
-/// Stays until the worker is lost.
-async fn watch(stream: &mut WorkerStream, who: &str, run: u64, mailbox: &Mailbox) -> Failure {
+/// Stays, and carries out orders, until the worker is lost, or (`None`) nobody can give orders any more.
+async fn watch(
+    stream: &mut WorkerStream,
+    who: &str,
+    run: u64,
+    mailbox: &Mailbox,
+    orders: &mut mpsc::UnboundedReceiver<Order>,
+) -> Option<Failure> {
+    let mut domains = Orders::default();
     let mut overdue = Box::pin(tokio::time::sleep(GREET_DEADLINE));
     let mut waiting = true;
     loop {
@@ -140,14 +150,21 @@ async fn watch(stream: &mut WorkerStream, who: &str, run: u64, mailbox: &Mailbox
                 waiting = false;
                 mailbox.post((run, Event::Overdue));
             }
-            message = stream.next() => match message {
-                Ok(WorkerToHost::Refused(failure)) => return failure,
-                Ok(_) => {}
-                Err(error) => return failure(
-                    stream_code(&error),
-                    format!("{who} was lost: {error}; start a new one"),
-                ),
-            },
+            order = orders.recv() => domains.execute(order?, stream, orders).await,
+            message = stream.next() => {
+                let lost = match message {
+                    Ok(WorkerToHost::Refused(failure)) => failure,
+                    Ok(message) => {
+                        domains.hear(message);
+                        continue;
+                    }
+                    Err(error) => {
+                        failure(stream_code(&error), format!("{who} was lost: {error}; start a new one"))
+                    }
+                };
+                domains.lose(&lost);
+                return Some(lost);
+            }
         }
     }
 }

@@ -2,47 +2,135 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::slice;
 
 use urom_abi::DocaError;
-use urom_abi::host::{Ctx, Domain, OobColl, Worker};
+use urom_abi::host::{self, Ctx, OobColl};
 
-pub(super) unsafe extern "C" fn create(_domain: *mut *mut Domain) -> DocaError {
-    DocaError::NOT_SUPPORTED
+use crate::library::ctx::{Context, Kind};
+use crate::library::domain::{Buffer, Domain};
+use crate::library::exchange::Oob;
+use crate::library::guard::{guard, guard_or};
+use crate::library::handle::{domain, present, publish, put, withdraw, worker};
+use crate::wire::domain::{MAX_MEMBERS, MAX_TABLE};
+
+pub(super) unsafe extern "C" fn create(out: *mut *mut host::Domain) -> DocaError {
+    guard(|| {
+        present(out)?;
+        let pointer = publish(Context::new(Kind::Domain(Domain::default())));
+        // SAFETY: the caller's place.
+        unsafe { put(out, pointer) }
+    })
 }
 
-pub(super) unsafe extern "C" fn destroy(_domain: *mut Domain) -> DocaError {
-    DocaError::INVALID_VALUE
+pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Domain) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (ctx, _) = unsafe { domain(pointer) }?;
+        ctx.require_idle().map_err(|_| DocaError::NOT_PERMITTED)?;
+        withdraw::<Context, _>(pointer).map(drop)
+    })
 }
 
-pub(super) unsafe extern "C" fn set_buffers_count(_domain: *mut Domain, _count: usize) -> DocaError {
-    DocaError::INVALID_VALUE
+/// Runs `set` on an idle domain.
+///
+/// # Safety
+///
+/// `pointer` is the caller's object.
+unsafe fn configure(
+    pointer: *mut host::Domain,
+    set: impl FnOnce(&Domain) -> Result<(), DocaError>,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (ctx, own) = unsafe { domain(pointer) }?;
+        ctx.require_idle()?;
+        set(own)
+    })
+}
+
+pub(super) unsafe extern "C" fn set_buffers_count(pointer: *mut host::Domain, count: usize) -> DocaError {
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, |own| own.set_count(count)) }
 }
 
 pub(super) unsafe extern "C" fn add_buffer(
-    _domain: *mut Domain,
-    _buffer: *mut c_void,
-    _buffer_len: usize,
-    _memh: *mut c_void,
-    _memh_len: usize,
-    _mkey: *mut c_void,
-    _mkey_len: usize,
+    pointer: *mut host::Domain,
+    buffer: *mut c_void,
+    buffer_len: usize,
+    memh: *mut c_void,
+    memh_len: usize,
+    mkey: *mut c_void,
+    mkey_len: usize,
 ) -> DocaError {
-    DocaError::INVALID_VALUE
+    let add = |own: &Domain| {
+        // SAFETY: the caller's blob.
+        let memh = unsafe { blob(memh, memh_len) }?;
+        // SAFETY: the caller's blob.
+        let mkey = unsafe { blob(mkey, mkey_len) }?;
+        own.add_buffer(Buffer { va: buffer.addr() as u64, len: buffer_len as u64, memh, mkey })
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, add) }
 }
 
-pub(super) unsafe extern "C" fn set_oob(_domain: *mut Domain, _oob: *mut OobColl) -> DocaError {
-    DocaError::INVALID_VALUE
+/// A copy of a handle or key; one of no length may be NULL.
+///
+/// # Safety
+///
+/// `len` bytes can be read at `start`, unless it is NULL.
+unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, DocaError> {
+    if len == 0 {
+        return Ok(Vec::new());
+    }
+    if start.is_null() || len > MAX_TABLE {
+        return Err(DocaError::INVALID_VALUE);
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { slice::from_raw_parts(start.cast::<u8>(), len) }.to_vec())
+}
+
+pub(super) unsafe extern "C" fn set_oob(pointer: *mut host::Domain, oob: *mut OobColl) -> DocaError {
+    let set = |own: &Domain| {
+        // SAFETY: the caller's structure, or NULL.
+        let oob = unsafe { oob.as_ref() }.ok_or(DocaError::INVALID_VALUE)?;
+        own.set_oob(Oob::new(oob)?);
+        Ok(())
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
 }
 
 pub(super) unsafe extern "C" fn set_workers(
-    _domain: *mut Domain,
-    _domain_worker_ids: *mut u64,
-    _workers: *mut *mut Worker,
-    _count: usize,
+    pointer: *mut host::Domain,
+    domain_worker_ids: *mut u64,
+    workers: *mut *mut host::Worker,
+    count: usize,
 ) -> DocaError {
-    DocaError::INVALID_VALUE
+    let set = |own: &Domain| {
+        present(domain_worker_ids)?;
+        present(workers)?;
+        if count == 0 || count > MAX_MEMBERS {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        // SAFETY: the caller gives `count` ids.
+        let ids = unsafe { slice::from_raw_parts(domain_worker_ids, count) };
+        // SAFETY: the caller gives as many workers.
+        let workers = unsafe { slice::from_raw_parts(workers, count) };
+        let pairs = ids.iter().zip(workers).map(|(id, pointer)| {
+            // SAFETY: the caller's object.
+            let (ctx, _) = unsafe { worker(*pointer) }?;
+            Ok((*id, ctx.weak()))
+        });
+        own.set_workers(pairs.collect::<Result<_, DocaError>>()?)
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
 }
 
-pub(super) unsafe extern "C" fn as_ctx(_domain: *mut Domain) -> *mut Ctx {
-    ptr::null_mut()
+pub(super) unsafe extern "C" fn as_ctx(pointer: *mut host::Domain) -> *mut Ctx {
+    guard_or(ptr::null_mut(), || {
+        // SAFETY: the caller's object.
+        unsafe { domain(pointer) }.map_or(ptr::null_mut(), |(ctx, _)| ctx.as_ctx())
+    })
 }

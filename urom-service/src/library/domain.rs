@@ -1,0 +1,306 @@
+//! `doca_urom_domain`: configuration, start and stop.
+//!
+//! A start goes through three steps, all of them in calls of progress: the out-of-band exchange, the table to each of
+//! this process's workers, and their word that plugins find it. A stop is over when it returns: it gives up what is
+//! under way, and waits, though not for long, until no plugin finds anything of the domain.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+
+use super::ctx::{Context, next_run};
+use super::event::{Event, Mailbox};
+use super::exchange::{Exchange, Oob, Step};
+use super::failure::failure;
+use super::order::{Order, Reply, Start};
+use super::pe::{Pe, Ready};
+use super::run::Run;
+use crate::wire::control::Failure;
+use crate::wire::domain::{Address, MAX_MEMBERS, MAX_SEGMENTS, Member, Participant, Segment, is_range};
+
+/// How long a stop waits for its workers: one that does not answer in this time is about to be given up.
+const STOP_DEADLINE: Duration = Duration::from_secs(1);
+
+/// A domain context.
+#[derive(Default)]
+pub(super) struct Domain {
+    oob: Cell<Option<Oob>>,
+    workers: RefCell<Vec<(u64, Weak<Context>)>>,
+    /// How many buffers there are to be.
+    count: Cell<usize>,
+    buffers: RefCell<Vec<Buffer>>,
+    run: RefCell<Option<DomainRun>>,
+}
+
+/// A buffer of the host, and what others need to reach it.
+pub(super) struct Buffer {
+    pub(super) va: u64,
+    pub(super) len: u64,
+    pub(super) memh: Vec<u8>,
+    pub(super) mkey: Vec<u8>,
+}
+
+/// From a start to the next idle.
+struct DomainRun {
+    number: u64,
+    /// With their ids at the service.
+    workers: Vec<(u64, Weak<Run>)>,
+    /// Until it is done, except during a step of it.
+    exchange: Option<Exchange>,
+    /// How many workers have not said that they have the table; `None` before it is sent.
+    awaited: Option<usize>,
+    failed: bool,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Domain {
+    pub(super) fn set_oob(&self, oob: Oob) {
+        self.oob.set(Some(oob));
+    }
+
+    /// Each id and each context once.
+    pub(super) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), DocaError> {
+        let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
+        ids.sort_unstable();
+        let mut contexts: Vec<_> = workers.iter().map(|(_, ctx)| Weak::as_ptr(ctx)).collect();
+        contexts.sort_unstable();
+        let unique = ids.is_sorted_by(|a, b| a < b) && contexts.is_sorted_by(|a, b| a < b);
+        if workers.is_empty() || workers.len() > MAX_MEMBERS || !unique {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        *self.workers.borrow_mut() = workers;
+        Ok(())
+    }
+
+    /// Begins anew, without buffers.
+    pub(super) fn set_count(&self, count: usize) -> Result<(), DocaError> {
+        if count == 0 || count > MAX_SEGMENTS {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        self.count.set(count);
+        self.buffers.borrow_mut().clear();
+        Ok(())
+    }
+
+    pub(super) fn add_buffer(&self, buffer: Buffer) -> Result<(), DocaError> {
+        if self.count.get() == 0 {
+            return Err(DocaError::BAD_STATE);
+        }
+        if !is_range(buffer.va, buffer.len) {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let mut buffers = self.buffers.borrow_mut();
+        if buffers.len() >= self.count.get() {
+            return Err(DocaError::FULL);
+        }
+        buffers.push(buffer);
+        Ok(())
+    }
+
+    pub(super) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
+        let pe = ctx.pe().map_err(|code| {
+            failure(code, "the domain has no progress engine: call doca_pe_connect_ctx before doca_ctx_start")
+        })?;
+        let oob = self.oob.get().ok_or_else(|| {
+            let text = "the domain has no out-of-band functions: call doca_urom_domain_set_oob";
+            failure(DocaError::INVALID_VALUE, text)
+        })?;
+        let (added, count) = (self.buffers.borrow().len(), self.count.get());
+        if added != count {
+            let text = format!(
+                "{added} of the domain's {count} buffers were added: add the others, or set the count"
+            );
+            return Err(failure(DocaError::INVALID_VALUE, text));
+        }
+        let workers = self.running(&pe)?;
+        pe.have_timer()?;
+        let number = next_run();
+        let exchange = Exchange::new(oob, self.describe(&workers));
+        *self.run.borrow_mut() = Some(DomainRun {
+            number,
+            workers: workers.iter().map(|(_, run)| (run.id(), Rc::downgrade(run))).collect(),
+            exchange: Some(exchange),
+            awaited: None,
+            failed: false,
+            cancelled: Arc::default(),
+        });
+        if let Some(handle) = ctx.handle() {
+            pe.begin(number, Rc::clone(&handle));
+            pe.exchange(handle);
+        }
+        ctx.set_state(CtxState::STARTING);
+        Ok(DocaError::IN_PROGRESS)
+    }
+
+    /// The workers, which run and belong to this engine.
+    fn running(&self, pe: &Rc<Pe>) -> Result<Vec<(u64, Rc<Run>)>, Failure> {
+        let workers = self.workers.borrow();
+        if workers.is_empty() {
+            let text = "the domain has no workers: call doca_urom_domain_set_workers";
+            return Err(failure(DocaError::INVALID_VALUE, text));
+        }
+        let run = |(id, worker): &(u64, Weak<Context>)| {
+            let worker = worker.upgrade();
+            let theirs = worker.as_ref().and_then(|worker| worker.pe().ok());
+            if theirs.is_some_and(|theirs| !Rc::ptr_eq(&theirs, pe)) {
+                let text = format!(
+                    "the domain's worker {id} belongs to another progress engine: connect a domain to that of its workers"
+                );
+                return Err(failure(DocaError::INVALID_VALUE, text));
+            }
+            let run = worker.and_then(|worker| worker.worker().ok()?.run(&worker).ok());
+            let run = run.filter(|run| !run.is_leaving()).ok_or_else(|| {
+                let text = format!("the domain's worker {id} does not run: start it first");
+                failure(DocaError::BAD_STATE, text)
+            });
+            Ok((*id, run?))
+        };
+        workers.iter().map(run).collect()
+    }
+
+    /// The blob: this process's part of the domain.
+    fn describe(&self, workers: &[(u64, Rc<Run>)]) -> Vec<u8> {
+        let plugins: Vec<_> = workers.iter().map(|(_, run)| run.plugin_addresses()).collect();
+        let members = workers.iter().zip(&plugins).map(|((id, _), plugins)| Member {
+            id: *id,
+            addresses: plugins
+                .iter()
+                .map(|plugin| Address { plugin: &plugin.name, address: &plugin.address })
+                .collect(),
+        });
+        let buffers = self.buffers.borrow();
+        let segments =
+            buffers.iter().map(|Buffer { va, len, memh, mkey }| Segment { va: *va, len: *len, memh, mkey });
+        Participant { members: members.collect(), segments: segments.collect() }.encode()
+    }
+
+    /// One step of the exchange. Whether there is another.
+    pub(super) fn exchange(&self, ctx: &Context) -> bool {
+        let take = |run: &mut DomainRun| run.exchange.take().map(|exchange| (run.number, exchange));
+        let taken = self.run.borrow_mut().as_mut().and_then(take);
+        let Some((number, exchange)) = taken else { return false };
+        // The host's functions may do anything, even stop this domain: then what they did was for nothing.
+        let step = exchange.step();
+        let mut own = self.run.borrow_mut();
+        let Some(run) = own.as_mut().filter(|run| run.number == number) else {
+            drop(own);
+            drop(step);
+            return false;
+        };
+        match step {
+            Step::Again(exchange) => {
+                run.exchange = Some(exchange);
+                true
+            }
+            Step::Done(table) => {
+                run.awaited = Some(run.workers.len());
+                let mailbox = ctx.pe().map(|pe| Arc::clone(pe.mailbox()));
+                drop(own);
+                if let Ok(mailbox) = mailbox {
+                    self.distribute(table, &mailbox);
+                }
+                false
+            }
+            Step::Failed(failure) => {
+                drop(own);
+                self.fail(ctx, &failure);
+                false
+            }
+        }
+    }
+
+    /// Sends the table to this process's workers.
+    fn distribute(&self, table: Vec<u8>, mailbox: &Arc<Mailbox>) {
+        let own = self.run.borrow();
+        let Some(run) = own.as_ref() else { return };
+        let table = Arc::new(table);
+        for (id, worker) in &run.workers {
+            let reply = Reply { mailbox: Arc::clone(mailbox), domain: run.number, worker: *id, sent: false };
+            let (table, cancelled) = (Arc::clone(&table), Arc::clone(&run.cancelled));
+            // Without a worker the reply says so by itself.
+            if let Some(worker) = worker.upgrade() {
+                worker.order(Order::Start(Start { table, cancelled, reply }));
+            }
+        }
+    }
+
+    pub(super) fn on_event(&self, ctx: &Context, event: Event) {
+        let Event::DomainStarted(result) = event else { return };
+        if let Err(failure) = result {
+            return self.fail(ctx, &failure);
+        }
+        let mut own = self.run.borrow_mut();
+        let Some(run) = own.as_mut() else { return };
+        run.awaited = run.awaited.map(|awaited| awaited.saturating_sub(1));
+        if run.awaited == Some(0) && !run.failed {
+            drop(own);
+            self.announce(ctx, CtxState::RUNNING);
+        }
+    }
+
+    fn announce(&self, ctx: &Context, next: CtxState) {
+        if let (Ok(pe), Some(ctx)) = (ctx.pe(), ctx.handle()) {
+            pe.push(Ready::State(ctx, next));
+        }
+    }
+
+    /// The start failed.
+    fn fail(&self, ctx: &Context, failure: &Failure) {
+        let mut own = self.run.borrow_mut();
+        let Some(run) = own.as_mut().filter(|run| !run.failed) else { return };
+        run.failed = true;
+        drop(run.end());
+        drop(own);
+        ctx.fail(failure);
+        self.announce(ctx, CtxState::IDLE);
+    }
+
+    /// Whether the context may be seen running now.
+    pub(super) fn begins(&self) -> bool {
+        self.run.borrow().as_ref().is_some_and(|run| !run.failed)
+    }
+
+    /// The run is over, because its start failed.
+    pub(super) fn ended(&self, ctx: &Context) {
+        let run = self.run.borrow_mut().take();
+        if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
+            pe.end(run.number);
+        }
+    }
+
+    /// At once, whatever is under way.
+    pub(super) fn stop(&self, ctx: &Context) -> DocaError {
+        let run = self.run.borrow_mut().take();
+        if let (Some(mut run), Ok(pe)) = (run, ctx.pe()) {
+            pe.end(run.number);
+            pe.forget(ctx);
+            // Gives the host's request back.
+            drop(run.exchange.take());
+            if !run.failed {
+                // Its end is that of all senders: every worker has answered, or is lost.
+                let _ = run.end().recv_timeout(STOP_DEADLINE);
+            }
+        }
+        ctx.set_state(CtxState::IDLE);
+        DocaError::SUCCESS
+    }
+}
+
+impl DomainRun {
+    /// Ends the domain at every worker that has its table, or is getting it. No sender is left once they have done so.
+    fn end(&mut self) -> mpsc::Receiver<()> {
+        let (done, all_done) = mpsc::channel();
+        self.cancelled.store(true, Ordering::Release);
+        if self.awaited.is_some() {
+            for worker in self.workers.iter().filter_map(|(_, worker)| worker.upgrade()) {
+                worker.order(Order::End { domain: self.number, done: done.clone() });
+            }
+        }
+        all_done
+    }
+}

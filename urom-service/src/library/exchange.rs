@@ -1,0 +1,255 @@
+//! The out-of-band exchange of a domain that starts: two all-gathers by the host's functions, first of sizes, then of
+//! blobs.
+//!
+//! The functions are called here and nowhere else, one after the other, by whoever makes a step. What they are given
+//! to write to and read from stays where it is until `req_test` says that they are done with it.
+
+use std::ffi::c_void;
+
+use urom_abi::DocaError;
+use urom_abi::host::{OobAllgatherFn, OobColl, OobReqFreeFn, OobReqTestFn};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::failure::failure;
+use super::memory::Memory;
+use crate::wire::control::Failure;
+use crate::wire::domain::{MAX_MEMBERS, MAX_TABLE, Size, Table};
+
+/// The most memory the second round may take, in bytes: the longest blob for every participant.
+const MAX_PADDED: u64 = 256 << 20;
+
+/// The host's functions, all of them there.
+#[derive(Clone, Copy)]
+pub(super) struct Oob {
+    allgather: OobAllgatherFn,
+    test: OobReqTestFn,
+    free: OobReqFreeFn,
+    info: *mut c_void,
+    /// How many participants there are, and which one this is.
+    count: usize,
+    index: usize,
+}
+
+impl Oob {
+    /// `INVALID_VALUE` for a structure that does not say enough, or nonsense.
+    pub(super) fn new(oob: &OobColl) -> Result<Oob, DocaError> {
+        let (count, index) = (oob.n_oob_indexes as usize, oob.oob_index as usize);
+        match (oob.allgather, oob.req_test, oob.req_free) {
+            (Some(allgather), Some(test), Some(free)) if index < count && count <= MAX_MEMBERS => {
+                Ok(Oob { allgather, test, free, info: oob.coll_info, count, index })
+            }
+            _ => Err(DocaError::INVALID_VALUE),
+        }
+    }
+}
+
+/// An all-gather that the host's functions are at.
+struct Gather {
+    oob: Oob,
+    request: *mut c_void,
+    round: &'static str,
+    send: Option<Memory>,
+    receive: Option<Memory>,
+    /// Bytes from each participant.
+    block: usize,
+    /// Whether the host's functions are done with the memory, and with the request.
+    done: bool,
+    freed: bool,
+}
+
+impl Gather {
+    /// Begins to gather blocks of so many bytes, this participant's being `own` and zeros.
+    fn start(oob: Oob, round: &'static str, own: &[u8], block: usize) -> Result<Gather, Failure> {
+        let no_memory = || {
+            let text = format!("there is no memory for the exchange of the domain's {round}");
+            failure(DocaError::NO_MEMORY, text)
+        };
+        let send = Memory::new(block).ok_or_else(no_memory)?;
+        let receive = Memory::new(block.saturating_mul(oob.count)).ok_or_else(no_memory)?;
+        // SAFETY: `send` is new and has `block` bytes; `own` is not longer.
+        unsafe { send.start().copy_from_nonoverlapping(own.as_ptr(), own.len().min(block)) };
+        let mut request = std::ptr::null_mut();
+        let (from, to) = (send.start().cast(), receive.start().cast());
+        // SAFETY: the host's function, with memory as it asks for, and what the host gave for it.
+        let code = unsafe { (oob.allgather)(from, to, block, oob.info, &mut request) };
+        if code != DocaError::SUCCESS {
+            return Err(refused("allgather", round, code));
+        }
+        let (send, receive) = (Some(send), Some(receive));
+        Ok(Gather { oob, request, round, send, receive, block, done: false, freed: false })
+    }
+
+    /// Whether it is over.
+    fn test(&mut self) -> Result<bool, Failure> {
+        // SAFETY: the host's function, with the request it made, which is not freed.
+        let code = unsafe { (self.oob.test)(self.request) };
+        match code {
+            DocaError::IN_PROGRESS => Ok(false),
+            DocaError::SUCCESS => {
+                self.done = true;
+                match self.free() {
+                    DocaError::SUCCESS => Ok(true),
+                    code => Err(refused("req_free", self.round, code)),
+                }
+            }
+            code => Err(refused("req_test", self.round, code)),
+        }
+    }
+
+    fn free(&mut self) -> DocaError {
+        self.freed = true;
+        // SAFETY: the host's function, with the request it made; `freed` sees to it that this is once.
+        unsafe { (self.oob.free)(self.request) }
+    }
+
+    /// What came, participant by participant. Nothing before it is over.
+    fn blocks(&self) -> impl Iterator<Item = &[u8]> {
+        let len = if self.done { self.block * self.oob.count } else { 0 };
+        let start = self.receive.as_ref().map_or(std::ptr::dangling(), |memory| memory.start().cast_const());
+        // SAFETY: the memory has so many bytes, zero at first, and the host's functions are done with it.
+        unsafe { std::slice::from_raw_parts(start, len) }.chunks_exact(self.block.max(1))
+    }
+}
+
+impl Drop for Gather {
+    fn drop(&mut self) {
+        if !self.freed {
+            let code = self.free();
+            tracing::debug!(target: "urom_library", "an all-gather of {} was given up: {code}", self.round);
+        }
+        if !self.done {
+            // It was never said to be over: whatever carries it may still write there, so the memory is nobody's.
+            std::mem::forget((self.send.take(), self.receive.take()));
+        }
+    }
+}
+
+fn refused(function: &str, round: &str, code: DocaError) -> Failure {
+    let text =
+        format!("the domain's out-of-band function `{function}` failed in the round of {round}: {code}");
+    failure(code, text)
+}
+
+/// An exchange under way. Dropping it gives it up.
+pub(super) struct Exchange {
+    oob: Oob,
+    blob: Vec<u8>,
+    round: Round,
+}
+
+enum Round {
+    /// Nothing was called yet.
+    None,
+    Sizes(Gather),
+    /// The first is over.
+    Between(Vec<usize>),
+    Blobs(Gather, Vec<usize>),
+}
+
+/// What a step came to.
+pub(super) enum Step {
+    /// There is another.
+    Again(Exchange),
+    /// All blobs, each of them checked, one behind the other.
+    Done(Vec<u8>),
+    /// It failed.
+    Failed(Failure),
+}
+
+impl Exchange {
+    /// An exchange that brings in `blob`. Nothing is called yet.
+    pub(super) fn new(oob: Oob, blob: Vec<u8>) -> Exchange {
+        Exchange { oob, blob, round: Round::None }
+    }
+
+    /// Goes on, without waiting. It calls one function of the host's, and `req_free` when that is due: between steps
+    /// the host may have stopped the domain.
+    pub(super) fn step(mut self) -> Step {
+        match self.next() {
+            Ok(None) => Step::Again(self),
+            Ok(Some(table)) => Step::Done(table),
+            Err(failure) => Step::Failed(failure),
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        match &mut self.round {
+            Round::None => {
+                let size = Size::new(self.blob.len());
+                let gather = Gather::start(self.oob, "sizes", size.as_bytes(), size_of::<Size>())?;
+                self.round = Round::Sizes(gather);
+            }
+            Round::Sizes(gather) => {
+                if gather.test()? {
+                    self.round = Round::Between(sizes(gather, self.oob.index, self.blob.len())?);
+                }
+            }
+            Round::Between(sizes) => {
+                let longest = sizes.iter().copied().max().unwrap_or(0);
+                let gather = Gather::start(self.oob, "blobs", &self.blob, longest)?;
+                self.blob = Vec::new();
+                self.round = Round::Blobs(gather, std::mem::take(sizes));
+            }
+            Round::Blobs(gather, sizes) => {
+                if gather.test()? {
+                    return table(gather, sizes).map(Some);
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// How long each participant's blob is.
+fn sizes(gather: &Gather, me: usize, mine: usize) -> Result<Vec<usize>, Failure> {
+    let mut sizes = Vec::new();
+    let (mut total, mut longest) = (0_u64, 0_u64);
+    for (number, block) in gather.blocks().enumerate() {
+        let size = Size::read_from_bytes(block).ok().and_then(|size| size.blob_len());
+        let Some(size) = size.filter(|size| *size > 0 && (number != me || *size == mine as u64)) else {
+            let text = format!(
+                "what the domain's all-gather put at the place of participant {number} is not what it sent: use the \
+                 same release in all processes, an oob_index of its own in each, and n_oob_indexes of all"
+            );
+            return Err(failure(DocaError::IO_FAILED, text));
+        };
+        total = total.saturating_add(size);
+        longest = longest.max(size);
+        if size > MAX_TABLE as u64 || total > MAX_TABLE as u64 {
+            let text = format!(
+                "the domain's addresses, handles and keys are over {MAX_TABLE} bytes with those of participant {number} \
+                 ({size} bytes): add fewer buffers"
+            );
+            return Err(failure(DocaError::TOO_BIG, text));
+        }
+        sizes.push(size as usize);
+    }
+    let count = sizes.len() as u64;
+    if longest.saturating_mul(count) > MAX_PADDED {
+        let text = format!(
+            "one participant of the domain brings {longest} bytes, and room for as many from all {count} is over \
+             {MAX_PADDED}: spread the buffers over the processes, or add fewer"
+        );
+        return Err(failure(DocaError::TOO_BIG, text));
+    }
+    Ok(sizes)
+}
+
+/// The blobs without what pads them.
+fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
+    let mut table = Table::default();
+    let mut bytes = Vec::with_capacity(sizes.iter().sum());
+    for (number, (block, size)) in gather.blocks().zip(sizes).enumerate() {
+        let blob = block.get(..*size).unwrap_or(block);
+        let rest = table.take(blob)?;
+        if !rest.is_empty() {
+            let text = format!(
+                "participant {number} of the domain sent {} bytes behind its description",
+                rest.len()
+            );
+            return Err(failure(DocaError::IO_FAILED, text));
+        }
+        bytes.extend_from_slice(blob);
+    }
+    Ok(bytes)
+}
