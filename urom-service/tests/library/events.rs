@@ -24,6 +24,15 @@ fn is_readable(fd: i32, within: Duration) -> bool {
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).unwrap() == 1
 }
 
+/// Sleeps once, but not longer than this; whether the host was woken.
+pub fn nap(engine: &Engine, longest: Duration) -> bool {
+    let fd = handle(engine);
+    assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+    let woken = is_readable(fd, longest);
+    assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+    woken
+}
+
 /// Sleeps until `done`, as a host does; how often it was woken.
 fn sleep_until(engine: &Engine, done: impl Fn() -> bool) -> usize {
     let (fd, deadline) = (handle(engine), Instant::now() + PATIENCE);

@@ -95,7 +95,10 @@ impl Fake {
             })
             .unwrap();
         worker.set_am_handler(AM_GREET, |_| {}).unwrap();
-        self.send(&mut stream, &WorkerToHost::Attached { ucx_address, channel: 5, max_message });
+        self.send(
+            &mut stream,
+            &WorkerToHost::Attached { ucx_address, channel: 5, max_message, plugins: vec![] },
+        );
         let address = WorkerAddress::from_bytes(&attach.ucx_address).unwrap();
         let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address).unwrap();
         Attached { stream, attach, worker, endpoint, slots }
@@ -159,7 +162,8 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         host.send(host.frame(b, OK, Some(&[0; 4065])));
         host.send(host.frame(c, DocaError(300), None));
         // A second Attached, which says nothing new, and then the end for this host.
-        let again = WorkerToHost::Attached { ucx_address: vec![1; 20], channel: 6, max_message: 1 };
+        let again =
+            WorkerToHost::Attached { ucx_address: vec![1; 20], channel: 6, max_message: 1, plugins: vec![] };
         fake.send(&mut host.stream, &again);
         host.wait_for(5);
         assert_eq!(host.slots.borrow()[4], a);

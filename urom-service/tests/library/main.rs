@@ -7,11 +7,16 @@
 mod support;
 
 mod contexts;
+mod domain_support;
+mod domains;
 mod events;
+mod exchanges;
 mod fake;
+mod lookups;
 mod loss;
 mod processes;
 mod progress;
 mod queries;
+mod rally;
 mod states;
 mod tasks;

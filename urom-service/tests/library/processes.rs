@@ -9,23 +9,40 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{At, Engine, TestService, TestWorker};
 
-/// A directory for `UROM_PLUGIN_PATH` with one plugin: it does what the first word of a command says.
+/// A directory for `UROM_PLUGIN_PATH` with plugins: they do what the first word of a command says.
 pub struct Plugins {
     directory: tempfile::TempDir,
 }
 
 impl Plugins {
     pub fn obedient() -> Plugins {
+        Plugins::compile(&[("obedient", "obedient.c", &[])])
+    }
+
+    /// Three plugins that make look-ups, ids 1, 2 and 4 in this order: two with addresses, one without.
+    pub fn seekers() -> Plugins {
+        Plugins::compile(&[
+            ("seeker", "seeker.c", &[]),
+            ("seeker_two", "seeker.c", &[]),
+            ("seeker_unreachable", "seeker.c", &["-DUNREACHABLE"]),
+        ])
+    }
+
+    /// Names, sources and flags.
+    fn compile(all: &[(&str, &str, &[&str])]) -> Plugins {
         let directory = tempfile::tempdir().unwrap();
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plugins");
-        let status = Command::new("cc")
-            .args(["-shared", "-fPIC", "-DNAME=\"obedient\"", "-o"])
-            .arg(directory.path().join("obedient.so"))
-            .arg("-I")
-            .arg(&sources)
-            .arg(sources.join("obedient.c"))
-            .status();
-        assert!(status.unwrap().success(), "cc cannot compile the obedient plugin");
+        for (name, source, flags) in all {
+            let status = Command::new("cc")
+                .args(["-shared", "-fPIC", "-pthread", &format!("-DNAME=\"{name}\""), "-o"])
+                .arg(directory.path().join(format!("{name}.so")))
+                .args(*flags)
+                .arg("-I")
+                .arg(&sources)
+                .arg(sources.join(source))
+                .status();
+            assert!(status.unwrap().success(), "cc cannot compile {source}");
+        }
         Plugins { directory }
     }
 

@@ -47,6 +47,12 @@ fn null_is_invalid_everywhere() {
         c!(doca_urom_worker_cmd_task_allocate(null_mut(), null_mut())),
         c!(doca_urom_worker_cmd_task_allocate_init(null_mut(), 1, null_mut())),
         c!(doca_urom_worker_cmd_task_release(null_mut())),
+        c!(doca_urom_domain_create(null_mut())),
+        c!(doca_urom_domain_destroy(null_mut())),
+        c!(doca_urom_domain_set_buffers_count(null_mut(), 1)),
+        c!(doca_urom_domain_add_buffer(null_mut(), null_mut(), 0, null_mut(), 0, null_mut(), 0)),
+        c!(doca_urom_domain_set_oob(null_mut(), null_mut())),
+        c!(doca_urom_domain_set_workers(null_mut(), null_mut(), null_mut(), 0)),
         c!(doca_ctx_start(null_mut())),
         c!(doca_ctx_stop(null_mut())),
         c!(doca_ctx_get_state(null(), null_mut())),
@@ -78,6 +84,7 @@ fn null_is_invalid_everywhere() {
     }
     assert!(c!(doca_urom_service_as_ctx(null_mut())).is_null());
     assert!(c!(doca_urom_worker_as_ctx(null_mut())).is_null());
+    assert!(c!(doca_urom_domain_as_ctx(null_mut())).is_null());
     assert!(c!(doca_urom_worker_cmd_task_as_task(null_mut())).is_null());
     assert!(c!(doca_urom_worker_cmd_task_get_payload(null_mut())).is_null());
     assert!(c!(doca_urom_worker_cmd_task_get_response(null_mut())).is_null());

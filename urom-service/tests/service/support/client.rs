@@ -182,10 +182,11 @@ impl Connection {
         let (address, channel, max_message) = loop {
             match link.receive() {
                 Ok(WorkerToHost::Ping) => {}
-                Ok(WorkerToHost::Attached { ucx_address, channel, max_message }) => {
+                Ok(WorkerToHost::Attached { ucx_address, channel, max_message, .. }) => {
                     break (ucx_address, channel, max_message);
                 }
                 Ok(WorkerToHost::Refused(failure)) => return Err(failure),
+                Ok(other) => panic!("an answer to Attach, not {other:?}"),
                 Err(error) => panic!("an answer to Attach, not {error}"),
             }
         };

@@ -1,0 +1,248 @@
+/* A plugin that looks up what a command asks for, also from threads of its own, and says what it found. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include "plugin.h"
+
+enum op {
+	OWN,      /* its own address */
+	ADDR,     /* the address of member a */
+	SEG,      /* the segment of member a at b */
+	MEMH,     /* length, sum and first bytes of the memory handle of member a, segment b */
+	MKEY,     /* the same of the key */
+	KEEP,     /* keep what MKEY finds */
+	KEPT,     /* length, sum and first bytes of what is kept */
+	NULLS,    /* the codes of look-ups without a context or a place */
+	HUNT,     /* look up member a from 4 threads */
+	RETURN,   /* stop that: how often it was found, how often not, and how often it was wrong */
+};
+
+struct words { uint64_t op, a, b; };
+struct state { struct link ready; void *kept; size_t kept_len; };
+
+static struct ctx *hunter;
+static uint64_t quarry;
+static atomic_int hunting;
+static atomic_ulong found, missed, wrong;
+static pthread_t threads[4];
+
+static doca_error_t plugin_open(struct ctx *ctx)
+{
+	struct state *state = calloc(1, sizeof(*state));
+	void *p;
+	list_init(&state->ready);
+	ctx->plugin_ctx = state;
+	/* Nothing runs yet, and a look-up may be made already. */
+	return ctx->addr_lookup(ctx, 0, &p) == NOT_FOUND ? OK : DRIVER;
+}
+
+static void plugin_close(struct ctx *ctx)
+{
+	struct state *state = ctx->plugin_ctx;
+	while (!list_empty(&state->ready)) {
+		struct link *entry = state->ready.next;
+		list_del(entry);
+		free(entry);
+	}
+	free(state);
+}
+
+static size_t own_address(struct ctx *ctx, char *text, size_t size)
+{
+	/* Unlike that of any other plugin in any other worker. */
+	return snprintf(text, size, "%s in process %ld at %p", NAME, (long)getpid(), (void *)ctx) + 1;
+}
+
+static doca_error_t plugin_addr(struct ctx *ctx, void *addr, size_t *len)
+{
+	char text[128];
+	size_t needed = own_address(ctx, text, sizeof(text));
+#ifdef UNREACHABLE
+	needed = 0;
+#endif
+	if (*len < needed) {
+		*len = needed;
+		return INVALID_VALUE;
+	}
+	memcpy(addr, text, needed);
+	*len = needed;
+	return OK;
+}
+
+static uint64_t sum(const unsigned char *bytes, size_t len)
+{
+	uint64_t total = 0;
+	for (size_t at = 0; at < len; at++)
+		total = total * 31 + bytes[at];
+	return total;
+}
+
+static void *hunt(void *unused)
+{
+	(void)unused;
+	while (atomic_load(&hunting)) {
+		void *p;
+		size_t len;
+		int seg;
+		doca_error_t code = hunter->addr_lookup(hunter, quarry, &p);
+		if (code == OK)
+			atomic_fetch_add(strncmp(p, "seeker in process ", 18) ? &wrong : &found, 1);
+		else
+			atomic_fetch_add(code == NOT_FOUND ? &missed : &wrong, 1);
+		code = hunter->seg_lookup(hunter, quarry, 0x10010, &seg);
+		if (code != NOT_FOUND && (code != OK || seg != 0))
+			atomic_fetch_add(&wrong, 1);
+		code = hunter->mkey_lookup(hunter, quarry, 0, &len, &p);
+		if (code != NOT_FOUND && (code != OK || len != 8 || memcmp(p, "the key", 8)))
+			atomic_fetch_add(&wrong, 1);
+	}
+	return NULL;
+}
+
+static size_t handle(doca_error_t code, const void *bytes, size_t len, unsigned char *out)
+{
+	uint64_t words[2] = {len, 0};
+	if (code != OK)
+		return 0;
+	words[1] = sum(bytes, len);
+	memcpy(out, words, 16);
+	memcpy(out + 16, bytes, len < 64 ? len : 64);
+	return 16 + (len < 64 ? len : 64);
+}
+
+static doca_error_t run(struct ctx *ctx, const struct words *w, unsigned char *out, size_t *len)
+{
+	struct state *state = ctx->plugin_ctx;
+	doca_error_t code = OK;
+	void *p = NULL;
+	size_t n = 0;
+	int seg = -1;
+
+	*len = 0;
+	switch (w->op) {
+	case OWN:
+		*len = own_address(ctx, (char *)out, 128);
+		break;
+	case ADDR:
+		code = ctx->addr_lookup(ctx, w->a, &p);
+		if (code == OK)
+			*len = strlen(strcpy((char *)out, p)) + 1;
+		break;
+	case SEG:
+		code = ctx->seg_lookup(ctx, w->a, w->b, &seg);
+		memcpy(out, &seg, 4);
+		*len = 4;
+		break;
+	case MEMH:
+		code = ctx->memh_lookup(ctx, w->a, (int)w->b, &n, &p);
+		*len = handle(code, p, n, out);
+		break;
+	case MKEY:
+	case KEEP:
+		code = ctx->mkey_lookup(ctx, w->a, (int)w->b, &n, &p);
+		*len = handle(code, p, n, out);
+		if (w->op == KEEP && code == OK) {
+			state->kept = p;
+			state->kept_len = n;
+		}
+		break;
+	case KEPT:
+		*len = handle(OK, state->kept, state->kept_len, out);
+		break;
+	case NULLS: {
+		doca_error_t codes[] = {
+			ctx->addr_lookup(NULL, w->a, &p),
+			ctx->addr_lookup(ctx, w->a, NULL),
+			ctx->seg_lookup(NULL, w->a, w->b, &seg),
+			ctx->seg_lookup(ctx, w->a, w->b, NULL),
+			ctx->memh_lookup(NULL, w->a, 0, &n, &p),
+			ctx->memh_lookup(ctx, w->a, 0, NULL, &p),
+			ctx->memh_lookup(ctx, w->a, 0, &n, NULL),
+			ctx->memh_lookup(ctx, w->a, -1, &n, &p),
+			ctx->mkey_lookup(NULL, w->a, 0, &n, &p),
+			ctx->mkey_lookup(ctx, w->a, 0, NULL, &p),
+			ctx->mkey_lookup(ctx, w->a, 0, &n, NULL),
+			ctx->mkey_lookup(ctx, w->a, -2147483647 - 1, &n, &p),
+		};
+		memcpy(out, codes, sizeof(codes));
+		*len = sizeof(codes);
+		break;
+	}
+	case HUNT:
+		hunter = ctx;
+		quarry = w->a;
+		atomic_store(&hunting, 1);
+		for (int i = 0; i < 4; i++)
+			pthread_create(&threads[i], NULL, hunt, NULL);
+		break;
+	case RETURN: {
+		atomic_store(&hunting, 0);
+		for (int i = 0; i < 4; i++)
+			pthread_join(threads[i], NULL);
+		uint64_t counts[3] = {atomic_exchange(&found, 0), atomic_exchange(&missed, 0), atomic_exchange(&wrong, 0)};
+		memcpy(out, counts, sizeof(counts));
+		*len = sizeof(counts);
+		break;
+	}
+	}
+	return code;
+}
+
+static doca_error_t plugin_cmd(struct ctx *ctx, struct link *list)
+{
+	struct state *state = ctx->plugin_ctx;
+	while (!list_empty(list)) {
+		struct cmd_desc *cmd = (struct cmd_desc *)list->next;
+		struct notif_desc *n = calloc(1, sizeof(*n) + 256);
+		struct words words = {0, 0, 0};
+		size_t len;
+		list_del(&cmd->entry);
+		memcpy(&words, cmd->body, cmd->len < sizeof(words) ? cmd->len : sizeof(words));
+		n->dest_id = cmd->dest_id;
+		n->notif.type = cmd->type;
+		n->notif.context = cmd->context;
+		n->notif.status = run(ctx, &words, n->notif.body, &len);
+		n->notif.len = len;
+		list_add_tail(&state->ready, &n->entry);
+		free(cmd);
+	}
+	return OK;
+}
+
+static doca_error_t plugin_progress(struct ctx *ctx, struct link *list)
+{
+	struct state *state = ctx->plugin_ctx;
+	if (list_empty(&state->ready))
+		return EMPTY;
+	while (!list_empty(&state->ready)) {
+		struct link *entry = state->ready.next;
+		list_del(entry);
+		list_add_tail(list, entry);
+	}
+	return OK;
+}
+
+static doca_error_t plugin_pack(struct notify *notif, size_t *len, void *packed)
+{
+	memcpy(packed, notif, sizeof(*notif) + notif->len);
+	*len = sizeof(*notif) + notif->len;
+	return OK;
+}
+
+doca_error_t urom_plugin_get_version(uint64_t *version)
+{
+	if (!version)
+		return INVALID_VALUE;
+	*version = 7;
+	return OK;
+}
+
+doca_error_t urom_plugin_get_iface(struct iface *iface)
+{
+	struct iface all = {
+		0x0300003a, plugin_open, plugin_close, plugin_addr, plugin_cmd, plugin_progress, plugin_pack,
+	};
+	if (!iface)
+		return INVALID_VALUE;
+	*iface = all;
+	return OK;
+}
