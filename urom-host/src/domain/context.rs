@@ -84,8 +84,9 @@ impl Context {
             return Ok(());
         }
         self.handle.stop(stopping)?;
-        // DOCA stops a domain at once; here is room for a library that does not.
-        if idle() || (!thread::in_callback() && wait::wait_until(STOP_LIMIT, idle)) {
+        // DOCA stops a domain at once; here is room for a library that does not. Inside a callback the rest is left to
+        // the end of the owner, which comes later.
+        if idle() || thread::in_callback() || wait::wait_until(STOP_LIMIT, idle) {
             return Ok(());
         }
         Err(Error::new(DocaError::TIME_OUT, stopping()).why(format!("it is not idle after {STOP_LIMIT:?}")))

@@ -1,6 +1,8 @@
 //! This crate's own layer, on a library in memory that fails on demand. What the real service does is tested elsewhere.
 
+mod all_gather;
 mod bring;
+mod domains;
 mod fake;
 mod objects;
 mod payloads;

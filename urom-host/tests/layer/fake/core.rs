@@ -7,6 +7,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data, Pe, StateChangedCallback};
 
+use super::domain;
 use super::objects::{Context, created, destroyed, plan};
 use super::task::{complete, complete_query};
 
@@ -78,6 +79,9 @@ fn step(ctx: *mut Context) -> bool {
         change(ctx, next);
         return true;
     }
+    if this.domain.is_some() && this.state == CtxState::STARTING {
+        return domain::step(ctx);
+    }
     let stopping = this.state == CtxState::STOPPING;
     if stopping && this.in_flight.is_empty() && this.allocated == 0 {
         change(ctx, CtxState::IDLE);
@@ -118,12 +122,21 @@ pub unsafe extern "C" fn pe_handle(pe: *const Pe, handle: *mut c_int) -> DocaErr
     DocaError::SUCCESS
 }
 
-pub unsafe extern "C" fn pe_request(_pe: *mut Pe) -> DocaError {
-    // Whatever can happen here has happened before anyone sleeps.
+pub unsafe extern "C" fn pe_request(pe: *mut Pe) -> DocaError {
+    // SAFETY: a live engine.
+    let this = unsafe { engine(pe) };
+    // SAFETY: contexts leave their engine when they are destroyed.
+    let state = |ctx: &*mut Context| unsafe { Context::get(*ctx) }.state;
+    // A domain that starts must be looked after; whatever else can happen here has happened before anyone sleeps.
+    if this.contexts.iter().any(|ctx| state(ctx) == CtxState::STARTING) {
+        rustix::io::write(&this.bell, &1u64.to_ne_bytes()).unwrap();
+    }
     DocaError::SUCCESS
 }
 
-pub unsafe extern "C" fn pe_clear(_pe: *mut Pe, _handle: c_int) -> DocaError {
+pub unsafe extern "C" fn pe_clear(pe: *mut Pe, _handle: c_int) -> DocaError {
+    // SAFETY: a live engine.
+    let _ = rustix::io::read(&unsafe { engine(pe) }.bell, &mut [0; 8]);
     DocaError::SUCCESS
 }
 
@@ -137,6 +150,9 @@ pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaError {
         change(ctx.cast(), CtxState::RUNNING);
         return DocaError::SUCCESS;
     }
+    if this.domain.is_some() {
+        return domain::start(ctx.cast());
+    }
     plan(this);
     change(ctx.cast(), CtxState::STARTING);
     DocaError::IN_PROGRESS
@@ -148,6 +164,9 @@ pub unsafe extern "C" fn ctx_stop(ctx: *mut Ctx) -> DocaError {
     if this.is_service {
         change(ctx.cast(), CtxState::IDLE);
         return DocaError::SUCCESS;
+    }
+    if this.domain.is_some() {
+        return domain::stop(ctx.cast());
     }
     this.next = None;
     change(ctx.cast(), CtxState::STOPPING);

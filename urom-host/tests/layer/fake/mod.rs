@@ -19,6 +19,7 @@ use urom_abi::host::{Api, Ctx, Dev, DevInfo, Extensions, Service};
 use urom_abi::plugin::PluginInfo;
 use urom_host::Library;
 
+pub use domain::{ANSWERS, HABIT, TABLES, Told, habit};
 pub use objects::{LIVE, PLUGIN_COUNT, PLUGIN_VERSION};
 
 /// What the data of a loopback makes the fake do; the low 32 bits are a DOCA code.
@@ -69,6 +70,9 @@ pub fn clean() -> Clean {
     LIVE.store(0, Ordering::SeqCst);
     PLUGIN_VERSION.store(1, Ordering::SeqCst);
     PLUGIN_COUNT.store(2, Ordering::SeqCst);
+    HABIT.store(habit::GOOD, Ordering::SeqCst);
+    TABLES.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    ANSWERS.lock().unwrap_or_else(PoisonError::into_inner).clear();
     Clean(guard)
 }
 

@@ -11,6 +11,7 @@ use urom_abi::host::{Ctx, CtxState, Data, Service, StateChangedCallback, Worker}
 use urom_abi::plugin::PluginInfo;
 
 use super::core::Engine;
+use super::domain::Shared;
 use super::id;
 use super::task::{Command, Query};
 
@@ -29,7 +30,7 @@ pub fn destroyed() {
     LIVE.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// A service or a worker.
+/// A service, a worker or a domain.
 pub struct Context {
     pub state: CtxState,
     pub failed: bool,
@@ -43,6 +44,8 @@ pub struct Context {
     pub in_flight: VecDeque<*mut Command>,
     pub queries: VecDeque<*mut Query>,
     pub is_service: bool,
+    /// What only a domain has.
+    pub domain: Option<Box<Shared>>,
     pub id: u64,
     pub gid: u32,
     pub plugins: u64,
@@ -51,7 +54,7 @@ pub struct Context {
 }
 
 impl Context {
-    fn create(is_service: bool) -> *mut Context {
+    pub fn create(is_service: bool) -> *mut Context {
         created();
         Box::into_raw(Box::new(Context {
             state: CtxState::IDLE,
@@ -64,6 +67,7 @@ impl Context {
             in_flight: VecDeque::new(),
             queries: VecDeque::new(),
             is_service,
+            domain: None,
             id: u64::MAX,
             gid: 0,
             plugins: 0,
@@ -79,7 +83,7 @@ impl Context {
         unsafe { &mut *ctx.cast::<Context>() }
     }
 
-    fn destroy(ctx: *mut Context) -> DocaError {
+    pub fn destroy(ctx: *mut Context) -> DocaError {
         // SAFETY: the caller of the library passes a live context.
         let this = unsafe { Context::get(ctx) };
         if this.state != CtxState::IDLE || this.allocated != 0 {

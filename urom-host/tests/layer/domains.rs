@@ -1,0 +1,249 @@
+//! Domains: start and stop, what keeps what, and what is refused.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use urom_host::gather::{AllGather, BoxError, InProcess};
+use urom_host::{Buffer, DocaError, Domain, DomainBuilder, Service, State, Worker, block_on_for};
+
+use crate::fake::{self, HABIT, TABLES, Told, habit};
+use crate::{LIMIT, connect, start};
+
+pub(crate) fn alone() -> InProcess {
+    InProcess::group(1).remove(0)
+}
+
+/// A domain of one process with one worker.
+pub(crate) fn domain(service: &Service, worker: &Worker) -> DomainBuilder {
+    service.domain().worker(7, worker).gather(alone())
+}
+
+pub(crate) fn run(builder: DomainBuilder) -> Domain {
+    block_on_for(LIMIT, builder.start()).unwrap().unwrap()
+}
+
+#[test]
+fn a_domain_runs_once_everybody_knows_everything() {
+    let _clean = fake::clean();
+    let service = connect();
+    let ((_, a), (_, b)) = (start(&service, 0), start(&service, 1));
+    let buffer = Buffer { address: 0x1000, length: 4096, memory_handle: vec![1, 2], key: vec![3; 100] };
+    let mut group = InProcess::group(2);
+    let other = domain(&service, &a).worker(9, &b).gather(group.remove(1)).start();
+    let builder = service.domain().worker(u64::MAX, &a).gather(group.remove(0));
+    let one = run(builder.buffer(buffer).buffer(Buffer::default()));
+    let other = other.wait().unwrap();
+    assert_eq!((one.index(), one.participants()), (0, 2));
+    assert_eq!((other.index(), other.ids().collect::<Vec<_>>()), (1, vec![7, 9]));
+    assert_eq!((one.state().unwrap(), one.failure()), (State::Running, None));
+    assert!(format!("{one:?}").contains("Running"));
+    let buffers = vec![(0x1000, 4096, vec![1, 2], vec![3; 100]), (0, 0, vec![], vec![])];
+    let table = vec![Told { ids: vec![u64::MAX], buffers }, Told { ids: vec![7, 9], buffers: vec![] }];
+    assert_eq!(*TABLES.lock().unwrap(), [table.clone(), table]);
+    one.stop().unwrap();
+}
+
+#[test]
+fn a_start_wakes_any_executor_when_it_is_over() {
+    struct Count(std::sync::atomic::AtomicUsize);
+    impl std::task::Wake for Count {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let _clean = fake::clean();
+    let service = connect();
+    let (_, worker) = start(&service, 0);
+    let mut group = InProcess::group(2);
+    let (theirs, mine) = (group.pop().unwrap(), group.pop().unwrap());
+    let count = std::sync::Arc::new(Count(Default::default()));
+    let waker = std::task::Waker::from(std::sync::Arc::clone(&count));
+    let mut start = std::pin::pin!(domain(&service, &worker).gather(mine).start());
+    let mut poll = || start.as_mut().poll(&mut std::task::Context::from_waker(&waker));
+    assert!(poll().is_pending());
+    assert!(!service.progress());
+    assert_eq!(count.0.load(Ordering::SeqCst), 0, "nothing to look at yet");
+    let other = domain(&service, &worker).gather(theirs).start();
+    while count.0.load(Ordering::SeqCst) == 0 {
+        service.progress();
+    }
+    let std::task::Poll::Ready(done) = poll() else { panic!("woken for nothing") };
+    drop(other);
+    done.unwrap().stop().unwrap();
+}
+
+#[test]
+fn several_domains_share_a_worker_and_take_turns_with_an_all_gather() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (_, worker) = start(&service, 0);
+    let gather = Rc::new(RefCell::new(alone()));
+    let one = run(domain(&service, &worker).gather(Rc::clone(&gather)));
+    let two = run(domain(&service, &worker).worker(8, &worker).gather(gather));
+    one.stop().unwrap();
+    assert_eq!(two.state().unwrap(), State::Running);
+    assert_eq!(TABLES.lock().unwrap().len(), 2);
+}
+
+#[test]
+fn a_worker_in_a_domain_stops_after_it() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let domain = run(domain(&service, &worker));
+    let error = worker.stop().wait().unwrap_err();
+    assert_eq!(error.code(), DocaError::IN_USE);
+    assert!(
+        error.to_string().contains("worker 0 failed") && error.to_string().contains("in a domain"),
+        "{error}"
+    );
+    domain.stop().unwrap();
+    let (_, worker) = start(&service, 0);
+    run(self::domain(&service, &worker)).stop().unwrap();
+    assert_eq!(graph.task_loopback(&worker, 1).submit().unwrap().wait().unwrap().data, 1);
+    worker.stop().wait().unwrap();
+}
+
+#[test]
+fn everything_can_be_dropped_in_any_order() {
+    for order in 0..6 {
+        let _clean = fake::clean();
+        let service = connect();
+        let (_, worker) = start(&service, 0);
+        let domain = run(domain(&service, &worker));
+        let (mut service, mut worker, mut domain) = (Some(service), Some(worker), Some(domain));
+        for step in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]][order] {
+            match step {
+                0 => drop(service.take()),
+                1 => drop(worker.take()),
+                _ => drop(domain.take()),
+            }
+        }
+        assert_eq!(fake::LIVE.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn a_start_that_is_dropped_is_taken_back() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (_, worker) = start(&service, 0);
+    let mut group = InProcess::group(2);
+    let mut start = domain(&service, &worker).gather(group.remove(0)).start();
+    let error = block_on_for(Duration::from_millis(3), &mut start).unwrap_err();
+    assert_eq!(error.code(), DocaError::TIME_OUT);
+    drop(start);
+    drop(domain(&service, &worker).start());
+    drop(domain(&service, &worker));
+    let error = domain(&service, &worker).gather(group.remove(0)).start().wait().unwrap_err();
+    assert_eq!(error.code(), DocaError::NOT_FOUND, "the library has a code of its own for it");
+    assert!(error.to_string().contains("participant 0 is gone"), "{error}");
+}
+
+#[test]
+fn a_domain_dropped_inside_a_callback_goes_when_that_returns() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let domains = [(); 2].map(|()| run(domain(&service, &worker)));
+    let live = fake::LIVE.load(Ordering::SeqCst);
+    graph
+        .task_loopback(&worker, 1)
+        .submit_with(move |_| {
+            let [one, other] = domains;
+            other.stop().unwrap();
+            drop(one);
+            assert_eq!(
+                fake::LIVE.load(Ordering::SeqCst),
+                live,
+                "they are still there, less the task, plus its own"
+            );
+        })
+        .unwrap();
+    while service.progress() {}
+    assert_eq!(fake::LIVE.load(Ordering::SeqCst), live - 2);
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused() {
+    struct Nobody(u32, u32);
+    impl AllGather for Nobody {
+        fn participants(&self) -> u32 {
+            self.0
+        }
+        fn index(&self) -> u32 {
+            self.1
+        }
+        fn begin(&mut self, _block: &[u8]) -> Result<(), BoxError> {
+            unreachable!()
+        }
+        fn test(&mut self, _blocks: &mut [u8]) -> Result<bool, BoxError> {
+            unreachable!()
+        }
+    }
+    let _clean = fake::clean();
+    let service = connect();
+    let (_, worker) = start(&service, 0);
+    for (builder, text) in [
+        (service.domain().gather(alone()), "no worker"),
+        (service.handle().domain().gather(alone()), "no worker"),
+        (service.domain().worker(0, &worker), "no all-gather"),
+        (domain(&service, &worker).worker(7, &worker), "two of its workers have the id 7"),
+        (domain(&service, &worker).gather(Nobody(0, 0)), "calls itself 0 of 0"),
+        (domain(&service, &worker).gather(Nobody(2, 2)), "calls itself 2 of 2"),
+    ] {
+        let error = builder.start().wait().unwrap_err();
+        assert_eq!(error.code(), DocaError::INVALID_VALUE);
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    let handle = service.handle();
+    drop(run(handle.domain().engine(service.engine()).worker(1, &worker).gather(alone())));
+    drop(run(handle.domain().worker(1, &worker).gather(alone())));
+}
+
+#[test]
+fn a_library_that_refuses_or_fails_is_quoted() {
+    for (habit, code, text) in [
+        (habit::CREATES_NULL, DocaError::UNEXPECTED, "success with a NULL pointer"),
+        (
+            habit::REFUSES_WORKERS,
+            DocaError::NO_MEMORY,
+            "setting the workers of a domain as participant 0 of 1",
+        ),
+        (habit::REFUSES_START, DocaError::NOT_PERMITTED, "starting a domain"),
+        (habit::FAILS, DocaError::NOT_FOUND, fake::FAILURE),
+    ] {
+        let _clean = fake::clean();
+        let service = connect();
+        let (_, worker) = start(&service, 0);
+        HABIT.store(habit, Ordering::SeqCst);
+        let error = domain(&service, &worker).start().wait().unwrap_err();
+        assert_eq!(error.code(), code);
+        assert!(error.to_string().contains(text), "{error}");
+    }
+}
+
+#[test]
+fn a_worker_that_is_gone_fails_the_start() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let death = graph.task_loopback(&worker, fake::script::DIE | 12).submit().unwrap();
+    death.wait().unwrap_err();
+    let error = domain(&service, &worker).start().wait().unwrap_err();
+    assert!(error.to_string().contains(fake::FAILURE), "{error}");
+}
+
+#[test]
+fn a_library_that_does_not_stop_at_once_is_waited_for() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (_, worker) = start(&service, 0);
+    let live = fake::LIVE.load(Ordering::SeqCst);
+    let domain = run(domain(&service, &worker));
+    HABIT.store(habit::STOPS_LATER, Ordering::SeqCst);
+    domain.stop().unwrap();
+    assert_eq!(fake::LIVE.load(Ordering::SeqCst), live);
+}
