@@ -35,7 +35,7 @@
 //!
 //! Writing into bytes is the same. A descriptor is made by
 //! `wire::reply::<LEN, N>(M, [wire::give(self.p), ..], |fixed| ..)` after the words were computed from `&self`; it is the
-//! payload's own descriptor when that is possible. `wire::payload::<LEN, T>(M, count)` makes a payload for that.
+//! payload's own descriptor when that is possible. Expressions see `Owned::view(&self.p)`. `wire::payload::<LEN, T>(M, count)` makes a payload for that.
 //!
 //! Reading goes over the bytes first and takes the memory when all is well:
 //!

@@ -94,7 +94,8 @@ impl WorkerBuilder {
     }
 
     /// How many tasks may be allocated at a time (`doca_urom_worker_set_max_inflight_tasks`): a power of two, 64 unless
-    /// said otherwise. A completed task counts until its answer is taken.
+    /// said otherwise. A completed task counts until its answer is taken, and one whose reply has payloads until these
+    /// are dropped.
     pub fn max_inflight(mut self, tasks: u32) -> Self {
         self.max_inflight = tasks;
         self
