@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "every test program uses a part of it")]
 mod bring;
 #[path = "layer/fake/mod.rs"]
+#[allow(unused_imports, reason = "every test program uses a part of it")]
 mod fake;
 
 use std::alloc::{GlobalAlloc, Layout, System};
