@@ -49,7 +49,8 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
 
 /// Takes from a field what would be an error once more.
 fn harmless(field: &mut Field) {
-    if !field.is_payload() && validate::unsafe_type(&field.ty).is_some() {
+    let borrows = field.is_payload() && field.shape().form.is_borrowed();
+    if !borrows && validate::unsafe_type(&field.ty).is_some() {
         field.ty = parse_quote!(());
     }
     if validate::SETTERS.iter().any(|name| field.ident == name) {

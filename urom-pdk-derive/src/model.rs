@@ -127,12 +127,12 @@ impl Variant {
 
     /// The fields that lie between tag and union.
     pub(crate) fn header(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| field.header.is_some())
+        self.fields.iter().filter(|field| field.is_header())
     }
 
     /// The fields that stand in the variant's own structure.
     pub(crate) fn body(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| field.header.is_none())
+        self.fields.iter().filter(|field| !field.is_header())
     }
 
     /// The inline payloads, in order.

@@ -1,6 +1,6 @@
 //! Looking into tokens whose meaning does not matter: types and expressions.
 
-use proc_macro2::{Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use syn::Lifetime;
 
 /// The lifetimes named in `tokens`, without their ticks.
@@ -38,6 +38,20 @@ pub(crate) fn spaced(tokens: TokenStream) -> String {
         other => other.to_string(),
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// `tokens` as if they stood at `span`, so that an error underlines that; what they name stays the same.
+pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|mut token| {
+            if let TokenTree::Group(group) = &token {
+                token = TokenTree::Group(Group::new(group.delimiter(), at(group.stream(), span)));
+            }
+            token.set_span(token.span().located_at(span));
+            token
+        })
+        .collect()
 }
 
 /// `tokens` with another lifetime in the place of `from`.

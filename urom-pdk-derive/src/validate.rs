@@ -41,8 +41,9 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
         fields::keys(variant, errors);
         fields::types(model, variant, errors);
         payloads::words(variant, errors);
-        payloads::lengths(variant, errors);
-        payloads::presence(variant, errors);
+        payloads::lengths(model, variant, errors);
+        payloads::presence(model, variant, errors);
+        exprs::within_reach(variant, errors);
         exprs::cannot_panic(variant, errors);
     }
 }

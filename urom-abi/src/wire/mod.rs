@@ -5,6 +5,7 @@
 //! compile time with [`layout`]; this module holds what they call at run time. Nothing here panics on the bytes it is
 //! given, and nothing trusts a length that stands in them.
 
+mod echo;
 mod error;
 mod fingerprint;
 mod fixed;
@@ -12,10 +13,12 @@ pub mod inline;
 mod kinds;
 mod known;
 pub mod layout;
+mod notifications;
 mod read;
 mod word;
 mod write;
 
+pub use echo::{Echoes, echo_name, echoes_all};
 pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use fingerprint::Fingerprint;
 pub use fixed::{
@@ -23,6 +26,7 @@ pub use fixed::{
 };
 pub use inline::{Borrowed, Optional, Outgoing, Owned};
 pub use known::{fixed_size, known_fits, size_of_elements};
+pub use notifications::Notifications;
 pub use read::{Behind, Part, Tail, by_address, invalid, start};
 pub use word::{Count, Word};
 pub use write::{

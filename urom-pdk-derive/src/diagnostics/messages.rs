@@ -77,6 +77,8 @@ messages! {
     header_differs(found, variant, expected): "every variant has the same header, and this is `{found}`: make it `{expected}`, as in `{variant}`";
     header_lacks(variant, other, expected): "every variant has the same header, and `{variant}` has less of it than `{other}`: begin it with {expected}";
 
+    echo_missing(variant, reply): "`{reply}` echoes a field that `{variant}` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification";
+
     // Payloads and words.
     key_needs_inline(key): "key `{key}` is about an inline payload: add `inline`, or remove `{key}`";
     payload_not_inline(found): "`{found}` travels behind the fields, as a payload: add `#[urom(inline)]`";
@@ -89,7 +91,7 @@ messages! {
     word_taken(word, payload): "the word `{word}` is filled by `{payload}` already: give each payload words of its own";
     not_a_field(variant, name): "`{variant}` has no field `{name}`: name one that it has";
     not_a_word(name): "`{name}` has a value of its own, and a payload would fill it: mark it `#[urom(word)]`";
-    not_a_plain_root(name): "`{name}` is not a plain field of this command alone, so a payload cannot fill a member of it: name a plain structure that is neither `echo` nor `header`";
+    not_a_plain_root(name): "a payload cannot fill a member of `{name}`, which is no plain field of its own: name a plain structure that is neither `echo` nor `header`";
     length_of_array(): "an array has its length in its type: remove `len`";
     when_without_option(found): "a payload with a condition can be absent: make its type `Option<{found}>`";
     option_without_address(): "nothing says whether this payload is there: add `when = ...`, or remove `addr = none`";
@@ -97,6 +99,7 @@ messages! {
     unless_without_data(found): "`unless` chooses between inline and registered memory, and `{found}` is always inline: use `Data<'a>`";
     two_armed_words(found, word): "`{found}` needs its {word} word, because the wire has it for registered memory too: remove the key, or name a word";
     says_itself(found, what): "`{found}` says itself whether bytes follow: remove `{what}`";
+    out_of_reach(name): "`{name}` is not known yet where this is evaluated: use fields that have a value of their own, or payloads before this one";
     can_panic(what, instead): "`{what}` can panic on the numbers that a peer sends: call a function that cannot, such as `{instead}`";
 
     // Descriptions.

@@ -56,6 +56,11 @@ impl Field {
         matches!(self.role(), Role::Plain)
     }
 
+    /// Whether it lies between tag and union.
+    pub(crate) fn is_header(&self) -> bool {
+        self.header.is_some() && self.is_plain()
+    }
+
     /// Whether the task has a setter for it, and the client's method no argument.
     pub(crate) fn has_setter(&self) -> bool {
         self.echo.is_some() || self.optional.is_some()

@@ -2,12 +2,14 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Commands;
 use super::read::Source;
+use crate::diagnostics::messages;
 use crate::model::{Field, Variant};
-use crate::names;
+use crate::{names, tokens};
 
 impl Commands<'_> {
     /// The type `Protocol`, and what stands apart from the module's names: its impls and those of the commands.
@@ -53,11 +55,7 @@ impl Commands<'_> {
         };
         let encode = self.render.body(self.render.encoding(&out, variant, value));
         let encoded_len = self.render.body(self.render.length(variant, value));
-        let echoed = self.echo_of(
-            variant,
-            reply,
-            |field, constant| quote_spanned!(field.span()=> #constant.copy(&self.#field)),
-        );
+        let echoed = self.echo_of(variant, reply, |field, constant| quote!(#constant.copy(&self.#field)));
         let echo = self.render.body(echoed);
         let command = names::local("command");
         let moved = variant.values().map(|field| {
@@ -70,8 +68,10 @@ impl Commands<'_> {
             (self.render.own_type(variant), self.render.enum_type(), &self.render.model.generics);
         let (parameters, lifetime) = (self.render.parameters(variant), self.render.borrowed(variant));
         let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
+        let echo_check = self.echo_check(variant, reply);
         quote! {
             #clone
+            #echo_check
 
             #[automatically_derived]
             impl #generics ::core::convert::From<#this> for #whole {
@@ -124,25 +124,45 @@ impl Commands<'_> {
         reply: &Path,
         value: impl Fn(&Ident, &Ident) -> TokenStream,
     ) -> TokenStream {
-        let krate = &self.render.model.krate;
-        let members = variant.echoed().map(|field| {
-            let (ident, mut constant) = (&field.ident, names::field_const(variant, field));
-            constant.set_span(ident.span());
-            let value = value(ident, &constant);
+        let (krate, wire) = (&self.render.model.krate, self.render.wire());
+        let echo = names::local("echo");
+        let setters = variant.echoed().map(|field| {
+            let (ident, constant) = (&field.ident, names::field_const(variant, field));
+            let (name, value) = (names::text(ident), value(ident, &constant));
             // On the field's span, so that a field the answer does not have, or has otherwise, is underlined itself.
-            quote_spanned!(ident.span()=> #ident: #value)
+            let set = quote!(#wire::Echoes::<{ #wire::echo_name(#name) }>::set(&mut #echo, #value););
+            tokens::at(set, ident.span())
         });
-        let name = Ident::new("__Echo", syn::spanned::Spanned::span(reply));
+        let mutable = variant.echoed().next().map(|_| quote!(mut));
+        let name = Ident::new("__Echo", reply.span());
         quote! {
             type #name = <#reply as #krate::protocol::Reply>::Echo;
-            #name { #(#members),* }
+            let #mutable #echo = #name::zero();
+            #(#setters)*
+            #echo
         }
+    }
+
+    /// A command that lacks a field of its answer does not compile.
+    fn echo_check(&self, variant: &Variant, reply: &Path) -> TokenStream {
+        if self.render.inert {
+            return TokenStream::new();
+        }
+        let (krate, wire) = (&self.render.model.krate, self.render.wire());
+        let given = variant.echoed().map(|field| names::text(&field.ident));
+        let text = messages::echo_missing(&variant.ident, names::written(reply)).to_string();
+        quote_spanned!(reply.span()=>
+            const _: () = {
+                type __Echo = <#reply as #krate::protocol::Reply>::Echo;
+                ::core::assert!(#wire::echoes_all(__Echo::NAMES, &[#(#wire::echo_name(#given)),*]), #text);
+            };
+        )
     }
 
     fn protocol_impl(&self) -> TokenStream {
         let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
         let (name, version) = (self.plugin.text(), self.plugin.version);
-        let notification = &self.plugin.notification;
+        let notification = self.notifications();
         let command = names::local("command");
         let refusal = self.render.body(self.refusal());
         quote! {
@@ -154,7 +174,7 @@ impl Commands<'_> {
                     .text(#name)
                     .number(#version)
                     .number(__FINGERPRINT)
-                    .number(#notification::FINGERPRINT)
+                    .number(#notification::HASH)
                     .value();
             }
 
@@ -163,7 +183,7 @@ impl Commands<'_> {
                 const NAME: &'static str = #name;
                 const VERSION: u64 = #version;
                 const COMMAND_LEN: usize = __LEN;
-                const NOTIFICATION_LEN: usize = #notification::FIXED_LEN;
+                const NOTIFICATION_LEN: usize = #notification::LEN;
 
                 type Client<AnyHost: #krate::protocol::HostSide> = Client<AnyHost>;
 
@@ -180,18 +200,20 @@ impl Commands<'_> {
         }
     }
 
-    fn refusal(&self) -> TokenStream {
+    /// The enum of the answers, by its trait, which says so when it is none.
+    fn notifications(&self) -> TokenStream {
         let (wire, notification) = (self.render.wire(), &self.plugin.notification);
+        tokens::at(quote!(<#notification as #wire::Notifications>), notification.span())
+    }
+
+    fn refusal(&self) -> TokenStream {
+        let (wire, notification) = (self.render.wire(), self.notifications());
         let [command, found, echoed] = ["command", "found", "echo"].map(names::local);
         let name = names::text(&self.render.model.ident);
         let tag = self.render.tag_type();
         let arms = self.pairs().map(|(variant, reply)| {
             let tag = variant.tag;
-            let echo = self.echo_of(
-                variant,
-                reply,
-                |field, constant| quote_spanned!(field.span()=> #constant.read_or_zero(#command)),
-            );
+            let echo = self.echo_of(variant, reply, |_, constant| quote!(#constant.read_or_zero(#command)));
             quote! {
                 ::core::result::Result::Ok(#tag) => {
                     let #echoed = { #echo };

@@ -8,6 +8,9 @@ use super::Render;
 use crate::model::{Field, Variant};
 use crate::{names, tokens};
 
+/// Gives a reference to a field's value.
+type Value<'a> = &'a dyn Fn(&Field) -> TokenStream;
+
 impl Render<'_> {
     /// The enum with its parameters, as a type.
     pub(super) fn enum_type(&self) -> TokenStream {
@@ -126,30 +129,34 @@ impl Render<'_> {
         quote!(#wire::total(__LEN, &[#(#wire::bytes(#payloads).len()),*]))
     }
 
+    /// A function's body that is another one for each variant, with what refers to a field's value there.
+    fn match_self(&self, body: impl Fn(&Variant, Value<'_>) -> TokenStream) -> TokenStream {
+        let ident = &self.model.ident;
+        let arms = self.model.variants.iter().map(|variant| {
+            let (pattern, locals) = super::structs::pattern(ident, variant);
+            let value = |field: &Field| {
+                let at = variant.values().position(|other| other.ident == field.ident);
+                at.map(|at| locals[at].to_token_stream()).unwrap_or_default()
+            };
+            let body = body(variant, &value);
+            quote!(#pattern => { #body })
+        });
+        self.body(quote!(match self { #(#arms)* }))
+    }
+
     /// The enum's inherent constants and functions.
     pub(super) fn enum_impl(&self, decode: TokenStream) -> TokenStream {
         let wire = self.wire();
-        let (vis, ident, this) = (&self.model.vis, &self.model.ident, self.enum_type());
+        let (vis, this) = (&self.model.vis, self.enum_type());
         let generics = &self.model.generics;
         let lifetime = &self.model.lifetime;
         let (bytes, out) = (names::local("bytes"), names::local("out"));
         let decode = self.body(decode);
-        let of_variants = |arm: &dyn Fn(&Variant, &dyn Fn(&Field) -> TokenStream) -> TokenStream| {
-            let arms = self.model.variants.iter().map(|variant| {
-                let (pattern, locals) = super::structs::pattern(ident, variant);
-                let arm = arm(variant, &|field| {
-                    let at = variant.values().position(|other| other.ident == field.ident);
-                    at.map(|at| locals[at].to_token_stream()).unwrap_or_default()
-                });
-                quote!(#pattern => { #arm })
-            });
-            self.body(quote!(match self { #(#arms)* }))
-        };
-        let encode = of_variants(&|variant, value| self.encoding(&out, variant, value));
+        let encode = self.match_self(|variant, value| self.encoding(&out, variant, value));
         let encoded_len = if self.model.variants.iter().all(|variant| variant.payloads().next().is_none()) {
             self.body(quote!(::core::option::Option::Some(__LEN)))
         } else {
-            of_variants(&|variant, value| self.length(variant, value))
+            self.match_self(|variant, value| self.length(variant, value))
         };
         quote! {
             #[automatically_derived]

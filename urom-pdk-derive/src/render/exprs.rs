@@ -15,14 +15,14 @@ impl Render<'_> {
     pub(super) fn expressions(&self) -> TokenStream {
         let wire = self.wire();
         let of = |variant: &Variant, field: &Field| {
-            let Role::Payload(keys) = field.role() else { return TokenStream::new() };
             let len = length_expr(variant, field).map(|expr| {
                 let output = quote_spanned!(expr.span()=> impl #wire::Count);
                 self.function("len", variant, field, &expr, &output)
             });
-            let when = when_expr(variant, field)
-                .map(|expr| self.function("when", variant, field, &expr, &quote!(::core::primitive::bool)));
-            let _ = keys;
+            let when = when_expr(variant, field).map(|expr| {
+                let output = quote_spanned!(expr.span()=> ::core::primitive::bool);
+                self.function("when", variant, field, &expr, &output)
+            });
             quote!(#len #when)
         };
         let all = self

@@ -1,7 +1,8 @@
 //! The typed client, with a method and a task for each command.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Commands;
@@ -130,7 +131,7 @@ impl Commands<'_> {
     fn unset(&self, variant: &Variant, field: &Field) -> TokenStream {
         let (wire, constant) = (self.render.wire(), names::field_const(variant, field));
         match field.role() {
-            Role::Codec(_) => quote!(::core::default::Default::default()),
+            Role::Codec(_) => quote_spanned!(field.ty.span()=> ::core::default::Default::default()),
             Role::Payload(_) => quote!(#wire::unset()),
             Role::Plain | Role::Word => quote!(#constant.zero()),
         }

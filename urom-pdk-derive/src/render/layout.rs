@@ -7,7 +7,7 @@ use syn::{Expr, ExprLit, Lit, Type};
 use super::Render;
 use crate::diagnostics::messages;
 use crate::model::{Address, Count, Field, Given, Kind, Presence, Role, Variant};
-use crate::names;
+use crate::{names, tokens};
 
 /// A run of bytes of the fixed part: a field or a word.
 pub(super) struct Slot {
@@ -80,7 +80,7 @@ impl Render<'_> {
             Role::Plain | Role::Word => vec![placed(quote!(#ty))],
             Role::Codec(module) => {
                 let span = syn::spanned::Spanned::span(module);
-                vec![Slot { span, ..placed(quote!(#module::Wire)) }]
+                vec![Slot { span, ..placed(tokens::at(quote!(#module::Wire), span)) }]
             }
             Role::Payload(keys) => {
                 let word = |constant| Slot { constant, ty: quote!(u64), span: Span::call_site() };

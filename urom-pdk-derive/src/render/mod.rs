@@ -1,5 +1,6 @@
 //! From the model to code. Nothing here finds mistakes: what is rendered was validated.
 
+mod codec;
 mod command;
 mod enums;
 mod export;
@@ -47,7 +48,12 @@ impl Render<'_> {
             }
         };
         let layout = self.layout();
-        let expressions = if self.inert { TokenStream::new() } else { self.expressions() };
+        let functions = if self.inert {
+            TokenStream::new()
+        } else {
+            let (expressions, codecs) = (self.expressions(), self.codecs());
+            quote!(#expressions #codecs)
+        };
         let allowed = if self.inert {
             quote!(#[allow(unused, reason = "the definition has an error, so these stand without bodies")])
         } else {
@@ -63,7 +69,7 @@ impl Render<'_> {
             #structs
             #items
             #allowed
-            const _: () = { #layout #expressions #impls };
+            const _: () = { #layout #functions #impls };
         }
     }
 

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 
 use super::Render;
 use super::read::Source;
-use crate::model::Variant;
+use crate::model::{Field, Variant};
 use crate::names;
 
 impl Render<'_> {
@@ -20,14 +20,14 @@ impl Render<'_> {
             quote!({ #reading #ident::#name { #members } })
         });
         let enum_impl = self.enum_impl(quote!(::core::result::Result::Ok(#by_tag)));
-        let refusal = self.unknown_refusal();
+        let for_commands = self.for_commands();
         let replies = self.model.variants.iter().map(|variant| self.reply(variant));
-        quote!(#enum_impl #refusal #(#replies)*)
+        quote!(#enum_impl #for_commands #(#replies)*)
     }
 
-    /// The answer to a command that no variant is known to answer.
-    fn unknown_refusal(&self) -> TokenStream {
-        let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
+    /// What the command enum needs, also to answer a command that no variant is known to answer.
+    fn for_commands(&self) -> TokenStream {
+        let (krate, wire) = (&self.model.krate, self.wire());
         let (generics, this) = (&self.model.generics, self.enum_type());
         let text = names::text(&self.model.ident);
         let tag_type = self.tag_type();
@@ -37,9 +37,11 @@ impl Render<'_> {
         });
         quote! {
             #[automatically_derived]
-            impl #generics #this {
-                #[doc(hidden)]
-                #vis fn refusal(
+            impl #generics #wire::Notifications for #this {
+                const LEN: usize = __LEN;
+                const HASH: u64 = __FINGERPRINT;
+
+                fn refusal(
                     #tag: u64,
                 ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, #wire::EncodeError> {
                     #body
@@ -80,6 +82,13 @@ impl Render<'_> {
             TokenStream::new()
         };
         let payload = self.payload_maker(variant);
+        let echo_texts = variant.echoed().map(|field| names::text(&field.ident));
+        let zero = variant.echoed().map(|field| {
+            let (field, constant) = (&field.ident, names::field_const(variant, field));
+            quote!(#field: #constant.zero())
+        });
+        let zero = self.body(quote!(#echo_name { #(#zero),* }));
+        let echoes = variant.echoed().map(|field| self.echoes(&echo_name, field));
         quote! {
             #clone
             #from
@@ -106,13 +115,41 @@ impl Render<'_> {
                 }
             }
 
+            #(#echoes)*
+
             #[automatically_derived]
             impl #echo_name {
+                #[doc(hidden)]
+                #vis const NAMES: &[u64] = &[#(#wire::echo_name(#echo_texts)),*];
+
+                #[doc(hidden)]
+                #[inline]
+                #vis fn zero() -> #echo_name {
+                    #zero
+                }
+
                 #[doc(hidden)]
                 #vis fn refusal(
                     &self,
                 ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, #wire::EncodeError> {
                     #refusal
+                }
+            }
+        }
+    }
+
+    /// How a command fills in one echoed field.
+    fn echoes(&self, echo_name: &Ident, field: &Field) -> TokenStream {
+        let (wire, ident, ty) = (self.wire(), &field.ident, &field.ty);
+        let (text, value) = (names::text(ident), names::local("value"));
+        quote! {
+            #[automatically_derived]
+            impl #wire::Echoes<{ #wire::echo_name(#text) }> for #echo_name {
+                type Value = #ty;
+
+                #[inline]
+                fn set(&mut self, #value: #ty) {
+                    self.#ident = #value;
                 }
             }
         }

@@ -86,11 +86,12 @@ impl Render<'_> {
                 (names::numbered(index(variant, field)), names::field_const(variant, field));
             match field.role() {
                 Role::Plain => quote!(let #local = #constant.read(#fixed);),
-                Role::Codec(module) => {
+                Role::Codec(_) => {
+                    let decode = names::expression("decode", variant, field);
                     let (name, what, value) =
                         (names::text(&field.ident), names::local("what"), names::local("value"));
                     quote! {
-                        let #local = match #module::decode(#constant.read(#fixed)) {
+                        let #local = match #decode(#constant.read(#fixed)) {
                             ::core::result::Result::Ok(#value) => #value,
                             ::core::result::Result::Err(#what) => {
                                 return ::core::result::Result::Err(#wire::invalid(#message, #name, #what));

@@ -1,7 +1,8 @@
 //! Each variant as a structure of its own.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Attribute, Path, parse_quote};
 
 use super::Render;
@@ -99,7 +100,10 @@ impl Render<'_> {
             let (ident, constant) = (&field.ident, names::field_const(variant, field));
             match field.role() {
                 Role::Plain => quote!(#ident: #constant.copy(&self.#ident)),
-                _ => quote!(#ident: ::core::clone::Clone::clone(&self.#ident)),
+                _ => {
+                    let clone = quote_spanned!(field.ty.span()=> ::core::clone::Clone::clone(&self.#ident));
+                    quote!(#ident: #clone)
+                }
             }
         });
         quote! {

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::quote;
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::spanned::Spanned;
 
 use super::Render;
 use super::exprs::{length_expr, when_expr};
 use crate::model::{Address, Count, Field, Presence, Role, Variant};
-use crate::names;
+use crate::{names, tokens};
 
 /// The parts of the code that writes one variant.
 pub(super) struct Writing {
@@ -16,19 +17,6 @@ pub(super) struct Writing {
     pub(super) prepare: TokenStream,
     /// Statements that write tag, fields and words into the fixed part.
     pub(super) fill: TokenStream,
-}
-
-/// What the statements of `prepare` leave for those of `fill`.
-#[derive(Default)]
-struct Words {
-    prepare: TokenStream,
-    checks: TokenStream,
-    /// The local of each word by the name of its field.
-    by_field: HashMap<String, Ident>,
-    /// The locals of a payload's own words, address first.
-    own: HashMap<String, Vec<(Ident, Ident)>>,
-    /// The copy of each plain field that has a word as a member.
-    copies: HashMap<String, Ident>,
 }
 
 impl Render<'_> {
@@ -39,189 +27,182 @@ impl Render<'_> {
         variant: &Variant,
         value: impl Fn(&Field) -> TokenStream,
     ) -> Writing {
-        let words = self.words(variant, &value);
-        let tag = Literal::u64_unsuffixed(variant.tag);
-        let fields = variant.fields.iter().map(|field| {
-            let (name, constant) = (names::text(&field.ident), names::field_const(variant, field));
-            match field.role() {
-                Role::Plain => {
-                    let copy = words.copies.get(&name).map(|copy| quote!(&#copy));
-                    let value = copy.unwrap_or_else(|| value(field));
-                    quote!(#constant.write(#fixed, #value);)
-                }
-                Role::Codec(module) => {
-                    let value = value(field);
-                    quote!(#constant.write(#fixed, &#module::encode(#value));)
-                }
-                Role::Word => {
-                    let word = words.by_field.get(&name);
-                    quote!(#constant.write(#fixed, &#word);)
-                }
-                Role::Payload(_) => {
-                    let own = words.own.get(&name).into_iter().flatten();
-                    own.map(|(constant, word)| quote!(#constant.write(#fixed, &#word);)).collect()
-                }
-            }
-        });
-        let fill = quote!(__TAG.write(#fixed, &#tag); #(#fields)*);
-        let Words { prepare, checks, .. } = words;
-        Writing { prepare: quote!(#prepare #checks), fill }
+        let mut writer = Writer {
+            render: self,
+            variant,
+            value,
+            prepare: TokenStream::new(),
+            words: HashMap::new(),
+            own: HashMap::new(),
+            copies: HashMap::new(),
+        };
+        for payload in variant.payloads() {
+            writer.words(payload);
+        }
+        // After all words, so that an expression over a field with a word in it sees what a reader will see.
+        for payload in variant.payloads() {
+            let checks = writer.checks(payload);
+            writer.prepare.extend(checks);
+        }
+        let fill = writer.fill(fixed);
+        Writing { prepare: writer.prepare, fill }
     }
 
     /// Statements that write the tag and the echoed fields only.
     pub(super) fn write_echo(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
-        let tag = Literal::u64_unsuffixed(variant.tag);
         let fields = variant.echoed().map(|field| {
             let (ident, constant) = (&field.ident, names::field_const(variant, field));
             quote!(#constant.write(#fixed, &self.#ident);)
         });
-        quote!(__TAG.write(#fixed, &#tag); #(#fields)*)
+        let tag = write_tag(fixed, variant);
+        quote!(#tag #(#fields)*)
     }
+}
 
-    fn words(&self, variant: &Variant, value: &impl Fn(&Field) -> TokenStream) -> Words {
-        let mut words = Words::default();
-        for (i, payload) in variant.fields.iter().enumerate() {
-            let Role::Payload(keys) = payload.role() else { continue };
-            let presence = variant.presence(payload, keys);
-            let address = match presence {
-                Presence::When(_) => "address_word_when",
-                _ => "address_word",
-            };
-            match variant.address(keys) {
-                Address::None => {}
-                Address::Own => {
-                    let constant = names::address_const(variant, payload);
-                    self.own_word(&mut words, variant, payload, i, address, constant, value);
-                }
-                Address::Word(word) => self.word(&mut words, variant, payload, word, address, value),
-                Address::Member(root, path) => {
-                    self.member(&mut words, variant, payload, (root, path), address, value);
-                }
-            }
-            match variant.count(payload, keys) {
-                Count::Fixed | Count::Given(_) => {}
-                Count::Own => {
-                    let constant = names::length_const(variant, payload);
-                    self.own_word(&mut words, variant, payload, i, "length_word", constant, value);
-                }
-                Count::Word(word) => self.word(&mut words, variant, payload, word, "length_word", value),
-                Count::Member(root, path) => {
-                    self.member(&mut words, variant, payload, (root, path), "length_word", value);
-                }
-            }
-            if let Presence::Unless(word) = presence {
-                self.word(&mut words, variant, payload, word, "selector_word", value);
-            }
+fn write_tag(fixed: &Ident, variant: &Variant) -> TokenStream {
+    let tag = Literal::u64_unsuffixed(variant.tag);
+    quote!(__TAG.write(#fixed, &#tag);)
+}
+
+/// What is known while the code of one variant is made.
+struct Writer<'a, V> {
+    render: &'a Render<'a>,
+    variant: &'a Variant,
+    value: V,
+    prepare: TokenStream,
+    /// The local of each field that is a word.
+    words: HashMap<String, Ident>,
+    /// Where the words at a payload's own place go, and their locals.
+    own: HashMap<String, Vec<(Ident, Ident)>>,
+    /// The copy of each plain field that has a word as a member.
+    copies: HashMap<String, Ident>,
+}
+
+impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
+    /// Computes all words of a payload.
+    fn words(&mut self, payload: &Field) {
+        let Role::Payload(keys) = payload.role() else { return };
+        let variant = self.variant;
+        let presence = variant.presence(payload, keys);
+        let address = match presence {
+            Presence::When(_) => "address_word_when",
+            _ => "address_word",
+        };
+        match variant.address(keys) {
+            Address::None => {}
+            Address::Own => self.own(payload, address, names::address_const(variant, payload)),
+            Address::Word(word) => self.word(payload, address, word),
+            Address::Member(root, path) => self.member(payload, address, root, path),
         }
-        // After all words, so that an expression over a field with a word in it sees what a reader will see.
-        for payload in variant.payloads() {
-            let checks = self.checks(&words, variant, payload, value);
-            words.checks.extend(checks);
+        match variant.count(payload, keys) {
+            Count::Fixed | Count::Given(_) => {}
+            Count::Own => self.own(payload, "length_word", names::length_const(variant, payload)),
+            Count::Word(word) => self.word(payload, "length_word", word),
+            Count::Member(root, path) => self.member(payload, "length_word", root, path),
         }
-        words
+        if let Presence::Unless(word) = presence {
+            self.word(payload, "selector_word", word);
+        }
     }
 
-    /// A call of a function of `wire` about `payload`.
-    fn about(
-        &self,
-        function: &str,
-        variant: &Variant,
-        payload: &Field,
-        value: &impl Fn(&Field) -> TokenStream,
-    ) -> TokenStream {
-        let (wire, function) = (self.wire(), names::local(function));
-        let (message, field) = (names::text(&variant.ident), names::text(&payload.ident));
-        let value = value(payload);
-        quote!(#wire::#function(#message, #field, #value)?)
+    /// A word at the payload's own place, which `constant` is.
+    fn own(&mut self, payload: &Field, function: &str, constant: Ident) {
+        let name = names::text(&payload.ident);
+        let local = names::local(&format!("{function}_of_{name}"));
+        let call = self.about(payload, function, payload.ty.span());
+        self.prepare.extend(quote!(let #local: u64 = #call;));
+        self.own.entry(name).or_default().push((constant, local));
     }
 
-    #[expect(clippy::too_many_arguments, reason = "each names one thing, and there is one caller")]
-    fn own_word(
-        &self,
-        words: &mut Words,
-        variant: &Variant,
-        payload: &Field,
-        index: usize,
-        function: &str,
-        constant: Ident,
-        value: &impl Fn(&Field) -> TokenStream,
-    ) {
-        let local = names::local(&format!("{function}_{index}"));
-        let call = self.about(function, variant, payload, value);
-        words.prepare.extend(quote!(let #local: u64 = #call;));
-        words.own.entry(names::text(&payload.ident)).or_default().push((constant, local));
-    }
-
-    fn word(
-        &self,
-        words: &mut Words,
-        variant: &Variant,
-        payload: &Field,
-        word: &Field,
-        function: &str,
-        value: &impl Fn(&Field) -> TokenStream,
-    ) {
+    /// A word that is a field.
+    fn word(&mut self, payload: &Field, function: &str, word: &Field) {
         let (name, ty) = (names::text(&word.ident), &word.ty);
         let local = names::local(&format!("word_{name}"));
-        let call = self.about(function, variant, payload, value);
-        words.prepare.extend(quote!(let #local: #ty = #call;));
-        words.by_field.insert(name, local);
+        let call = self.about(payload, function, ty.span());
+        self.prepare.extend(quote!(let #local: #ty = #call;));
+        self.words.insert(name, local);
     }
 
-    fn member(
-        &self,
-        words: &mut Words,
-        variant: &Variant,
-        payload: &Field,
-        (root, path): (&Field, &[Ident]),
-        function: &str,
-        value: &impl Fn(&Field) -> TokenStream,
-    ) {
+    /// A word that is a member of a plain field, which is copied for that.
+    fn member(&mut self, payload: &Field, function: &str, root: &Field, path: &[Ident]) {
         let name = names::text(&root.ident);
         let copy = names::local(&format!("copy_of_{name}"));
-        if !words.copies.contains_key(&name) {
-            let (constant, value) = (names::field_const(variant, root), value(root));
-            words.prepare.extend(quote!(let mut #copy = #constant.copy(#value);));
-            words.copies.insert(name, copy.clone());
+        if !self.copies.contains_key(&name) {
+            let (constant, value) = (names::field_const(self.variant, root), (self.value)(root));
+            self.prepare.extend(quote!(let mut #copy = #constant.copy(#value);));
+            self.copies.insert(name, copy.clone());
         }
-        let call = self.about(function, variant, payload, value);
-        words.prepare.extend(quote!(#copy #(.#path)* = #call;));
+        let span = path.last().map_or_else(Span::call_site, Ident::span);
+        let call = self.about(payload, function, span);
+        self.prepare.extend(quote!(#copy #(.#path)* = #call;));
+    }
+
+    /// A call of a function of `wire` about a payload; `span` is what to underline when it cannot be.
+    fn about(&self, payload: &Field, function: &str, span: Span) -> TokenStream {
+        let (wire, function) = (self.render.wire(), Ident::new(function, span));
+        let (message, field) = (names::text(&self.variant.ident), names::text(&payload.ident));
+        let value = (self.value)(payload);
+        tokens::at(quote!(#wire::#function(#message, #field, #value)?), span)
     }
 
     /// Whether a payload is as the variant's other fields say.
-    fn checks(
-        &self,
-        words: &Words,
-        variant: &Variant,
-        payload: &Field,
-        value: &impl Fn(&Field) -> TokenStream,
-    ) -> TokenStream {
-        let wire = self.wire();
-        let (message, name) = (names::text(&variant.ident), names::text(&payload.ident));
-        let argument = |field: &Field| {
-            let value = value(field);
-            match field.role() {
-                Role::Codec(_) => value,
-                Role::Payload(_) if self.model.is_command() => quote!(*#value),
-                Role::Payload(_) => quote!(#wire::Owned::view(#value)),
-                Role::Plain | Role::Word => match words.copies.get(&names::text(&field.ident)) {
-                    Some(copy) => quote!(#copy),
-                    None => {
-                        let constant = names::field_const(variant, field);
-                        quote!(#constant.copy(#value))
-                    }
-                },
-            }
-        };
-        let of_payload = value(payload);
+    fn checks(&self, payload: &Field) -> TokenStream {
+        let (wire, variant) = (self.render.wire(), self.variant);
+        let (message, name, value) =
+            (names::text(&variant.ident), names::text(&payload.ident), (self.value)(payload));
         let when = when_expr(variant, payload).map(|expr| {
-            let call = self.call("when", variant, payload, &expr, argument);
-            quote!(#wire::agrees_when(#message, #name, #of_payload, #call)?;)
+            let call = self.render.call("when", variant, payload, &expr, |field| self.argument(field));
+            quote!(#wire::agrees_when(#message, #name, #value, #call)?;)
         });
         let len = length_expr(variant, payload).map(|expr| {
-            let call = self.call("len", variant, payload, &expr, argument);
-            quote!(#wire::agrees(#message, #name, #of_payload, #call)?;)
+            let call = self.render.call("len", variant, payload, &expr, |field| self.argument(field));
+            quote!(#wire::agrees(#message, #name, #value, #call)?;)
         });
         quote!(#when #len)
+    }
+
+    /// What an expression gets for a field while the message is written.
+    fn argument(&self, field: &Field) -> TokenStream {
+        let (wire, value) = (self.render.wire(), (self.value)(field));
+        match field.role() {
+            Role::Codec(_) => value,
+            Role::Payload(_) if self.render.model.is_command() => quote!(*#value),
+            Role::Payload(_) => quote!(#wire::Owned::view(#value)),
+            Role::Plain | Role::Word => match self.copies.get(&names::text(&field.ident)) {
+                Some(copy) => copy.to_token_stream(),
+                None => {
+                    let constant = names::field_const(self.variant, field);
+                    quote!(#constant.copy(#value))
+                }
+            },
+        }
+    }
+
+    /// Statements that write everything into its place.
+    fn fill(&self, fixed: &Ident) -> TokenStream {
+        let tag = write_tag(fixed, self.variant);
+        let fields = self.variant.fields.iter().map(|field| {
+            let (name, constant) = (names::text(&field.ident), names::field_const(self.variant, field));
+            let value = || (self.value)(field);
+            match field.role() {
+                Role::Plain => {
+                    let value = self.copies.get(&name).map_or_else(value, |copy| quote!(&#copy));
+                    quote!(#constant.write(#fixed, #value);)
+                }
+                Role::Codec(_) => {
+                    let (value, encode) = (value(), names::expression("encode", self.variant, field));
+                    quote!(#constant.write(#fixed, &#encode(#value));)
+                }
+                Role::Word => {
+                    let word = self.words.get(&name);
+                    quote!(#constant.write(#fixed, &#word);)
+                }
+                Role::Payload(_) => {
+                    let own = self.own.get(&name).into_iter().flatten();
+                    own.map(|(constant, word)| quote!(#constant.write(#fixed, &#word);)).collect()
+                }
+            }
+        });
+        quote!(#tag #(#fields)*)
     }
 }

@@ -174,6 +174,13 @@ const _: () = {
             ::core::option::Option::Some(__LEN)
         }
     }
+    const _: () = {
+        type __Echo = <LoopbackDone as ::urom_abi::protocol::Reply>::Echo;
+        ::core::assert!(
+            ::urom_abi::wire::echoes_all(__Echo::NAMES, & []),
+            "`LoopbackDone` echoes a field that `Loopback` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
+        );
+    };
     #[automatically_derived]
     impl ::core::convert::From<Loopback> for Command {
         #[inline]
@@ -227,7 +234,8 @@ const _: () = {
         #[inline]
         fn echo(&self) -> <LoopbackDone as ::urom_abi::protocol::Reply>::Echo {
             type __Echo = <LoopbackDone as ::urom_abi::protocol::Reply>::Echo;
-            __Echo {}
+            let echo = __Echo::zero();
+            echo
         }
     }
     #[automatically_derived]
@@ -238,7 +246,7 @@ const _: () = {
             .text("worker_graph")
             .number(1u64)
             .number(__FINGERPRINT)
-            .number(Notification::FINGERPRINT)
+            .number(<Notification as ::urom_abi::wire::Notifications>::HASH)
             .value();
     }
     #[automatically_derived]
@@ -246,7 +254,7 @@ const _: () = {
         const NAME: &'static str = "worker_graph";
         const VERSION: u64 = 1u64;
         const COMMAND_LEN: usize = __LEN;
-        const NOTIFICATION_LEN: usize = Notification::FIXED_LEN;
+        const NOTIFICATION_LEN: usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
         type Client<AnyHost: ::urom_abi::protocol::HostSide> = Client<AnyHost>;
         fn client<AnyHost: ::urom_abi::protocol::HostSide>(
             plugin: AnyHost::Plugin,
@@ -263,12 +271,17 @@ const _: () = {
                 ::core::result::Result::Ok(0u64) => {
                     let echo = {
                         type __Echo = <LoopbackDone as ::urom_abi::protocol::Reply>::Echo;
-                        __Echo {}
+                        let echo = __Echo::zero();
+                        echo
                     };
                     echo.refusal()
                 }
-                ::core::result::Result::Ok(found) => Notification::refusal(found),
-                ::core::result::Result::Err(_) => Notification::refusal(0),
+                ::core::result::Result::Ok(found) => {
+                    <Notification as ::urom_abi::wire::Notifications>::refusal(found)
+                }
+                ::core::result::Result::Err(_) => {
+                    <Notification as ::urom_abi::wire::Notifications>::refusal(0)
+                }
             }
         }
     }
@@ -533,9 +546,10 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl Notification {
-        #[doc(hidden)]
-        pub fn refusal(
+    impl ::urom_abi::wire::Notifications for Notification {
+        const LEN: usize = __LEN;
+        const HASH: u64 = __FINGERPRINT;
+        fn refusal(
             tag: u64,
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
@@ -597,6 +611,13 @@ const _: () = {
     }
     #[automatically_derived]
     impl LoopbackDoneEcho {
+        #[doc(hidden)]
+        pub const NAMES: &[u64] = &[];
+        #[doc(hidden)]
+        #[inline]
+        pub fn zero() -> LoopbackDoneEcho {
+            LoopbackDoneEcho {}
+        }
         #[doc(hidden)]
         pub fn refusal(
             &self,

@@ -153,7 +153,7 @@ const _: () = {
             .text("mistaken")
             .number(1u64)
             .number(__FINGERPRINT)
-            .number(Notification::FINGERPRINT)
+            .number(<Notification as ::urom_abi::wire::Notifications>::HASH)
             .value();
     }
     #[automatically_derived]
@@ -161,7 +161,7 @@ const _: () = {
         const NAME: &'static str = "mistaken";
         const VERSION: u64 = 1u64;
         const COMMAND_LEN: usize = __LEN;
-        const NOTIFICATION_LEN: usize = Notification::FIXED_LEN;
+        const NOTIFICATION_LEN: usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
         type Client<AnyHost: ::urom_abi::protocol::HostSide> = Client<AnyHost>;
         fn client<AnyHost: ::urom_abi::protocol::HostSide>(
             plugin: AnyHost::Plugin,

@@ -252,6 +252,14 @@ const _: () = {
             ::core::option::Option::Some(__LEN)
         }
     }
+    const _: () = {
+        type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
+        ::core::assert!(
+            kit::abi::wire::echoes_all(__Echo::NAMES, &
+            [kit::abi::wire::echo_name("context")]),
+            "`answers::Done` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
+        );
+    };
     #[automatically_derived]
     impl ::core::convert::From<TagSend> for Command {
         #[inline]
@@ -311,9 +319,11 @@ const _: () = {
         #[inline]
         fn echo(&self) -> <answers::Done as kit::abi::protocol::Reply>::Echo {
             type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
-            __Echo {
-                context: __AT_TagSend_context.copy(&self.context),
-            }
+            let mut echo = __Echo::zero();
+            kit::abi::wire::Echoes::<
+                { kit::abi::wire::echo_name("context") },
+            >::set(&mut echo, __AT_TagSend_context.copy(&self.context));
+            echo
         }
     }
     #[automatically_derived]
@@ -324,6 +334,13 @@ const _: () = {
             }
         }
     }
+    const _: () = {
+        type __Echo = <answers::Moved as kit::abi::protocol::Reply>::Echo;
+        ::core::assert!(
+            kit::abi::wire::echoes_all(__Echo::NAMES, & []),
+            "`answers::Moved` echoes a field that `Move` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
+        );
+    };
     #[automatically_derived]
     impl ::core::convert::From<Move> for Command {
         #[inline]
@@ -375,7 +392,8 @@ const _: () = {
         #[inline]
         fn echo(&self) -> <answers::Moved as kit::abi::protocol::Reply>::Echo {
             type __Echo = <answers::Moved as kit::abi::protocol::Reply>::Echo;
-            __Echo {}
+            let echo = __Echo::zero();
+            echo
         }
     }
     #[automatically_derived]
@@ -386,7 +404,7 @@ const _: () = {
             .text("worker_several")
             .number(2u64)
             .number(__FINGERPRINT)
-            .number(answers::Answer::FINGERPRINT)
+            .number(<answers::Answer as kit::abi::wire::Notifications>::HASH)
             .value();
     }
     #[automatically_derived]
@@ -394,7 +412,7 @@ const _: () = {
         const NAME: &'static str = "worker_several";
         const VERSION: u64 = 2u64;
         const COMMAND_LEN: usize = __LEN;
-        const NOTIFICATION_LEN: usize = answers::Answer::FIXED_LEN;
+        const NOTIFICATION_LEN: usize = <answers::Answer as kit::abi::wire::Notifications>::LEN;
         type Client<AnyHost: kit::abi::protocol::HostSide> = Client<AnyHost>;
         fn client<AnyHost: kit::abi::protocol::HostSide>(
             plugin: AnyHost::Plugin,
@@ -411,21 +429,28 @@ const _: () = {
                 ::core::result::Result::Ok(4u64) => {
                     let echo = {
                         type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
-                        __Echo {
-                            context: __AT_TagSend_context.read_or_zero(command),
-                        }
+                        let mut echo = __Echo::zero();
+                        kit::abi::wire::Echoes::<
+                            { kit::abi::wire::echo_name("context") },
+                        >::set(&mut echo, __AT_TagSend_context.read_or_zero(command));
+                        echo
                     };
                     echo.refusal()
                 }
                 ::core::result::Result::Ok(5u64) => {
                     let echo = {
                         type __Echo = <answers::Moved as kit::abi::protocol::Reply>::Echo;
-                        __Echo {}
+                        let echo = __Echo::zero();
+                        echo
                     };
                     echo.refusal()
                 }
-                ::core::result::Result::Ok(found) => answers::Answer::refusal(found),
-                ::core::result::Result::Err(_) => answers::Answer::refusal(0),
+                ::core::result::Result::Ok(found) => {
+                    <answers::Answer as kit::abi::wire::Notifications>::refusal(found)
+                }
+                ::core::result::Result::Err(_) => {
+                    <answers::Answer as kit::abi::wire::Notifications>::refusal(0)
+                }
             }
         }
     }
@@ -813,9 +838,10 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl Answer {
-        #[doc(hidden)]
-        pub fn refusal(
+    impl kit::abi::wire::Notifications for Answer {
+        const LEN: usize = __LEN;
+        const HASH: u64 = __FINGERPRINT;
+        fn refusal(
             tag: u64,
         ) -> ::core::result::Result<
             kit::abi::descriptor::NotificationDesc,
@@ -873,7 +899,24 @@ const _: () = {
         }
     }
     #[automatically_derived]
+    impl kit::abi::wire::Echoes<{ kit::abi::wire::echo_name("context") }> for DoneEcho {
+        type Value = u64;
+        #[inline]
+        fn set(&mut self, value: u64) {
+            self.context = value;
+        }
+    }
+    #[automatically_derived]
     impl DoneEcho {
+        #[doc(hidden)]
+        pub const NAMES: &[u64] = &[kit::abi::wire::echo_name("context")];
+        #[doc(hidden)]
+        #[inline]
+        pub fn zero() -> DoneEcho {
+            DoneEcho {
+                context: __AT_Done_context.zero(),
+            }
+        }
         #[doc(hidden)]
         pub fn refusal(
             &self,
@@ -949,6 +992,13 @@ const _: () = {
     }
     #[automatically_derived]
     impl MovedEcho {
+        #[doc(hidden)]
+        pub const NAMES: &[u64] = &[];
+        #[doc(hidden)]
+        #[inline]
+        pub fn zero() -> MovedEcho {
+            MovedEcho {}
+        }
         #[doc(hidden)]
         pub fn refusal(
             &self,

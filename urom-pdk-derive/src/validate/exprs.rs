@@ -1,20 +1,53 @@
 //! The expressions of `len` and `when` work on numbers that a peer sent, so nothing in them may panic.
 
 use syn::visit::{self, Visit};
-use syn::{BinOp, Expr, ExprBinary, ExprIndex, ExprMethodCall, ExprUnary, UnOp};
+use syn::{BinOp, Expr, ExprBinary, ExprIndex, ExprMethodCall, ExprPath, ExprUnary, Ident, UnOp};
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Len, Role, Variant};
+use crate::model::{Count, Field, Given, Len, Variant};
 
-/// Checks all expressions of a variant.
-pub(super) fn cannot_panic(variant: &Variant, errors: &mut Errors) {
-    for field in &variant.fields {
-        let Role::Payload(keys) = field.role() else { continue };
-        if let Some(Len::Given(len)) = keys.len.as_ref().map(|key| &key.value) {
-            Panics { errors }.visit_expr(len);
+/// Checks that expressions name no field without a value, and no payload that is not read yet.
+pub(super) fn within_reach(variant: &Variant, errors: &mut Errors) {
+    for payload in variant.payloads() {
+        let behind = variant.payloads().skip_while(|other| other.ident != payload.ident);
+        let words = variant.fields.iter().filter(|field| field.word.is_some());
+        let unknown = words.chain(behind).map(|field| &field.ident).collect::<Vec<_>>();
+        if let Count::Given(Given::Name(name)) = variant.count(payload, &payload.inline)
+            && unknown.contains(&name)
+        {
+            errors.on(name, messages::out_of_reach(name));
         }
-        if let Some(when) = &keys.when {
-            Panics { errors }.visit_expr(&when.value);
+        for expr in expressions(payload) {
+            Reach { unknown: &unknown, errors }.visit_expr(expr);
+        }
+    }
+}
+
+/// Checks that nothing in an expression panics on numbers from outside.
+pub(super) fn cannot_panic(variant: &Variant, errors: &mut Errors) {
+    for expr in variant.payloads().flat_map(expressions) {
+        Panics { errors }.visit_expr(expr);
+    }
+}
+
+fn expressions(payload: &Field) -> impl Iterator<Item = &Expr> {
+    let len = payload.inline.len.as_ref().and_then(|key| match &key.value {
+        Len::Given(expr) => Some(expr),
+        Len::Path(_) => None,
+    });
+    let when = payload.inline.when.as_ref().map(|key| &key.value);
+    len.into_iter().chain(when)
+}
+
+struct Reach<'a> {
+    unknown: &'a [&'a Ident],
+    errors: &'a mut Errors,
+}
+
+impl<'ast> Visit<'ast> for Reach<'_> {
+    fn visit_expr_path(&mut self, path: &'ast ExprPath) {
+        if let Some(name) = path.path.get_ident().filter(|name| self.unknown.contains(name)) {
+            self.errors.on(name, messages::out_of_reach(name));
         }
     }
 }

@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 use syn::Type;
 
-use super::types::{is_number, unsafe_type};
+use super::types::unsafe_type;
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Form, Messages, Role, Variant};
 use crate::names;
@@ -100,7 +100,7 @@ fn borrowed(field: &Field, errors: &mut Errors) {
             let element = names::written(element);
             errors.on(shape.inner, messages::unaligned_slice(found, element));
         }
-        Form::Other if is_number(shape.inner) || unsafe_type(shape.inner).is_some() => {
+        Form::Other => {
             errors.on(shape.inner, messages::not_a_payload(found, BORROWED));
         }
         _ => element(field, errors),
@@ -117,7 +117,7 @@ fn owned(model: &Messages, field: &Field, errors: &mut Errors) {
         form if form.is_borrowed() => {
             errors.on(shape.inner, messages::borrowed_in_notification(found, OWNED));
         }
-        Form::Other if is_number(shape.inner) || unsafe_type(shape.inner).is_some() => {
+        Form::Other => {
             errors.on(shape.inner, messages::not_a_payload(found, OWNED));
         }
         _ => element(field, errors),

@@ -7,8 +7,8 @@ use crate::names;
 /// Checks the header fields of all variants against those of the first.
 pub(super) fn same_in_every_variant(model: &Messages, errors: &mut Errors) {
     for variant in &model.variants {
-        let late = variant.fields.iter().skip_while(|field| field.header.is_some());
-        for field in late.filter(|field| field.header.is_some()) {
+        let late = variant.fields.iter().skip_while(|field| field.is_header());
+        for field in late.filter(|field| field.is_header()) {
             errors.on(&field.ident, messages::header_late(&field.ident));
         }
     }

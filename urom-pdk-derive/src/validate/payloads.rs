@@ -3,7 +3,7 @@
 use proc_macro2::Ident;
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Addr, Count, Field, Form, Inline, Len, Presence, Role, Variant};
+use crate::model::{Addr, Count, Field, Form, Inline, Len, Messages, Presence, Role, Variant};
 use crate::names;
 
 /// Each word belongs to exactly one payload, and each name in `addr`, `len` and `unless` is one of the variant's fields.
@@ -33,6 +33,12 @@ fn payloads(variant: &Variant) -> impl Iterator<Item = (&Field, &Inline)> {
         Role::Payload(keys) => Some((field, keys)),
         _ => None,
     })
+}
+
+/// Whether the payload is of a form that this side can have; otherwise that was the mistake.
+fn is_own_side(model: &Messages, payload: &Field) -> bool {
+    let form = payload.shape().form;
+    if model.is_command() { form.is_borrowed() } else { form.is_owned() }
 }
 
 fn mentions(keys: &Inline, word: &Ident) -> bool {
@@ -94,8 +100,8 @@ fn member(variant: &Variant, path: &[Ident], errors: &mut Errors) {
 }
 
 /// What says how long a payload is fits its type.
-pub(super) fn lengths(variant: &Variant, errors: &mut Errors) {
-    for (payload, keys) in payloads(variant) {
+pub(super) fn lengths(model: &Messages, variant: &Variant, errors: &mut Errors) {
+    for (payload, keys) in payloads(variant).filter(|(payload, _)| is_own_side(model, payload)) {
         let form = payload.shape().form;
         let span = |errors: &mut Errors, message| match &keys.len {
             Some(key) => errors.at(key.span, message),
@@ -114,8 +120,8 @@ pub(super) fn lengths(variant: &Variant, errors: &mut Errors) {
 }
 
 /// What says whether a payload is there fits its type.
-pub(super) fn presence(variant: &Variant, errors: &mut Errors) {
-    for (payload, keys) in payloads(variant) {
+pub(super) fn presence(model: &Messages, variant: &Variant, errors: &mut Errors) {
+    for (payload, keys) in payloads(variant).filter(|(payload, _)| is_own_side(model, payload)) {
         let shape = payload.shape();
         let found = names::written(shape.inner);
         let when = keys.when.as_ref();
@@ -144,11 +150,10 @@ fn two_armed(payload: &Field, keys: &Inline, errors: &mut Errors) {
     let shape = payload.shape();
     let found = names::written(shape.inner);
     let says_itself = |what: &str| messages::says_itself(&found, what);
-    if shape.option {
-        errors.on(&payload.ty, says_itself("Option"));
-    }
-    if let (Some(when), None) = (&keys.when, &keys.unless) {
-        errors.at(when.span, says_itself("when"));
+    match (&keys.when, &keys.unless) {
+        (Some(when), None) => errors.at(when.span, says_itself("when")),
+        _ if shape.option => errors.on(&payload.ty, says_itself("Option")),
+        _ => {}
     }
     if let Some(addr) = keys.addr.as_ref().filter(|_| keys.addr_is_none()) {
         errors.at(addr.span, messages::two_armed_words(&found, "address"));

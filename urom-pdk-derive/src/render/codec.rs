@@ -1,0 +1,37 @@
+//! Fields with a codec of their own: each of its functions is called in one place, so that one that is missing or has
+//! other types is reported once, and where it is named.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::spanned::Spanned;
+
+use super::Render;
+use crate::model::{Field, Role, Variant};
+use crate::{names, tokens};
+
+impl Render<'_> {
+    /// The functions that call those of codecs.
+    pub(super) fn codecs(&self) -> TokenStream {
+        let variants = self.model.variants.iter();
+        variants.flat_map(|variant| variant.fields.iter().map(move |field| codec(variant, field))).collect()
+    }
+}
+
+fn codec(variant: &Variant, field: &Field) -> TokenStream {
+    let Role::Codec(module) = field.role() else { return TokenStream::new() };
+    let (encode, decode) =
+        (names::expression("encode", variant, field), names::expression("decode", variant, field));
+    let (ty, value) = (&field.ty, names::local("value"));
+    let functions = quote! {
+        #[inline]
+        fn #encode(#value: &#ty) -> #module::Wire {
+            #module::encode(#value)
+        }
+
+        #[inline]
+        fn #decode(#value: #module::Wire) -> ::core::result::Result<#ty, &'static ::core::primitive::str> {
+            #module::decode(#value)
+        }
+    };
+    tokens::at(functions, module.span())
+}
