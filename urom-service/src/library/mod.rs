@@ -23,6 +23,9 @@
 //! - A worker without an id asks for any. Its id can be read once it runs, one that was set at any time.
 //! - `doca_buf_set_data` outside of the buffer is `INVALID_VALUE`; for hosts that do not look, submit then says
 //!   `TOO_BIG` (or `INVALID_VALUE`).
+//! - A domain's out-of-band functions are called by progress only, and `req_free` by a stop as well. A call that fails
+//!   takes the domain to IDLE with the function's code. Its stop waits, for a second at most, until its workers' plugins
+//!   find nothing of it any more. A worker that goes while a domain runs leaves the domain running.
 
 mod address;
 mod bell;
