@@ -242,3 +242,6 @@ pub fn is_range(va: u64, len: u64) -> bool {
     va != 0 && len != 0 && va.checked_add(len - 1).is_some()
 }
 
+#[cfg(test)]
+#[path = "domain_tests.rs"]
+mod tests;

@@ -233,3 +233,6 @@ fn strings<'a>(participant: &'a Participant<'a>) -> impl Iterator<Item = &'a [u8
     addresses.chain(participant.segments.iter().flat_map(|segment| [segment.memh, segment.mkey]))
 }
 
+#[cfg(test)]
+#[path = "domains_tests.rs"]
+mod tests;

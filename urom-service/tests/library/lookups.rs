@@ -213,7 +213,7 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     let domain = TestDomain::new(&engine, &party, &[(0, left), (1, right)]);
     domain.start();
     engine.is_quiet(1000);
-    kill(&engine, &right);
+    kill_process(pid_of(&engine, &right), Signal::KILL).unwrap();
     assert_eq!(engine.next(), 1, "the worker goes");
     assert_eq!(state(right.ctx), CtxState::IDLE);
     assert_eq!(state(domain.ctx), CtxState::STARTING, "others may wait for this process");
@@ -235,7 +235,7 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     let solo = Rally::new(1).party(0);
     let again = TestDomain::new(&other, &solo, &[(2, there)]);
     again.run(&other);
-    kill(&other, &there);
+    kill_process(pid_of(&other, &there), Signal::KILL).unwrap();
     assert_eq!(other.next(), 1);
     assert_eq!(state(there.ctx), CtxState::IDLE);
     assert_eq!(state(again.ctx), CtxState::RUNNING);
@@ -247,10 +247,31 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     service.end();
 }
 
-fn kill(engine: &Engine, worker: &TestWorker) {
+fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
     let text = String::from_utf8(ask(engine, worker, op::OWN, 0, 0).1).unwrap();
-    let pid = text.split(' ').nth(3).unwrap().parse().unwrap();
-    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    Pid::from_raw(text.split(' ').nth(3).unwrap().parse().unwrap()).unwrap()
+}
+
+#[test]
+fn a_worker_that_answers_nobody_holds_a_stop_up_for_a_moment_only() {
+    let plugins = Plugins::seekers();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let worker = seeker(service.raw, &engine, 0);
+    let party = Rally::new(1).party(0);
+    let domain = TestDomain::new(&engine, &party, &[(0, worker)]);
+    domain.run(&engine);
+    let pid = pid_of(&engine, &worker);
+    kill_process(pid, Signal::STOP).unwrap();
+    let begin = Instant::now();
+    domain.end();
+    assert!(begin.elapsed().as_millis() < 2000, "{:?}", begin.elapsed());
+    kill_process(pid, Signal::KILL).unwrap();
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(worker.ctx), CtxState::IDLE);
+    worker.destroy();
+    service.end();
 }
 
 #[test]

@@ -15,9 +15,12 @@ use crate::support::OK;
 /// Where the participants meet.
 pub struct Rally {
     count: usize,
-    /// Blocks by round and participant: as it is, and as others see it.
-    blocks: Mutex<HashMap<(usize, usize), [Vec<u8>; 2]>>,
+    /// By round and participant.
+    blocks: Mutex<HashMap<(usize, usize), Block>>,
 }
+
+/// A block as it is, and as others see it.
+type Block = [Vec<u8>; 2];
 
 /// What goes wrong, in which round (from 0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

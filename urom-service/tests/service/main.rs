@@ -3,6 +3,7 @@
 mod commands;
 mod daemon;
 mod discovery;
+mod domains;
 mod embedded;
 mod support;
 mod workers;

@@ -1,0 +1,105 @@
+//! Tests of [`super`]: what the tests through the function table do not reach.
+
+use super::*;
+use crate::wire::domain::{Member as Worker, Segment as Buffer};
+
+/// A domain of one process: workers with these ids, one plugin, one buffer with this key.
+fn table(ids: &[u64], key: &[u8]) -> Vec<u8> {
+    let addresses = vec![Address { plugin: "plugin", address: b"address" }];
+    let members = ids.iter().map(|id| Worker { id: *id, addresses: addresses.clone() });
+    let segments = vec![Buffer { va: 1, len: 10, memh: b"handle", mkey: key }];
+    Participant { members: members.collect(), segments }.encode()
+}
+
+/// The bytes that a look-up gave.
+fn bytes(found: Option<*const [u8]>) -> Option<Vec<u8>> {
+    // SAFETY: the tests keep the domains.
+    found.map(|found| unsafe { &*found }.to_vec())
+}
+
+fn code(result: Result<(), Failure>) -> DocaError {
+    result.map_or_else(|failure| failure.code(), |()| DocaError::SUCCESS)
+}
+
+#[test]
+fn a_domain_that_does_not_start_changes_nothing() {
+    let domains = Domains::new();
+    domains.start((1, 1), &table(&[1, 2], b"key")).unwrap();
+    assert_eq!(code(domains.start((1, 1), &table(&[3], b"key"))), DocaError::BAD_STATE);
+    assert_eq!(code(domains.start((1, 2), &table(&[3, 2], b"other"))), DocaError::ALREADY_EXIST);
+    assert_eq!(code(domains.start((1, 3), b"")), DocaError::IO_FAILED);
+    assert_eq!(domains.segment(3, 1), None);
+    domains.end((1, 2));
+    domains.end((1, 3));
+    domains.end((2, 1));
+    assert_eq!(bytes(domains.mkey(2, 0)).as_deref(), Some(&b"key"[..]));
+    domains.end((1, 1));
+    assert_eq!(domains.mkey(2, 0), None);
+    domains.start((1, 2), &table(&[3, 2], b"other")).unwrap();
+    assert_eq!(bytes(domains.mkey(2, 0)).as_deref(), Some(&b"other"[..]));
+}
+
+#[test]
+fn a_host_that_is_gone_takes_its_domains_and_no_others() {
+    let domains = Domains::new();
+    for (link, number, id) in [(1, 1, 10), (1, 2, 11), (2, 1, 10), (2, 2, 12)] {
+        domains.start((link, number), &table(&[id], b"key")).unwrap();
+    }
+    domains.end_all(1);
+    let found = [10, 11, 12].map(|id| domains.address(id, "plugin").is_some());
+    assert_eq!(found, [true, false, true]);
+    domains.end_all(2);
+    assert_eq!(domains.address(10, "plugin"), None);
+    assert_eq!(domains.roll.lock().unwrap().entries, 0);
+}
+
+#[test]
+fn what_is_stored_stays_where_it_is_and_is_stored_once() {
+    let domains = Domains::new();
+    let table = table(&[1], &[7; 1000]);
+    let mut places = Vec::new();
+    for number in 0..100 {
+        domains.start((1, number), &table).unwrap();
+        places.push((domains.address(1, "plugin"), domains.memh(1, 0), domains.mkey(1, 0)));
+        domains.end((1, number));
+    }
+    let there = |found: Option<*const [u8]>| found.map(|bytes| bytes.cast::<u8>().addr());
+    let first = (there(places[0].0), there(places[0].1), there(places[0].2));
+    assert!(first.0.is_some() && first.1.is_some() && first.2.is_some());
+    assert!(places.iter().all(|place| (there(place.0), there(place.1), there(place.2)) == first));
+    assert_eq!(bytes(places[0].2), Some(vec![7; 1000]));
+}
+
+#[test]
+fn a_full_worker_says_what_to_do() {
+    let domains = Domains::with_capacity(2000);
+    domains.start((1, 1), &table(&[1], &[1; 1000])).unwrap();
+    domains.end((1, 1));
+    let full = domains.start((1, 2), &table(&[1], &[2; 1000])).unwrap_err();
+    assert_eq!(full.code(), DocaError::FULL);
+    assert!(full.text.contains("start a new worker"), "{}", full.text);
+    domains.start((1, 3), &table(&[1], &[1; 1000])).unwrap();
+}
+
+#[test]
+fn a_host_has_so_many_domains_and_no_more() {
+    let domains = Domains::new();
+    let table = table(&[1], b"key");
+    for number in 0..MOST_DOMAINS as u64 {
+        domains.start((1, number), &table).unwrap();
+    }
+    assert_eq!(code(domains.start((1, u64::MAX), &table)), DocaError::FULL);
+    domains.start((2, 0), &table).unwrap();
+    domains.end((1, 0));
+    domains.start((1, u64::MAX), &table).unwrap();
+}
+
+#[test]
+fn only_a_plugin_of_the_same_name_finds_an_address() {
+    let domains = Domains::new();
+    domains.start((1, 1), &table(&[1], b"key")).unwrap();
+    assert_eq!(bytes(domains.address(1, "plugin")).as_deref(), Some(&b"address"[..]));
+    for other in ["", "plugi", "plugin2", "address"] {
+        assert_eq!(domains.address(1, other), None, "{other}");
+    }
+}
