@@ -14,7 +14,7 @@ use urom_abi::DocaError;
 use super::{AllGather, BoxError, Error, busy};
 
 /// How many bytes one `MPI_Iallgather` brings at most. MPI counts with 32 bits, and some versions multiply with them.
-const AT_ONCE: usize = 64 << 20;
+const AT_ONCE: usize = 8 << 20;
 
 /// The all-gather of an MPI communicator (feature `mpi`).
 ///
@@ -111,8 +111,11 @@ impl AllGather for Mpi {
         if self.exchange.is_some() {
             return Err(busy());
         }
-        let exchange =
-            Exchange { block: block.to_vec(), done: 0, length: 0, blocks: Vec::new(), request: None };
+        // Never without memory: where an empty vector points to may be what MPI calls `MPI_IN_PLACE`.
+        let mut copy = Vec::with_capacity(block.len().max(1));
+        copy.extend_from_slice(block);
+        let blocks = Vec::with_capacity(1);
+        let exchange = Exchange { block: copy, done: 0, length: 0, blocks, request: None };
         self.exchange.insert(exchange).next(&self.communicator)?;
         Ok(())
     }
