@@ -41,7 +41,12 @@ pub(crate) const AARCH64_LIBC: Need =
 /// Runs aarch64 programs.
 pub(crate) const AARCH64_EMULATOR: Need =
     Need { found: Found::Program("qemu-aarch64-static"), packages: &["qemu-user-static"] };
-/// Reads C headers. Of this very version, so that the bindings come out the same everywhere.
+/// Builds what the feature `mpi` needs.
+pub(crate) const MPI_COMPILER: Need = Need { found: Found::Program("mpicc"), packages: &["libopenmpi-dev"] };
+/// Starts the tests and examples that use it.
+pub(crate) const MPI_LAUNCHER: Need = Need { found: Found::Program("mpirun"), packages: &["openmpi-bin"] };
+/// Reads C headers: UCX's, and MPI's for the feature `mpi`. Of this very version, so that the UCX bindings come out the
+/// same everywhere.
 pub(crate) const LIBCLANG: Need =
     Need { found: Found::File("/usr/lib/llvm-14/lib/libclang.so"), packages: &["libclang-14-dev"] };
 

@@ -40,6 +40,8 @@ fn needs(foreign: bool, download: bool) -> Vec<&'static Need> {
     let mut needs = vec![&debian::C_COMPILER, &debian::CXX_COMPILER, &debian::PKG_CONFIG, &debian::VALGRIND];
     if foreign {
         needs.extend([&debian::AARCH64_COMPILER, &debian::AARCH64_LIBC, &debian::AARCH64_EMULATOR]);
+    } else {
+        needs.extend([&debian::MPI_COMPILER, &debian::MPI_LAUNCHER, &debian::LIBCLANG]);
     }
     if download {
         needs.push(&debian::PIP);

@@ -22,6 +22,9 @@ const NOT_EMULATED: &[(&str, &str)] = &[
     ("xtask", "runs on this machine only"),
 ];
 
+/// The package whose tests run under `mpirun`, and its feature that says so. Other builds do not ask for an MPI.
+const WITH_MPI: (&str, &str) = ("urom-tests", "urom-tests/mpi");
+
 /// Sets up, builds and runs the tests. The result is cargo's own.
 pub(crate) fn run(
     workspace: &Workspace,
@@ -77,21 +80,26 @@ struct Plan {
 impl Plan {
     fn new(workspace: &Workspace, emulated: bool, packages: &[String]) -> Self {
         let name = |package: &str| ["-p".to_owned(), package.to_owned()];
+        let mpi = ["--features".to_owned(), WITH_MPI.1.to_owned()];
         if !packages.is_empty() {
             // The tests of one package may load plugins or start the service, which are other packages.
             let service = (!emulated).then_some(demo::SERVICE.package);
             let plugins = workspace.plugins().into_iter().map(|plugin| plugin.package);
             let plugins = plugins.filter(|package| runs(package, emulated));
-            return Self {
-                build: plugins.chain(service).flat_map(name).collect(),
-                test: packages.iter().flat_map(|package| name(package)).collect(),
-                left_out: Vec::new(),
-            };
+            let mut test: Vec<_> = packages.iter().flat_map(|package| name(package)).collect();
+            if !emulated && packages.iter().any(|package| package == WITH_MPI.0) {
+                test.extend(mpi);
+            }
+            let build = plugins.chain(service).flat_map(name).collect();
+            return Self { build, test, left_out: Vec::new() };
         }
         let left_out: Vec<_> = NOT_EMULATED.iter().copied().filter(|_| emulated).collect();
         let mut everything = vec!["--workspace".to_owned()];
         everything
             .extend(left_out.iter().flat_map(|(package, _)| ["--exclude".to_owned(), (*package).to_owned()]));
+        if !emulated {
+            everything.extend(mpi);
+        }
         // The same selection with the test programs among it: cargo test finds all of it built.
         let mut build = everything.clone();
         build.push("--all-targets".to_owned());
@@ -107,8 +115,8 @@ mod tests {
     #[test]
     fn on_this_machine_nothing_is_left_out() {
         let plan = Plan::new(&sample(), false, &[]);
-        assert_eq!(plan.build, ["--workspace", "--all-targets"]);
-        assert_eq!(plan.test, ["--workspace"]);
+        assert_eq!(plan.build, ["--workspace", "--features", "urom-tests/mpi", "--all-targets"]);
+        assert_eq!(plan.test, ["--workspace", "--features", "urom-tests/mpi"]);
         assert!(plan.left_out.is_empty());
     }
 
@@ -117,6 +125,7 @@ mod tests {
         let plan = Plan::new(&sample(), true, &[]);
         for package in ["ui-tests", "xtask", "urom-bench", "urom-tests"] {
             for words in [&plan.build, &plan.test] {
+                assert!(!words.iter().any(|word| word.contains("mpi")), "MPI is of this machine only");
                 let excluded = words.windows(2).any(|pair| pair == ["--exclude", package]);
                 assert!(excluded, "{package} is not excluded by {words:?}");
             }
@@ -140,5 +149,7 @@ mod tests {
         assert_eq!(plan.test, ["-p", "urom-abi"]);
         let plan = Plan::new(&sample(), true, &chosen);
         assert_eq!(plan.build, both);
+        let plan = Plan::new(&sample(), false, &["urom-tests".to_owned()]);
+        assert_eq!(plan.test, ["-p", "urom-tests", "--features", "urom-tests/mpi"]);
     }
 }

@@ -1,0 +1,41 @@
+//! All-gathers over MPI, and domains that start with them, under a real `mpirun`.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use urom_tests::profile_directory;
+
+/// Runs the participants; what they print is shown when one of them fails.
+fn run(participants: u32) -> Result<()> {
+    let program = profile_directory()?.join("examples/mpi_participant");
+    let mut command = Command::new("mpirun");
+    // With an end to be sure of: MPI waits for ever for a participant that does not come.
+    command.args([
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "--timeout",
+        "300",
+        "-np",
+        &participants.to_string(),
+    ]);
+    command.arg(program);
+    let output = command.output().context("cannot start mpirun")?;
+    let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    ensure!(output.status.success(), "{command:?}: {}\n{}", output.status, said.concat());
+    Ok(())
+}
+
+#[test]
+fn a_process_that_mpirun_started_alone_is_a_group_of_one() -> Result<()> {
+    run(1)
+}
+
+#[test]
+fn two_processes_exchange_blocks_and_form_a_domain() -> Result<()> {
+    run(2)
+}
+
+#[test]
+fn four_processes_exchange_blocks_and_form_a_domain() -> Result<()> {
+    run(4)
+}
