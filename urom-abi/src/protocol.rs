@@ -6,6 +6,7 @@
 
 use std::future::Future;
 
+use crate::describe;
 use crate::descriptor::NotificationDesc;
 use crate::payload::Payload;
 use crate::wire::{DecodeError, EncodeError};
@@ -20,6 +21,8 @@ pub trait Protocol: Sized + 'static {
     const COMMAND_LEN: usize;
     /// The size in bytes of every notification without its inline payloads.
     const NOTIFICATION_LEN: usize;
+    /// All of the above and every message, for programs to read: a C header is made of it.
+    const DESCRIPTION: &'static describe::Protocol;
 
     /// The typed host-side client, with one `task_*` method for each command.
     type Client<H: HostSide>;

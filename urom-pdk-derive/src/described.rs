@@ -23,15 +23,18 @@ pub(crate) fn described(item: TokenStream) -> TokenStream {
     if let Some(errors) = errors.into_compile_errors() {
         return errors;
     }
-    let name = &input.ident;
+    let (name, imports) = (&input.ident, imports(&krate));
     let ty = match fields.as_slice() {
-        [only] if is_transparent(&input.attrs) => type_of(&krate, &only.ty),
-        _ => structure(&krate, &input, &fields),
+        [only] if is_transparent(&input.attrs) => type_of(&only.ty),
+        _ => structure(&input, &fields),
     };
     quote! {
         #[automatically_derived]
         impl #krate::describe::Described for #name {
-            const TYPE: #krate::describe::Type = #ty;
+            const TYPE: #krate::describe::Type = {
+                #imports
+                #ty
+            };
         }
     }
 }
@@ -76,7 +79,7 @@ fn is_transparent(attributes: &[Attribute]) -> bool {
     found
 }
 
-fn structure(krate: &Path, input: &DeriveInput, fields: &[&Field]) -> TokenStream {
+fn structure(input: &DeriveInput, fields: &[&Field]) -> TokenStream {
     let name = &input.ident;
     let (text, all_docs) = (names::text(name), docs(&input.attrs));
     let fields = fields.iter().enumerate().map(|(number, field)| {
@@ -84,9 +87,9 @@ fn structure(krate: &Path, input: &DeriveInput, fields: &[&Field]) -> TokenStrea
             Some(ident) => (ident.to_token_stream(), names::text(ident)),
             None => (Index::from(number).to_token_stream(), number.to_string()),
         };
-        let (docs, ty) = (docs(&field.attrs), type_of(krate, &field.ty));
+        let (docs, ty) = (docs(&field.attrs), type_of(&field.ty));
         quote! {
-            #krate::describe::StructField {
+            __describe::StructField {
                 name: #text,
                 docs: #docs,
                 offset: ::core::mem::offset_of!(#name, #member),
@@ -95,8 +98,8 @@ fn structure(krate: &Path, input: &DeriveInput, fields: &[&Field]) -> TokenStrea
         }
     });
     quote! {
-        #krate::describe::Type::Struct(const {
-            &#krate::describe::Struct {
+        __describe::Type::Struct(const {
+            &__describe::Struct {
                 name: #text,
                 docs: #all_docs,
                 size: ::core::mem::size_of::<#name>(),
@@ -107,22 +110,27 @@ fn structure(krate: &Path, input: &DeriveInput, fields: &[&Field]) -> TokenStrea
     }
 }
 
-/// A constant expression for the description of `ty`, opaque when it has none.
-pub(crate) fn type_of(krate: &Path, ty: &Type) -> TokenStream {
+/// What the other expressions need in scope.
+pub(crate) fn imports(krate: &Path) -> TokenStream {
+    quote! {
+        use #krate::describe as __describe;
+        use #krate::describe::NotDescribed as _;
+    }
+}
+
+/// A constant expression for the description of `ty`, opaque when it has none. Stands behind [`imports`].
+pub(crate) fn type_of(ty: &Type) -> TokenStream {
     match ty {
         // Element by element, so that an array of what is opaque is still an array.
         Type::Array(array) => {
-            let (of, len) = (type_of(krate, &array.elem), &array.len);
-            quote!(#krate::describe::Type::Array { of: &#of, len: #len })
+            let (of, len) = (type_of(&array.elem), &array.len);
+            quote!(__describe::Type::Array { of: &#of, len: #len })
         }
-        Type::Group(group) => type_of(krate, &group.elem),
-        Type::Paren(paren) => type_of(krate, &paren.elem),
+        Type::Group(group) => type_of(&group.elem),
+        Type::Paren(paren) => type_of(&paren.elem),
         _ => {
             let name = names::written(ty);
-            quote!({
-                use #krate::describe::NotDescribed as _;
-                #krate::describe::found_or_opaque::<#ty>(<#krate::describe::Probe<#ty>>::FOUND, #name)
-            })
+            quote!(__describe::found_or_opaque::<#ty>(<__describe::Probe<#ty>>::FOUND, #name))
         }
     }
 }

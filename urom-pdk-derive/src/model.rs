@@ -17,6 +17,7 @@ pub(crate) struct Messages {
     /// Commands, with what belongs to the whole protocol, or notifications.
     pub(crate) kind: Kind,
     pub(crate) ident: Ident,
+    pub(crate) docs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     /// The path of `urom-abi` in the user's crate.
     pub(crate) krate: Path,

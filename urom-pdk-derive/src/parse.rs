@@ -68,6 +68,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
     let model = Messages {
         kind,
         ident: item_enum.ident.clone(),
+        docs: docs(&item_enum.attrs),
         vis: item_enum.vis.clone(),
         krate: keys.krate,
         tag: keys.tag,

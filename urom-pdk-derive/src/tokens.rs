@@ -1,6 +1,6 @@
 //! Looking into tokens whose meaning does not matter: types and expressions.
 
-use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use syn::Lifetime;
 
 /// The lifetimes named in `tokens`, without their ticks.
@@ -54,6 +54,45 @@ pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
         .collect()
 }
 
+/// An expression as an author writes it: the same text for every compiler.
+pub(crate) fn spelled(tokens: TokenStream) -> String {
+    let mut text = String::new();
+    // Whether the next token stands close to the one before, whether that one ends an operand, and whether it is joined.
+    let (mut close, mut operand, mut joined) = (true, false, false);
+    for token in tokens {
+        let open_space = |close: bool| if close { "" } else { " " };
+        match token {
+            TokenTree::Group(group) => {
+                let (open, end) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Brace => ("{ ", " }"),
+                    Delimiter::None => ("", ""),
+                };
+                let call = operand && group.delimiter() != Delimiter::Brace;
+                text += open_space(close || call);
+                text += &[open, &spelled(group.stream()), end].concat();
+                (close, operand, joined) = (false, true, false);
+            }
+            TokenTree::Punct(sign) => {
+                let (c, joint) = (sign.as_char(), sign.spacing() == Spacing::Joint);
+                let prefix = !(operand || joined) && matches!(c, '!' | '-' | '*' | '&');
+                let of_macro = operand && c == '!' && !joint;
+                text += open_space(close || of_macro || matches!(c, '.' | ',' | ';' | ':' | '?'));
+                text.push(c);
+                close = joint || prefix || of_macro || matches!(c, '.' | ':' | '\'');
+                (operand, joined) = (of_macro || c == '?', joint);
+            }
+            other => {
+                text += open_space(close);
+                text += &other.to_string();
+                (close, operand, joined) = (false, true, false);
+            }
+        }
+    }
+    text
+}
+
 /// `tokens` with another lifetime in the place of `from`.
 pub(crate) fn with_lifetime(tokens: TokenStream, from: &Lifetime, to: &Lifetime) -> TokenStream {
     let mut behind_tick = false;
@@ -101,6 +140,24 @@ mod tests {
         let name = parse_quote!(count);
         assert!(mentions(quote!(f(g[count])), &name));
         assert!(!mentions(quote!(counts + "count"), &name));
+    }
+
+    #[test]
+    fn expressions_are_spelled_as_they_are_written() {
+        let expressions = [
+            "stride <= 0",
+            "size.checked_mul(8)",
+            "u64::from(count)",
+            "!is_empty(&args, -1) && flags & 4 != 0",
+            "matches!(kind, 1 | 2)",
+            "args[0].len",
+            "(a == b) as u64",
+            "if flag { 1 } else { 2 }",
+            "lookup(*key)?.len",
+        ];
+        for text in expressions {
+            assert_eq!(spelled(text.parse().unwrap()), text);
+        }
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! What a protocol looks like, as constants: its messages, their fields, their payloads, and where all of it lies.
 //!
-//! [`c_header`] turns a [`Protocol`] into a C header, and a program can read it to list or to check what a plugin speaks.
-//! Everything here is `'static` and `const`: it costs nothing at run time.
+//! The macros make one [`Protocol`] for each protocol ([`DESCRIPTION`]). [`c_header`] turns it into a C header, and a program
+//! can read it to list or to check what a plugin speaks. Everything here is `'static` and `const`: it costs nothing at run
+//! time.
 //!
 //! A message is `{ tag; header fields; union of one structure per variant }` as C lays it out, and behind that the
 //! payloads of its variant, in order and without padding between them. All offsets count from the message's first byte.
+//!
+//! [`DESCRIPTION`]: crate::protocol::Protocol::DESCRIPTION
 
 mod c_header;
 mod types;

@@ -1,6 +1,7 @@
 //! What a command enum needs to know of the enum of its answers.
 
 use super::EncodeError;
+use crate::describe::Messages;
 use crate::descriptor::NotificationDesc;
 
 /// An enum of notifications. `#[urom_notification]` implements it.
@@ -14,6 +15,8 @@ pub trait Notifications {
     const LEN: usize;
     /// A hash of all names, tags and layouts.
     const HASH: u64;
+    /// All of them, for programs to read.
+    const DESCRIPTION: Messages;
 
     /// The answer to a command that no variant is known to answer: zeros behind the tag.
     ///

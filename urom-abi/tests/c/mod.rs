@@ -46,6 +46,19 @@ pub(crate) fn build(include: &Path, code: &str, program: &Path) -> Result<(), St
     feed(compiler(Language::C11).arg("-I").arg(include).arg("-").arg("-o").arg(program), code)
 }
 
+/// Runs a program that was built here, behind cargo's runner when there is one, and gives what it printed.
+pub(crate) fn run(program: &Path, arguments: &[&str]) -> String {
+    let variable =
+        format!("CARGO_TARGET_{}_UNKNOWN_LINUX_GNU_RUNNER", std::env::consts::ARCH.to_ascii_uppercase());
+    let runner = std::env::var(variable).unwrap_or_default();
+    let program = program.to_str().expect("a readable path");
+    let mut words = runner.split_whitespace().chain([program]).chain(arguments.iter().copied());
+    let mut command = Command::new(words.next().expect("a program"));
+    let output = command.args(words).output().expect("the program starts: run `cargo xtask setup`");
+    assert!(output.status.success(), "{command:?}: {}", output.status);
+    String::from_utf8(output.stdout).expect("text")
+}
+
 fn feed(command: &mut Command, code: &str) -> Result<(), String> {
     let mut compiling = command
         .stdin(Stdio::piped())

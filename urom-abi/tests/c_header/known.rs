@@ -301,16 +301,18 @@ pub(crate) const UCC: Protocol = {
             union_at: 16,
             header: &[WORKER],
             variants: &[
-                variant("LibDestroy", 1, &[]),
+                Variant { reply: Some("LibDestroyed"), ..variant("LibDestroy", 1, &[]) },
                 Variant {
+                    reply: Some("ContextCreated"),
                     payloads: &[Payload {
                         ty: i64::TYPE,
                         when: Some("stride <= 0"),
-                        ..bytes("array", Count::Given("size"), Some("start"))
+                        ..bytes("array", Count::Given("size"), None)
                     }],
                     ..CONTEXT
                 },
                 Variant {
+                    reply: Some("CollDone"),
                     payloads: &[
                         Payload { ty: COLL_ARGS, ..bytes("args", Count::Fixed(1), Some("coll_args")) },
                         bytes("work", Count::Word("work_buffer_size"), Some("work_buffer")),

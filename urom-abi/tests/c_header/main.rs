@@ -8,6 +8,7 @@
 
 #[path = "../c/mod.rs"]
 mod c;
+mod derived;
 mod known;
 mod odd;
 mod text;

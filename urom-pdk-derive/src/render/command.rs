@@ -184,6 +184,12 @@ impl Commands<'_> {
                 const VERSION: u64 = #version;
                 const COMMAND_LEN: usize = __LEN;
                 const NOTIFICATION_LEN: usize = #notification::LEN;
+                const DESCRIPTION: &'static #krate::describe::Protocol = &#krate::describe::Protocol {
+                    name: #name,
+                    version: #version,
+                    commands: __DESCRIPTION,
+                    notifications: #notification::DESCRIPTION,
+                };
 
                 type Client<AnyHost: #krate::protocol::HostSide> = Client<AnyHost>;
 

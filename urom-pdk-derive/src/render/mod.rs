@@ -2,6 +2,7 @@
 
 mod codec;
 mod command;
+mod describe;
 mod enums;
 mod export;
 mod exprs;
@@ -54,6 +55,7 @@ impl Render<'_> {
             let (expressions, codecs) = (self.expressions(), self.codecs());
             quote!(#expressions #codecs)
         };
+        let description = self.description();
         let allowed = if self.inert {
             quote!(#[allow(unused, reason = "the definition has an error, so these stand without bodies")])
         } else {
@@ -69,7 +71,7 @@ impl Render<'_> {
             #structs
             #items
             #allowed
-            const _: () = { #layout #functions #impls };
+            const _: () = { #layout #description #functions #impls };
         }
     }
 

@@ -40,6 +40,7 @@ impl Render<'_> {
             impl #generics #wire::Notifications for #this {
                 const LEN: usize = __LEN;
                 const HASH: u64 = __FINGERPRINT;
+                const DESCRIPTION: #krate::describe::Messages = __DESCRIPTION;
 
                 fn refusal(
                     #tag: u64,

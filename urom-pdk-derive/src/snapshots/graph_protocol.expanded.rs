@@ -120,6 +120,37 @@ const _: () = {
         .text("data")
         .number(0u64)
         .value();
+    use ::urom_abi::describe as __describe;
+    use ::urom_abi::describe::NotDescribed as _;
+    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+        name: "Command",
+        docs: " What a host can ask of the graph plugin.",
+        tag: <u64 as __describe::Described>::TYPE,
+        len: __LEN,
+        union_at: __UNION_AT,
+        header: &[],
+        variants: &[
+            __describe::Variant {
+                name: "Loopback",
+                docs: " Asks for `data` back.",
+                tag: 0u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::Some("LoopbackDone"),
+                fields: &[
+                    __describe::Field {
+                        name: "data",
+                        docs: " Any value.",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_Loopback[0usize],
+                    },
+                ],
+                payloads: &[],
+            },
+        ],
+    };
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
@@ -255,6 +286,12 @@ const _: () = {
         const VERSION: u64 = 1u64;
         const COMMAND_LEN: usize = __LEN;
         const NOTIFICATION_LEN: usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
+        const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
+            name: "worker_graph",
+            version: 1u64,
+            commands: __DESCRIPTION,
+            notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
+        };
         type Client<AnyHost: ::urom_abi::protocol::HostSide> = Client<AnyHost>;
         fn client<AnyHost: ::urom_abi::protocol::HostSide>(
             plugin: AnyHost::Plugin,
@@ -485,6 +522,37 @@ const _: () = {
         .text("data")
         .number(0u64)
         .value();
+    use ::urom_abi::describe as __describe;
+    use ::urom_abi::describe::NotDescribed as _;
+    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+        name: "Notification",
+        docs: " What the graph plugin answers.",
+        tag: <u64 as __describe::Described>::TYPE,
+        len: __LEN,
+        union_at: __UNION_AT,
+        header: &[],
+        variants: &[
+            __describe::Variant {
+                name: "LoopbackDone",
+                docs: " Answers a loopback.",
+                tag: 0u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::None,
+                fields: &[
+                    __describe::Field {
+                        name: "data",
+                        docs: " The value that was sent.",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_LoopbackDone[0usize],
+                    },
+                ],
+                payloads: &[],
+            },
+        ],
+    };
     #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
@@ -549,6 +617,7 @@ const _: () = {
     impl ::urom_abi::wire::Notifications for Notification {
         const LEN: usize = __LEN;
         const HASH: u64 = __FINGERPRINT;
+        const DESCRIPTION: ::urom_abi::describe::Messages = __DESCRIPTION;
         fn refusal(
             tag: u64,
         ) -> ::core::result::Result<

@@ -70,6 +70,17 @@ struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 const _: () = {
     const __LEN: usize = 0;
     const __FINGERPRINT: u64 = 0;
+    use ::urom_abi::describe as __describe;
+    use ::urom_abi::describe::NotDescribed as _;
+    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+        name: "Command",
+        docs: "",
+        tag: <u64 as __describe::Described>::TYPE,
+        len: __LEN,
+        union_at: 0,
+        header: &[],
+        variants: &[],
+    };
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
@@ -162,6 +173,12 @@ const _: () = {
         const VERSION: u64 = 1u64;
         const COMMAND_LEN: usize = __LEN;
         const NOTIFICATION_LEN: usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
+        const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
+            name: "mistaken",
+            version: 1u64,
+            commands: __DESCRIPTION,
+            notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
+        };
         type Client<AnyHost: ::urom_abi::protocol::HostSide> = Client<AnyHost>;
         fn client<AnyHost: ::urom_abi::protocol::HostSide>(
             plugin: AnyHost::Plugin,

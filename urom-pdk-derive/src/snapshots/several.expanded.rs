@@ -185,6 +185,77 @@ const _: () = {
         .text("to")
         .number(0u64)
         .value();
+    use kit::abi::describe as __describe;
+    use kit::abi::describe::NotDescribed as _;
+    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+        name: "Command",
+        docs: " Commands of several kinds.",
+        tag: <u64 as __describe::Described>::TYPE,
+        len: __LEN,
+        union_at: __UNION_AT,
+        header: &[],
+        variants: &[
+            __describe::Variant {
+                name: "TagSend",
+                docs: " Numbers and an echo.",
+                tag: 4u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::Some("Done"),
+                fields: &[
+                    __describe::Field {
+                        name: "context",
+                        docs: " Repeated by the answer.",
+                        kind: __describe::FieldKind::Echo,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagSend[0usize],
+                    },
+                    __describe::Field {
+                        name: "dest",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagSend[1usize],
+                    },
+                    __describe::Field {
+                        name: "key",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::Type::Array {
+                            of: &__describe::found_or_opaque::<
+                                u8,
+                            >(<__describe::Probe<u8>>::FOUND, "u8"),
+                            len: 16,
+                        },
+                        offset: __OFFSETS_TagSend[2usize],
+                    },
+                ],
+                payloads: &[],
+            },
+            __describe::Variant {
+                name: "Move",
+                docs: " A structure, which only the compiler knows to be plain data.",
+                tag: 5u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::Some("Moved"),
+                fields: &[
+                    __describe::Field {
+                        name: "to",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            Point,
+                        >(<__describe::Probe<Point>>::FOUND, "Point"),
+                        offset: __OFFSETS_Move[0usize],
+                    },
+                ],
+                payloads: &[],
+            },
+        ],
+    };
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
@@ -413,6 +484,12 @@ const _: () = {
         const VERSION: u64 = 2u64;
         const COMMAND_LEN: usize = __LEN;
         const NOTIFICATION_LEN: usize = <answers::Answer as kit::abi::wire::Notifications>::LEN;
+        const DESCRIPTION: &'static kit::abi::describe::Protocol = &kit::abi::describe::Protocol {
+            name: "worker_several",
+            version: 2u64,
+            commands: __DESCRIPTION,
+            notifications: <answers::Answer as kit::abi::wire::Notifications>::DESCRIPTION,
+        };
         type Client<AnyHost: kit::abi::protocol::HostSide> = Client<AnyHost>;
         fn client<AnyHost: kit::abi::protocol::HostSide>(
             plugin: AnyHost::Plugin,
@@ -764,6 +841,65 @@ const _: () = {
         .text("from")
         .number(0u64)
         .value();
+    use kit::abi::describe as __describe;
+    use kit::abi::describe::NotDescribed as _;
+    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+        name: "Answer",
+        docs: "",
+        tag: <u64 as __describe::Described>::TYPE,
+        len: __LEN,
+        union_at: __UNION_AT,
+        header: &[],
+        variants: &[
+            __describe::Variant {
+                name: "Done",
+                docs: " With an echo and a value.",
+                tag: 9u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::None,
+                fields: &[
+                    __describe::Field {
+                        name: "context",
+                        docs: "",
+                        kind: __describe::FieldKind::Echo,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_Done[0usize],
+                    },
+                    __describe::Field {
+                        name: "status",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            i8,
+                        >(<__describe::Probe<i8>>::FOUND, "i8"),
+                        offset: __OFFSETS_Done[1usize],
+                    },
+                ],
+                payloads: &[],
+            },
+            __describe::Variant {
+                name: "Moved",
+                docs: " With a structure.",
+                tag: 10u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::None,
+                fields: &[
+                    __describe::Field {
+                        name: "from",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            Point,
+                        >(<__describe::Probe<Point>>::FOUND, "Point"),
+                        offset: __OFFSETS_Moved[0usize],
+                    },
+                ],
+                payloads: &[],
+            },
+        ],
+    };
     #[automatically_derived]
     impl Answer {
         /// The size in bytes of every message without its inline payloads.
@@ -841,6 +977,7 @@ const _: () = {
     impl kit::abi::wire::Notifications for Answer {
         const LEN: usize = __LEN;
         const HASH: u64 = __FINGERPRINT;
+        const DESCRIPTION: kit::abi::describe::Messages = __DESCRIPTION;
         fn refusal(
             tag: u64,
         ) -> ::core::result::Result<

@@ -5,6 +5,7 @@ use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
+use urom_abi::describe;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::protocol::{HostSide, Protocol, Serve};
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError, get, put};
@@ -99,11 +100,27 @@ fn reply(tag: u64, value: u64) -> Result<NotificationDesc, EncodeError> {
 /// Commands and notifications of 16 bytes: a tag and a value.
 pub(crate) struct Words;
 
+const WORDS: describe::Messages = describe::Messages {
+    name: "Words",
+    docs: "",
+    tag: <u64 as describe::Described>::TYPE,
+    len: 16,
+    union_at: 8,
+    header: &[],
+    variants: &[],
+};
+
 impl Protocol for Words {
     const NAME: &'static str = "worker_words";
     const VERSION: u64 = 3;
     const COMMAND_LEN: usize = 16;
     const NOTIFICATION_LEN: usize = 16;
+    const DESCRIPTION: &'static describe::Protocol = &describe::Protocol {
+        name: Self::NAME,
+        version: Self::VERSION,
+        commands: WORDS,
+        notifications: WORDS,
+    };
     type Client<H: HostSide> = ();
 
     fn client<H: HostSide>(_: H::Plugin) {}

@@ -18,6 +18,21 @@ use structs::Structs;
 /// It has, all named after the plugin: its name and version, the tags, a structure for each message with fields and for
 /// each plain type, one for the whole command and one for the whole notification, and assertions of every size and
 /// offset. Comments carry the documentation over and say which payloads follow, in which order, how long and when.
+///
+/// ```
+/// # mod graph {
+/// # use urom_abi::{urom_command, urom_notification};
+/// # #[urom_command(plugin = "worker_graph", version = 1)]
+/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
+/// # #[urom_notification]
+/// # pub enum Notification { Done { data: u64 } }
+/// # }
+/// use urom_abi::describe::c_header;
+/// use urom_abi::protocol::Protocol as _;
+///
+/// let header = c_header(graph::Protocol::DESCRIPTION);
+/// assert!(header.contains("struct worker_graph_command {"));
+/// ```
 #[must_use]
 pub fn c_header(protocol: &Protocol) -> String {
     let prefix = identifier(protocol.name);
@@ -81,8 +96,8 @@ const RULES: &str = " \
  * A message is the whole struct of its direction, whatever its type, and behind it the payloads of its type in the
  * order given below, without padding between them. It is exactly that long, or it is refused.
  *  - Set all bytes of the struct to zero first: what nobody sets is zero.
- *  - An address word is not 0 when its payload is there and 0 when it is not. It is no address for the receiver: the
- *    payload is found behind the struct.
+ *  - An address word is not 0 when its payload is there and 0 when it is not. The receiver takes no address from it, but
+ *    where it is said to be one in registered memory: payloads are found behind the struct.
  *  - Lengths count bytes where the elements are bytes, and else elements.
  *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
  *  - Where a condition or a length is given as an expression, it is Rust's.
