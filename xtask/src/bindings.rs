@@ -142,7 +142,7 @@ impl ParseCallbacks for Callbacks {
 }
 
 /// The number of the first line in which two texts differ.
-fn first_difference(a: &str, b: &str) -> Option<usize> {
+pub(crate) fn first_difference(a: &str, b: &str) -> Option<usize> {
     if a == b {
         return None;
     }

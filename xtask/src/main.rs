@@ -7,6 +7,7 @@ mod bench;
 mod bindings;
 mod debian;
 mod demo;
+mod headers;
 mod plugins;
 mod process;
 mod setup;
@@ -73,6 +74,12 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Makes the committed C headers of the plugins' protocols again.
+    Headers {
+        /// Writes nothing and fails when they differ from what is committed.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -100,6 +107,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
             setup::for_bindings()?;
             bindings::run(&workspace.target_dir, check)?;
         }
+        Task::Headers { check } => headers::run(&workspace.root, check)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -14,8 +14,9 @@ pub(crate) struct Workspace {
     /// Where cargo builds; follows `CARGO_TARGET_DIR`.
     #[serde(rename = "target_directory")]
     pub(crate) target_dir: PathBuf,
+    /// Where the workspace's `Cargo.toml` lies.
     #[serde(rename = "workspace_root")]
-    root: PathBuf,
+    pub(crate) root: PathBuf,
     packages: Vec<Package>,
 }
 
