@@ -60,6 +60,7 @@ impl Render<'_> {
             quote!(#[allow(unused, reason = "the definition has an error, so these stand without bodies")])
         } else {
             quote!(#[allow(
+                clippy::too_many_arguments,
                 dead_code,
                 deprecated,
                 non_snake_case,

@@ -72,6 +72,7 @@ pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     command: Loopback,
 }
 #[allow(
+    clippy::too_many_arguments,
     dead_code,
     deprecated,
     non_snake_case,
@@ -474,6 +475,7 @@ pub struct LoopbackDone {
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct LoopbackDoneEcho;
 #[allow(
+    clippy::too_many_arguments,
     dead_code,
     deprecated,
     non_snake_case,

@@ -101,6 +101,7 @@ pub(crate) struct MoveTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     command: Move,
 }
 #[allow(
+    clippy::too_many_arguments,
     dead_code,
     deprecated,
     non_snake_case,
@@ -765,6 +766,7 @@ pub struct Moved {
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MovedEcho;
 #[allow(
+    clippy::too_many_arguments,
     dead_code,
     deprecated,
     non_snake_case,
