@@ -2,6 +2,7 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
+use syn::spanned::Spanned;
 use syn::{Expr, ExprLit, Ident, Lit, Type, parse_quote};
 
 use super::Render;
@@ -84,7 +85,11 @@ impl Render<'_> {
         let own = if field.echo.is_some() { quote!(#kind::Echo) } else { quote!(#kind::Plain) };
         match field.role() {
             Role::Plain => vec![describe(0, name, text, own, &field.ty)],
-            Role::Codec(module) => vec![describe(0, name, text, own, &parse_quote!(#module::Wire))],
+            Role::Codec(module) => {
+                // On the module's span as everywhere, so that a missing type is one error.
+                let wire = tokens::at(quote!(#module::Wire), module.span());
+                vec![describe(0, name, text, own, &Type::Verbatim(wire))]
+            }
             Role::Word => {
                 let (use_of, of) = filled_by(variant, field);
                 vec![describe(0, name, text, quote!(#kind::#use_of { of: #of }), &field.ty)]
