@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use urom_abi::DocaError;
+use urom_abi::describe::Messages;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::plugin::WorkerNotifDesc;
 use urom_abi::protocol::{Protocol, Serve};
@@ -159,7 +160,7 @@ where
     fn fail(&mut self, command: SharedCommand, failure: Failure) {
         let status = failure.status();
         // Displaying and dropping an error runs the handler's code.
-        catch("a handler's error", || report(&command, failure));
+        catch("a handler's error", || report(&P::DESCRIPTION.commands, &command, failure));
         self.refuse(command, status);
     }
 
@@ -342,14 +343,13 @@ fn broken() -> Error {
     Error::new(DocaError::UNEXPECTED, "the handler's progress panicked: this plugin works no more")
 }
 
-fn report(command: &SharedCommand, failure: Failure) {
-    let (len, dest_id) = (command.payload().len(), command.dest_id());
+/// Logs why a command got no value, under its name.
+fn report(commands: &Messages, command: &SharedCommand, failure: Failure) {
+    let (bytes, dest_id) = (command.payload(), command.dest_id());
+    let name = commands.find(bytes).map_or("unknown command", |variant| variant.name);
+    let what = format_args!("{name} of {} bytes from connection {dest_id}", bytes.len());
     match failure {
-        Failure::Error(error) => {
-            log::warn(format_args!("command of {len} bytes from connection {dest_id}: {error}"));
-        }
-        Failure::Panic(panic) => {
-            log::error(format_args!("command of {len} bytes from connection {dest_id}: its handler {panic}"));
-        }
+        Failure::Error(error) => log::warn(format_args!("{what}: {error}")),
+        Failure::Panic(panic) => log::error(format_args!("{what}: its handler {panic}")),
     }
 }

@@ -19,7 +19,8 @@ fn failing() {
     worker.send(3, 1, &command(PANIC_AT_ONCE, 0));
     worker.send(3, 2, &command(FAIL, DocaError::DRIVER.0.into()));
     worker.send(3, 2, &command(FAIL_NASTILY, 0));
-    assert_eq!(worker.progress().len(), 3);
+    worker.send(3, 2, b"short");
+    assert_eq!(worker.progress().len(), 4);
     script().refusal_panics.set(true);
     worker.send(3, 3, &command(FAIL, DocaError::NOT_FOUND.0.into()));
     assert_eq!(worker.progress().len(), 1);
@@ -57,11 +58,15 @@ fn every_failure_is_one_line() {
         line
     };
     let panic = only("before there is a future");
-    assert!(panic.contains("[ERR]") && panic.contains("command of 16 bytes from connection 3"), "{panic}");
+    assert!(
+        panic.contains("[ERR]") && panic.contains("PanicAtOnce of 16 bytes from connection 3"),
+        "{panic}"
+    );
     assert!(panic.contains("its handler panicked at ") && panic.contains("protocol.rs:"), "{panic}");
     let failure = only("DOCA_ERROR_DRIVER");
-    assert!(failure.contains("[WRN]") && failure.contains("command of 16 bytes"), "{failure}");
+    assert!(failure.contains("[WRN]") && failure.contains("Fail of 16 bytes"), "{failure}");
     only("its Display panicked at ");
+    assert!(only("DOCA_ERROR_INVALID_VALUE").contains("unknown command of 5 bytes"));
     only("a handler's error panicked at ");
     let refusal = only("P::refusal panicked at ");
     assert!(refusal.contains("[ERR]") && refusal.contains("as the test asks"), "{refusal}");

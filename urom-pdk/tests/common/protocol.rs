@@ -107,8 +107,12 @@ const WORDS: describe::Messages = describe::Messages {
     len: 16,
     union_at: 8,
     header: &[],
-    variants: &[],
+    variants: &[variant("Fail", FAIL), variant("PanicAtOnce", PANIC_AT_ONCE)],
 };
+
+const fn variant(name: &'static str, tag: u64) -> describe::Variant {
+    describe::Variant { name, docs: "", tag, also: None, reply: None, fields: &[], payloads: &[] }
+}
 
 impl Protocol for Words {
     const NAME: &'static str = "worker_words";
