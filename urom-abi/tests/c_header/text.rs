@@ -62,7 +62,7 @@ fn payloads_are_listed_with_their_lengths_and_conditions() {
     says(
         &ucc,
         &[
-            "1. `args`: 1 elements of `struct libucc_doca_urom_plugin_coll_args`; their address word is `coll_args`.",
+            "1. `args`: 1 element of `struct libucc_doca_urom_plugin_coll_args`; their address word is `coll_args`.",
             "2. `work`: `work_buffer_size` bytes; their address word is `work_buffer`.",
             "3. `counts`: `counts_len(args, team_size)` bytes if `is_vector(args)`, else none.",
         ],
@@ -83,6 +83,6 @@ fn fields_say_what_they_are_for() {
             "uint64_t memh_id;",
         ],
     );
-    says(&sandbox, &["As an answer, a host accepts 1 for it too."]);
+    says(&sandbox, &["A host takes 1 for it too when it is the answer that is due."]);
     says(&sandbox, &["What to map.", "struct worker_sandbox_map_params {"]);
 }

@@ -89,10 +89,9 @@ impl<'a> Direction<'a> {
                 let tag = answers.and_then(|answers| answers.tag_of(reply)).unwrap_or(reply);
                 vec![format!("Answered by {tag}.")]
             });
-            let also = names
-                .variant
-                .also
-                .map(|also| vec![format!("As an answer, a host accepts {also} for it too.")]);
+            let also = names.variant.also.map(|also| {
+                vec![format!("A host takes {also} for it too when it is the answer that is due.")]
+            });
             let docs = comments::paragraphs([
                 comments::lines(names.variant.docs),
                 payloads::list(names.variant, structs, |path| self.field_name(names, path)),

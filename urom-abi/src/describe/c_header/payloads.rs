@@ -27,15 +27,15 @@ pub(super) fn list(variant: &Variant, structs: &Structs, c_name: impl Fn(&str) -
 
 /// How many of what.
 fn count(payload: &Payload, structs: &Structs, c_name: impl Fn(&str) -> String) -> String {
-    let elements = match payload.ty {
-        Type::Int { bytes: 1, signed: false } => "bytes".to_owned(),
-        ty => format!("elements of `{}`", structs.spelled(&ty)),
+    let count = match payload.count {
+        Count::Word(path) => format!("`{}`", c_name(path)),
+        Count::Fixed(count) => count.to_string(),
+        Count::Given(text) => format!("`{text}`"),
     };
-    match payload.count {
-        Count::Word(path) => format!("`{}` {elements}", c_name(path)),
-        Count::Fixed(1) if elements == "bytes" => "1 byte".to_owned(),
-        Count::Fixed(count) => format!("{count} {elements}"),
-        Count::Given(text) => format!("`{text}` {elements}"),
+    let plural = if payload.count == Count::Fixed(1) { "" } else { "s" };
+    match payload.ty {
+        Type::Int { bytes: 1, signed: false } => format!("{count} byte{plural}"),
+        ty => format!("{count} element{plural} of `{}`", structs.spelled(&ty)),
     }
 }
 

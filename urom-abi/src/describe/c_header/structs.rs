@@ -88,6 +88,7 @@ impl Structs {
                     "struct {c_name} {{\n\tuint8_t bytes[{size}];\n}} __attribute__((aligned({align})));"
                 );
                 self.assert_extent(&c_name, size);
+                self.out.push('\n');
             }
             Type::Int { .. } | Type::Float { .. } | Type::Struct(_) | Type::Opaque { .. } => {}
         }
