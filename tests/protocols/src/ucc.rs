@@ -2,11 +2,11 @@
 //! contents of another payload.
 
 use bytemuck::{Pod, Zeroable};
-use urom_abi::{Elements, urom_command, urom_notification};
+use urom_abi::{Described, Elements, urom_command, urom_notification};
 
 /// `ucc_lib_params_t`, 40 bytes.
 #[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable, Described)]
 pub struct LibParams {
     /// Which fields are set.
     pub mask: u64,
@@ -29,7 +29,7 @@ pub type BufferInfo = [u64; 5];
 
 /// `ucc_coll_args_t`, 200 bytes.
 #[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable, Described)]
 pub struct CollArgs {
     /// Which of the optional fields are set; see [`FIELD_FLAGS`].
     pub mask: u64,
