@@ -4,14 +4,26 @@
 
 #[::urom_abi::urom_command(plugin = "bare", version = 1)]
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::cmp::PartialEq)]
-pub enum Command {
+pub enum Command<'a> {
     #[urom(reply = Done)]
     Work { #[urom(echo)] context: u64, value: [u16; 4] },
+    #[urom(reply = Brought)]
+    Bring {
+        #[urom(inline, addr = none, len = 4, when = flag == 1)]
+        maybe: ::core::option::Option<&'a [u8]>,
+        #[urom(inline, unless = id, optional)]
+        data: ::urom_abi::Data<'a>,
+        #[urom(word)]
+        id: u64,
+        flag: u8,
+    },
 }
 
 #[::urom_abi::urom_notification]
 pub enum Notification {
     Done { #[urom(echo)] context: u64 },
+    #[urom(also = 7)]
+    Brought { #[urom(inline)] data: ::urom_abi::Received, #[urom(inline)] more: ::urom_abi::Payload<u32> },
 }
 
 struct Bare;
@@ -24,6 +36,11 @@ impl Handler for Bare {
 
     async fn work(&self, _: &::urom_pdk::Context, _: Work) -> ::urom_pdk::Result<Done> {
         ::core::result::Result::Ok(Done {})
+    }
+
+    async fn bring(&self, _: &::urom_pdk::Context, _: Bring<'_>) -> ::urom_pdk::Result<Brought> {
+        let more = ::core::default::Default::default();
+        ::core::result::Result::Ok(Brought { data: ::urom_abi::Received::Registered { len: 1 }, more })
     }
 }
 

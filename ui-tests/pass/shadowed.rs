@@ -47,6 +47,69 @@ mod protocol {
         S { #[urom(echo)] echo: u64 },
     }
 
+    pub mod payloads {
+        use super::*;
+
+        pub struct Data;
+        pub struct Elements;
+        pub struct Payload;
+        pub struct Received;
+        pub struct Registered;
+        pub mod wire {}
+        pub fn there() {}
+        pub fn behind() {}
+
+        pub mod codec {
+            pub type Wire = u8;
+            pub fn encode(value: &u8) -> u8 {
+                *value
+            }
+            pub fn decode(value: u8) -> ::core::result::Result<u8, &'static str> {
+                ::core::result::Result::Ok(value)
+            }
+        }
+
+        #[::urom_abi::urom_command(plugin = "shadowed", version = 1, tag = u16)]
+        pub enum Command<'task> {
+            #[urom(reply = Done)]
+            Send {
+                #[urom(header, echo)]
+                value: u8,
+                #[urom(inline, unless = word)]
+                data: ::urom_abi::Data<'task>,
+                #[urom(word)]
+                word: u64,
+                #[urom(inline, len = usize, when = bool == 1)]
+                view: ::core::option::Option<::urom_abi::Elements<'task, T>>,
+                bool: u8,
+                usize: u8,
+                #[urom(with = codec)]
+                what: u8,
+                #[urom(optional, inline)]
+                out: &'task [u8],
+                #[urom(inline)]
+                behind: &'task [u8; LEN],
+                t: T,
+            },
+            #[urom(reply = Done)]
+            Recv { #[urom(header, echo)] value: u8, #[urom(optional)] len: u64 },
+        }
+
+        #[::urom_abi::urom_notification(tag = u32)]
+        pub enum Notification {
+            Done {
+                #[urom(header, echo)]
+                value: u8,
+                #[urom(inline)]
+                incoming: ::urom_abi::Received,
+                #[urom(inline)]
+                tail: ::core::option::Option<::urom_abi::Payload<T>>,
+                #[urom(with = codec)]
+                bytes: u8,
+            },
+        }
+    }
+
     #[::urom_abi::urom_notification]
     pub enum Notification {
         Done { #[urom(echo)] echo: u64, fixed: u64, out: u64, bytes: u64, found: u64, tag: u64, h: T },
@@ -66,6 +129,30 @@ impl protocol::Handler for Worker {
     }
 
     async fn s(&self, _: &urom_pdk::Context, _: protocol::S) -> urom_pdk::Result<protocol::Done> {
+        Err(urom_pdk::DocaError::NOT_FOUND.into())
+    }
+}
+
+#[urom_pdk::urom_plugin(export = false)]
+impl protocol::payloads::Handler for Worker {
+    fn open(_: &urom_pdk::OpenContext) -> urom_pdk::Result<Self> {
+        Ok(Worker)
+    }
+
+    async fn send(
+        &self,
+        _: &urom_pdk::Context,
+        cmd: protocol::payloads::Send<'_>,
+    ) -> urom_pdk::Result<protocol::payloads::Done> {
+        let incoming = urom_abi::Payload::from(cmd.out).into();
+        Ok(protocol::payloads::Done { incoming, tail: None, bytes: cmd.what })
+    }
+
+    async fn recv(
+        &self,
+        _: &urom_pdk::Context,
+        _: protocol::payloads::Recv,
+    ) -> urom_pdk::Result<protocol::payloads::Done> {
         Err(urom_pdk::DocaError::NOT_FOUND.into())
     }
 }

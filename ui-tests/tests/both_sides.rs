@@ -1,48 +1,13 @@
 //! The generated client and handler against each other, over sides that do nothing but call each other.
 
 mod kinds;
-
-use std::future::{Future, Ready, ready};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+mod sides;
 
 use kinds::{Arrays, Client, Counted, Finished, Floats, Handler, Measured, Nothing, Protocol, Signed};
 use kinds::{Point, Segment, Structures, Unsigned};
+use sides::{Failure, Plugin, now};
 use urom_abi::DocaError;
-use urom_abi::protocol::{HostSide, PluginSide, Protocol as _, Reply, Request, Serve};
-use urom_abi::wire::{DecodeError, EncodeError};
-
-/// A failure of either side.
-#[derive(Debug, PartialEq)]
-struct Failure(DocaError);
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
-
-impl std::error::Error for Failure {}
-
-impl From<DecodeError> for Failure {
-    fn from(error: DecodeError) -> Failure {
-        Failure(error.into())
-    }
-}
-
-impl From<EncodeError> for Failure {
-    fn from(error: EncodeError) -> Failure {
-        Failure(error.into())
-    }
-}
-
-struct Plugin;
-
-impl PluginSide for Plugin {
-    type OpenContext = u32;
-    type Context = u32;
-    type Error = Failure;
-}
+use urom_abi::protocol::{Protocol as _, Serve};
 
 /// The handler: remembers what it was opened with.
 struct Calculator(u32);
@@ -78,52 +43,11 @@ impl Handler<Plugin> for Calculator {
     }
 }
 
-fn now<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("nothing here ever waits"),
-    }
-}
-
 fn serve(handler: &Calculator, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-    let desc = now(<Protocol as Serve<Plugin, Calculator>>::serve(handler, &100, bytes))?;
-    Ok(desc.payload().to_vec())
+    sides::serve::<Protocol, Calculator>(handler, bytes)
 }
 
-/// A host whose worker is the handler itself.
-#[derive(Debug)]
-struct Host;
-
-impl HostSide for Host {
-    type Plugin = &'static str;
-    type Worker = Calculator;
-    type Error = Failure;
-    type Completion<C: Request> = Ready<Result<C::Reply, Failure>>;
-
-    fn submit<C: Request>(
-        _: &&'static str,
-        worker: &Calculator,
-        command: &C,
-    ) -> Result<Self::Completion<C::Kind>, Failure> {
-        let mut bytes = vec![0; command.encoded_len().unwrap()];
-        command.encode(&mut bytes)?;
-        let answer = serve(worker, &bytes);
-        Ok(ready(answer.and_then(|bytes| Ok(C::Reply::decode(&bytes[..], &command.echo())?))))
-    }
-
-    fn submit_with<C: Request, F>(
-        plugin: &&'static str,
-        worker: &Calculator,
-        command: &C,
-        callback: F,
-    ) -> Result<(), Failure>
-    where
-        F: FnOnce(Result<C::Reply, Failure>) + 'static,
-    {
-        callback(now(Self::submit(plugin, worker, command)?));
-        Ok(())
-    }
-}
+type Host = sides::Host<Protocol, Calculator>;
 
 fn client() -> Client<Host> {
     Protocol::client::<Host>("found")

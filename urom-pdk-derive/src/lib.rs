@@ -23,13 +23,26 @@ use proc_macro::TokenStream;
 /// States a plugin's commands, and with them the whole protocol.
 ///
 /// ```ignore
-/// #[urom_command(plugin = "worker_graph", version = 1)]
-/// pub enum Command {
-///     /// Asks for `data` back.
-///     #[urom(reply = LoopbackDone)]
-///     Loopback { data: u64 },
+/// #[urom_command(plugin = "worker_sandbox", version = 1)]
+/// pub enum Command<'a> {
+///     /// Sends `data` to worker `dest` of the domain.
+///     #[urom(reply = TagSent)]
+///     TagSend {
+///         #[urom(echo)]
+///         context: u64,
+///         dest: u64,
+///         /// Travels with the command unless it is registered memory.
+///         #[urom(inline, unless = memh_id, optional)]
+///         data: Data<'a>,
+///         tag: u64,
+///         #[urom(word)]
+///         memh_id: u64,
+///     },
 /// }
 /// ```
+///
+/// On the wire a message is C's `{ tag; header fields; union of structures }`, padded to the largest variant, and behind
+/// that its payloads, in order and without padding. Bytes that nobody set are zero.
 ///
 /// # Keys of the enum
 ///
@@ -38,26 +51,87 @@ use proc_macro::TokenStream;
 /// | `plugin = "name"` | the plugin's name: its file's name without `.so`, at most 47 bytes | required |
 /// | `version = 1` | what `urom_plugin_get_version` returns; host and plugin compare it for equality | required |
 /// | `notification = Path` | the `#[urom_notification]` enum | `Notification` |
-/// | `tag = u64` | the tag's type (only `u64` so far) | `u64` |
+/// | `tag = u32` | the tag's type: `u8`, `u16`, `u32` or `u64` | `u64` |
 /// | `crate = path` | where `urom-abi` is found | `::urom_abi` |
 ///
-/// # Keys of a variant and of a field, in `#[urom(...)]`
+/// The enum has a lifetime when it has payloads, which borrow for it, and no other parameter.
 ///
-/// | key | on | meaning |
+/// # Keys of a variant, in `#[urom(...)]`
+///
+/// | key | meaning |
+/// | --- | --- |
+/// | `reply = Variant` | the notification that answers; required, and only for commands |
+/// | `tag = 7` | the tag, also as a discriminant (`= 7`); otherwise one more than the variant before, from 0 |
+/// | `also = 1` | only for notifications: a second tag, accepted when the variant is read as an answer, never written |
+///
+/// # Keys of a field, in `#[urom(...)]`
+///
+/// | key | meaning |
+/// | --- | --- |
+/// | none | a number, an array or a `bytemuck::Pod` structure, as its own bytes |
+/// | `echo` | the answer repeats it, in the notification's echoed field of the same name |
+/// | `header` | it lies between tag and union; such fields come first and are the same in every variant |
+/// | `optional` | the client's method has no argument for it, and the task a setter; zero, empty or absent unless set. `echo` implies it |
+/// | `with = module` | it travels as a `module::Wire`, through `module::encode(&T) -> Wire` and `module::decode(Wire) -> Result<T, &'static str>` |
+/// | `inline` | it is a payload: see below |
+/// | `word` | it is a word of the wire that a payload fills. It has a place and one of the types `u8` to `u64`, and no value: it is left out of the enum, the structures and the client |
+///
+/// # Payloads
+///
+/// | type | in | its length |
 /// | --- | --- | --- |
-/// | `reply = Variant` | variant | the notification that answers; required |
-/// | `tag = 7` | variant | the tag, also as a discriminant (`= 7`); otherwise one more than the variant before, from 0 |
-/// | `echo` | field | the answer repeats it, in the notification's echoed field of the same name |
+/// | `&'a [u8]` | commands | counted in bytes |
+/// | `&'a [u8; N]` | commands | `N`, without a word for it |
+/// | `Elements<'a, T>` | commands | counted in elements; any plain `T` |
+/// | `Data<'a>` | commands | bytes, or registered memory; needs `unless` |
+/// | `Payload`, `Payload<T>` | notifications | counted in elements |
+/// | `Received` | notifications | bytes, or how many landed in registered memory |
+/// | `Option` of any but `Data` and `Received` | both | |
 ///
-/// A field is any number, array or `bytemuck::Pod` structure. The wire is C's `{ tag; union of structs }`, padded to the
-/// largest variant; bytes that nobody set are zero.
+/// Where the payload stands among the fields, the structure has the two words that C has there: an address (`u64`), then
+/// a length (`u64`). These keys say otherwise:
+///
+/// | key | meaning |
+/// | --- | --- |
+/// | `addr = none` | there is no address word |
+/// | `addr = name`, `len = name` | the word is the field `name`, which is marked `word` |
+/// | `addr = a.b`, `len = a.b` | the word is a member of the plain field `a`; it is filled in when the message is written |
+/// | `len = expression` | other fields give the length: there is no word, and writing checks that the payload has that length |
+/// | `when = expression` | the payload, an `Option`, is there when this holds; writing checks that it is there exactly then |
+/// | `unless = name` | the `Data` travels with the command when the word `name` is 0, and otherwise that is the id of registered memory |
+///
+/// An `Option` without `when` is there when its address word is not 0. Nothing else is made of an address word that was
+/// read; written, it is 1 for a payload that is there, and 0 for one that is absent or empty.
+///
+/// An expression sees all plain, header and echoed fields of its variant and the payloads before its own, each by its
+/// name and by value; a field with a codec is a reference, a notification's payload is seen as `Elements`. A `len` is any
+/// integer or an `Option` of one. Expressions work on numbers that a peer sent, so what can panic or overflow in them is
+/// refused: call a function that gives an `Option`. A member is an expression in parentheses: `len = (a.b)`.
+///
+/// ```ignore
+/// #[urom(reply = Collected)]
+/// Collect {
+///     /// `ucc_coll_args_t`.
+///     #[urom(inline)]
+///     args: &'a [u8; 200],
+///     team: u64,
+///     team_size: u64,
+///     #[urom(inline, addr = none, len = counts_len(args, team_size), when = has_counts(args))]
+///     counts: Option<&'a [u8]>,
+/// }
+/// ```
 ///
 /// # What it makes, beside the enum
 ///
 /// For a variant `TagSend`: the structure `TagSend` (with `decode`, `Request`, and `From<TagSend>` for the enum), the
-/// host's task `TagSendTask` and the client's method `task_tag_send`, and the handler's method `tag_send`. For the enum:
-/// `decode`, `encode`, `FIXED_LEN`, `FINGERPRINT`. For the module: the type `Protocol`, the trait `Handler` and the type
-/// `Client`. In a client's method every field is an argument but the echoed ones, which have setters and are 0 without.
+/// host's task `TagSendTask` and the client's method `task_tag_send`, and the handler's method `tag_send`. A variant with
+/// payloads has a structure with a lifetime. For the enum: `decode`, `encode`, `encoded_len`, `FIXED_LEN`, `FINGERPRINT`.
+/// For the module: the type `Protocol`, the trait `Handler` and the type `Client`.
+///
+/// In a client's method every field is an argument but the optional ones. A payload is taken as any `Into` of its type:
+/// `&[1u16, 2]` for `Elements<u16>`, `b"data"` for `Data`.
+///
+/// What is wrong is an error at the place where it is written; messages that can never be sent do not compile either.
 #[proc_macro_attribute]
 pub fn urom_command(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::messages(parse::Macro::Command, args.into(), item.into()).into()
@@ -68,16 +142,30 @@ pub fn urom_command(args: TokenStream, item: TokenStream) -> TokenStream {
 /// ```ignore
 /// #[urom_notification]
 /// pub enum Notification {
-///     /// Answers a loopback.
-///     LoopbackDone { data: u64 },
+///     /// Answers a receive.
+///     TagReceived {
+///         #[urom(echo)]
+///         context: u64,
+///         #[urom(inline)]
+///         data: Received,
+///         status: i8,
+///     },
 /// }
 /// ```
 ///
-/// The enum's keys are `tag` and `crate`, a variant's is `tag`, a field's is `echo`: see [`macro@urom_command`].
+/// The enum's keys are `tag` and `crate`. A variant's are `tag` and `also`, a field's all but `optional` and `unless`: see
+/// [`macro@urom_command`]. The enum has no lifetime, because a notification owns its payloads.
 ///
-/// For a variant `TagSent` it makes the structure `TagSent` of all fields that are not echoed: what a handler returns
-/// and what a host's task resolves to. The echoed ones are filled in from the command on the plugin's side and
-/// compared with it on the host's. For the enum it makes `decode`, `encode`, `FIXED_LEN` and `FINGERPRINT`.
+/// For a variant `TagReceived` it makes the structure `TagReceived` of all fields that are not echoed: what a handler
+/// returns and what a host's task resolves to. The echoed ones are filled in from the command on the plugin's side and
+/// compared with it on the host's. For the enum it makes `decode`, `encode`, `encoded_len`, `FIXED_LEN`, `FINGERPRINT`.
+///
+/// # Payloads without copies
+///
+/// On the plugin's side, a notification with one payload has a function `payload`: `TagReceived::payload(4096)?` is
+/// memory behind a fixed part, which the notification becomes when that payload is put into it. On the host's side, a
+/// payload is the memory that the task received into. The task stays in use until the payload is dropped, so drop it soon
+/// or copy it.
 #[proc_macro_attribute]
 pub fn urom_notification(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::messages(parse::Macro::Notification, args.into(), item.into()).into()

@@ -4,7 +4,9 @@ mod keys;
 mod lifetimes;
 pub(crate) mod plugin;
 
-use proc_macro2::{Span, TokenStream};
+use std::collections::HashSet;
+
+use proc_macro2::{Literal, Span, TokenStream};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Path, parse_quote};
@@ -56,7 +58,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
     let lifetime = lifetimes::declared(which, &item_enum, errors);
     let lifetime = lifetimes::borrow(which, &mut item_enum, lifetime, errors);
     let variants = variants(which, &mut item_enum, keys.tag, errors);
-    restate_repr(&mut item_enum, keys.tag);
+    restate_repr(&mut item_enum, keys.tag, &variants);
     let kind = match which {
         Macro::Notification => Kind::Notification,
         Macro::Command => Kind::Command(Plugin {
@@ -193,12 +195,24 @@ fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).cloned().collect()
 }
 
-/// Rust wants an integer `repr` on an enum that has both fields and discriminants; ours is the tag's type.
-fn restate_repr(item: &mut ItemEnum, tag: TagWidth) {
-    let has_repr = item.attrs.iter().any(|attribute| attribute.path().is_ident("repr"));
-    if !has_repr && item.variants.iter().any(|variant| variant.discriminant.is_some()) {
+/// Rust wants an integer `repr` on an enum that has both fields and discriminants; ours is the tag's type. Then every
+/// discriminant is the tag, also of variants that do not state one.
+fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
+    if item.variants.iter().all(|variant| variant.discriminant.is_none()) {
+        return;
+    }
+    if !item.attrs.iter().any(|attribute| attribute.path().is_ident("repr")) {
         let width = syn::Ident::new(tag.name(), Span::call_site());
         item.attrs.push(parse_quote!(#[repr(#width)]));
+    }
+    let tags = variants.iter().map(|variant| variant.tag).collect::<HashSet<_>>();
+    if tags.len() < item.variants.len() {
+        // Something is wrong with them, and reported.
+        return;
+    }
+    for (stated, variant) in item.variants.iter_mut().zip(variants) {
+        let value = Literal::u64_unsuffixed(variant.tag);
+        stated.discriminant.get_or_insert_with(|| (Default::default(), parse_quote!(#value)));
     }
 }
 

@@ -74,6 +74,11 @@ fn the_graph_plugin() {
 }
 
 #[test]
+fn the_sandbox_protocol() {
+    check("../ui-tests/tests/protocols/sandbox.rs", "sandbox_protocol.expanded.rs");
+}
+
+#[test]
 fn several_variants() {
     check("src/snapshots/several.rs", "several.expanded.rs");
 }

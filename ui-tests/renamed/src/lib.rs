@@ -12,17 +12,29 @@ pub mod reexport {
 
 /// By the name in `Cargo.toml`.
 pub mod by_name {
-    use renamed_abi::{urom_command, urom_notification};
+    use renamed_abi::{Data, Elements, Payload, Received, urom_command, urom_notification};
 
     /// Commands.
     #[urom_command(plugin = "renamed", version = 1, crate = renamed_abi)]
     #[derive(Debug)]
-    pub enum Command {
+    pub enum Command<'a> {
         /// One.
         #[urom(reply = Done)]
         Do {
             /// Anything.
             value: u64,
+            /// Any bytes.
+            #[urom(inline, len = value)]
+            bytes: &'a [u8],
+            /// Some numbers.
+            #[urom(inline, when = value == 1)]
+            numbers: Option<Elements<'a, u16>>,
+            /// Either.
+            #[urom(inline, unless = memory, optional)]
+            data: Data<'a>,
+            /// Its word.
+            #[urom(word)]
+            memory: u64,
         },
     }
 
@@ -31,24 +43,43 @@ pub mod by_name {
     #[derive(Debug)]
     pub enum Notification {
         /// One.
-        Done,
+        Done {
+            /// Some bytes.
+            #[urom(inline)]
+            data: Received,
+            /// Some numbers.
+            #[urom(inline)]
+            numbers: Payload<u32>,
+        },
     }
 }
 
 /// By a path within the crate.
 pub mod by_path {
-    use crate::reexport::abi::{urom_command, urom_notification};
+    use crate::reexport::abi::{Data, Elements, Payload, Received, urom_command, urom_notification};
     use crate::reexport::pdk::{Context, OpenContext, Result, urom_plugin};
 
     /// Commands.
     #[urom_command(plugin = "renamed", version = 1, crate = crate::reexport::abi)]
     #[derive(Debug)]
-    pub enum Command {
+    pub enum Command<'a> {
         /// One.
         #[urom(reply = Done)]
         Do {
             /// Anything.
             value: u64,
+            /// Any bytes.
+            #[urom(inline, len = value)]
+            bytes: &'a [u8],
+            /// Some numbers.
+            #[urom(inline, when = value == 1)]
+            numbers: Option<Elements<'a, u16>>,
+            /// Either.
+            #[urom(inline, unless = memory, optional)]
+            data: Data<'a>,
+            /// Its word.
+            #[urom(word)]
+            memory: u64,
         },
     }
 
@@ -57,7 +88,14 @@ pub mod by_path {
     #[derive(Debug)]
     pub enum Notification {
         /// One.
-        Done,
+        Done {
+            /// Some bytes.
+            #[urom(inline)]
+            data: Received,
+            /// Some numbers.
+            #[urom(inline)]
+            numbers: Payload<u32>,
+        },
     }
 
     /// A handler.
@@ -70,8 +108,8 @@ pub mod by_path {
             Ok(Doer)
         }
 
-        async fn r#do(&self, _: &Context, _: Do) -> Result<Done> {
-            Ok(Done)
+        async fn r#do(&self, _: &Context, cmd: Do<'_>) -> Result<Done> {
+            Ok(Done { data: Received::Inline(cmd.bytes.into()), numbers: Payload::default() })
         }
     }
 }

@@ -2,4 +2,5 @@
 
 #![allow(dead_code, reason = "each test program uses another part")]
 
+pub(crate) mod forms;
 pub(crate) mod sandbox;

@@ -18,7 +18,7 @@ pub(crate) struct MapParams {
 }
 
 #[urom_command(plugin = "worker_sandbox", version = 1)]
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Command<'a> {
     #[urom(reply = MemMapped)]
     MemMap {

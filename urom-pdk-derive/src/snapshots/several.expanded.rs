@@ -1,7 +1,7 @@
 use urom_abi::{urom_command, urom_notification};
 /// Commands of several kinds.
 #[derive(Debug)]
-pub(crate) enum Command {
+pub(crate) enum Command<'m> {
     /// Numbers and an echo.
     TagSend {
         /// Repeated by the answer.
@@ -11,6 +11,14 @@ pub(crate) enum Command {
     },
     /// A structure, which only the compiler knows to be plain data.
     Move { to: Point },
+    /// With expressions and a codec.
+    Sum {
+        color: Color,
+        rows: u32,
+        place: Point,
+        table: Elements<'m, u16>,
+        rest: Option<&'m [u8]>,
+    },
 }
 /// Numbers and an echo.
 #[derive(Debug, ::core::clone::Clone, ::core::cmp::PartialEq, ::core::marker::Copy)]
@@ -29,6 +37,21 @@ pub(crate) struct TagSend {
 pub(crate) struct Move {
     /// The field `to`.
     pub(crate) to: Point,
+}
+/// With expressions and a codec.
+#[derive(Debug)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct Sum<'m> {
+    /// The field `color`.
+    pub(crate) color: Color,
+    /// The field `rows`.
+    pub(crate) rows: u32,
+    /// The field `place`.
+    pub(crate) place: Point,
+    /// The field `table`.
+    pub(crate) table: Elements<'m, u16>,
+    /// The field `rest`.
+    pub(crate) rest: Option<&'m [u8]>,
 }
 /// The protocol of the plugin `worker_several`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
@@ -74,6 +97,12 @@ pub(crate) trait Handler<
         cx: &AnySide::Context,
         cmd: Move,
     ) -> ::core::result::Result<answers::Moved, AnySide::Error>;
+    /// With expressions and a codec.
+    async fn sum(
+        &self,
+        cx: &AnySide::Context,
+        cmd: Sum<'_>,
+    ) -> ::core::result::Result<answers::Table, AnySide::Error>;
     #[doc(hidden)]
     fn __made_by_urom_command() -> Protocol {
         Protocol
@@ -100,6 +129,14 @@ pub(crate) struct MoveTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     worker: &'task AnyHost::Worker,
     command: Move,
 }
+/// A command [`Sum`] that is ready to be submitted.
+#[must_use = "a task does nothing until it is submitted"]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct SumTask<'task, AnyHost: kit::abi::protocol::HostSide> {
+    plugin: &'task AnyHost::Plugin,
+    worker: &'task AnyHost::Worker,
+    command: Sum<'task>,
+}
 #[allow(
     clippy::too_many_arguments,
     dead_code,
@@ -110,19 +147,23 @@ pub(crate) struct MoveTask<'task, AnyHost: kit::abi::protocol::HostSide> {
 )]
 const _: () = {
     use kit::abi::wire::layout as __layout;
-    const __TAG: kit::abi::wire::Field<u64, 0, __LEN> = kit::abi::wire::field::<
-        u64,
+    const __TAG: kit::abi::wire::Field<u16, 0, __LEN> = kit::abi::wire::field::<
+        u16,
         0,
         __LEN,
     >();
     const __UNION: __layout::Extent = __layout::union(
-        &[__layout::structure(&__EXTENTS_TagSend), __layout::structure(&__EXTENTS_Move)],
+        &[
+            __layout::structure(&__EXTENTS_TagSend),
+            __layout::structure(&__EXTENTS_Move),
+            __layout::structure(&__EXTENTS_Sum),
+        ],
     );
-    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
+    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u16>(), __UNION];
     const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
     const __UNION_AT: usize = __PARTS_AT[2usize - 1];
     const __LEN: usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&str, u64)] = &[("TagSend", 4u64), ("Move", 5u64)];
+    const __KNOWN: &[(&str, u64)] = &[("TagSend", 4u64), ("Move", 5u64), ("Sum", 6u64)];
     const __EXTENTS_TagSend: [__layout::Extent; 3usize] = [
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<u64>(),
@@ -157,6 +198,33 @@ const _: () = {
         { __OFFSETS_Move[0usize] },
         __LEN,
     > = kit::abi::wire::field::<Point, { __OFFSETS_Move[0usize] }, __LEN>();
+    const __EXTENTS_Sum: [__layout::Extent; 4usize] = [
+        __layout::Extent::of::<codecs::color::Wire>(),
+        __layout::Extent::of::<u32>(),
+        __layout::Extent::of::<Point>(),
+        __layout::Extent::of::<u8>(),
+    ];
+    const __OFFSETS_Sum: [usize; 4usize] = __layout::offsets(__UNION_AT, __EXTENTS_Sum);
+    const __AT_Sum_color: kit::abi::wire::Field<
+        codecs::color::Wire,
+        { __OFFSETS_Sum[0usize] },
+        __LEN,
+    > = kit::abi::wire::field::<codecs::color::Wire, { __OFFSETS_Sum[0usize] }, __LEN>();
+    const __AT_Sum_rows: kit::abi::wire::Field<u32, { __OFFSETS_Sum[1usize] }, __LEN> = kit::abi::wire::field::<
+        u32,
+        { __OFFSETS_Sum[1usize] },
+        __LEN,
+    >();
+    const __AT_Sum_place: kit::abi::wire::Field<
+        Point,
+        { __OFFSETS_Sum[2usize] },
+        __LEN,
+    > = kit::abi::wire::field::<Point, { __OFFSETS_Sum[2usize] }, __LEN>();
+    const __AT_Sum_count: kit::abi::wire::Field<u8, { __OFFSETS_Sum[3usize] }, __LEN> = kit::abi::wire::field::<
+        u8,
+        { __OFFSETS_Sum[3usize] },
+        __LEN,
+    >();
     const _: () = ::core::assert!(
         __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
         kit::abi::plugin::WorkerCmd > (),
@@ -185,13 +253,41 @@ const _: () = {
         .number(__EXTENTS_Move[0usize].size as u64)
         .text("to")
         .number(0u64)
+        .text("Sum")
+        .number(6u64)
+        .number(__OFFSETS_Sum[0usize] as u64)
+        .number(__EXTENTS_Sum[0usize].size as u64)
+        .number(__OFFSETS_Sum[1usize] as u64)
+        .number(__EXTENTS_Sum[1usize].size as u64)
+        .number(__OFFSETS_Sum[2usize] as u64)
+        .number(__EXTENTS_Sum[2usize].size as u64)
+        .number(__OFFSETS_Sum[3usize] as u64)
+        .number(__EXTENTS_Sum[3usize].size as u64)
+        .text("color")
+        .number(0u64)
+        .text("with codecs : : color")
+        .text("rows")
+        .number(0u64)
+        .text("place")
+        .number(0u64)
+        .text("table")
+        .number(0u64)
+        .text("Elements < ' m , u16 >; place.x; cells Parenthesis rows , color end; ")
+        .text("rest")
+        .number(0u64)
+        .text(
+            "Option < & ' m Bracket u8 end >; none; count; table . len Parenthesis  end > 3",
+        )
+        .text("count")
+        .number(0u64)
+        .text("word")
         .value();
     use kit::abi::describe as __describe;
     use kit::abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
         name: "Command",
         docs: " Commands of several kinds.",
-        tag: <u64 as __describe::Described>::TYPE,
+        tag: <u16 as __describe::Described>::TYPE,
         len: __LEN,
         union_at: __UNION_AT,
         header: &[],
@@ -255,10 +351,110 @@ const _: () = {
                 ],
                 payloads: &[],
             },
+            __describe::Variant {
+                name: "Sum",
+                docs: " With expressions and a codec.",
+                tag: 6u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::Some("Table"),
+                fields: &[
+                    __describe::Field {
+                        name: "color",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            codecs::color::Wire,
+                        >(
+                            <__describe::Probe<codecs::color::Wire>>::FOUND,
+                            "codecs::color::Wire",
+                        ),
+                        offset: __OFFSETS_Sum[0usize],
+                    },
+                    __describe::Field {
+                        name: "rows",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u32,
+                        >(<__describe::Probe<u32>>::FOUND, "u32"),
+                        offset: __OFFSETS_Sum[1usize],
+                    },
+                    __describe::Field {
+                        name: "place",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            Point,
+                        >(<__describe::Probe<Point>>::FOUND, "Point"),
+                        offset: __OFFSETS_Sum[2usize],
+                    },
+                    __describe::Field {
+                        name: "count",
+                        docs: "",
+                        kind: __describe::FieldKind::Length {
+                            of: "rest",
+                        },
+                        ty: __describe::found_or_opaque::<
+                            u8,
+                        >(<__describe::Probe<u8>>::FOUND, "u8"),
+                        offset: __OFFSETS_Sum[3usize],
+                    },
+                ],
+                payloads: &[
+                    __describe::Payload {
+                        name: "table",
+                        docs: "",
+                        ty: __describe::found_or_opaque::<
+                            u16,
+                        >(<__describe::Probe<u16>>::FOUND, "u16"),
+                        count: __describe::Count::Given("cells(rows, color)"),
+                        address: ::core::option::Option::Some("place.x"),
+                        when: ::core::option::Option::None,
+                        registered: false,
+                    },
+                    __describe::Payload {
+                        name: "rest",
+                        docs: "",
+                        ty: __describe::found_or_opaque::<
+                            u8,
+                        >(<__describe::Probe<u8>>::FOUND, "u8"),
+                        count: __describe::Count::Word("count"),
+                        address: ::core::option::Option::None,
+                        when: ::core::option::Option::Some("table.len() > 3"),
+                        registered: false,
+                    },
+                ],
+            },
         ],
     };
+    #[inline]
+    #[allow(
+        unused_variables,
+        reason = "an expression may name a field without using it"
+    )]
+    fn __len_of_Sum_table(color: &Color, rows: u32) -> impl kit::abi::wire::Count {
+        cells(rows, color)
+    }
+    #[inline]
+    #[allow(
+        unused_variables,
+        reason = "an expression may name a field without using it"
+    )]
+    fn __when_of_Sum_rest<'m>(table: Elements<'m, u16>) -> ::core::primitive::bool {
+        table.len() > 3
+    }
+    #[inline]
+    fn __encode_of_Sum_color(value: &Color) -> codecs::color::Wire {
+        codecs::color::encode(value)
+    }
+    #[inline]
+    fn __decode_of_Sum_color(
+        value: codecs::color::Wire,
+    ) -> ::core::result::Result<Color, &'static ::core::primitive::str> {
+        codecs::color::decode(value)
+    }
     #[automatically_derived]
-    impl Command {
+    impl<'m> Command<'m> {
         /// The size in bytes of every message without its inline payloads.
         pub(crate) const FIXED_LEN: usize = __LEN;
         /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
@@ -269,19 +465,26 @@ const _: () = {
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub(crate) fn decode(
-            bytes: &[u8],
-        ) -> ::core::result::Result<Command, kit::abi::wire::DecodeError> {
+            bytes: &'m [u8],
+        ) -> ::core::result::Result<Command<'m>, kit::abi::wire::DecodeError> {
             ::core::result::Result::Ok(
-                match kit::abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                match kit::abi::wire::tag::<u16, __LEN>("Command", bytes)? {
                     4u64 => {
-                        <Command as ::core::convert::From<
+                        <Command<
+                            'm,
+                        > as ::core::convert::From<
                             TagSend,
                         >>::from(TagSend::decode(bytes)?)
                     }
                     5u64 => {
-                        <Command as ::core::convert::From<
-                            Move,
-                        >>::from(Move::decode(bytes)?)
+                        <Command<
+                            'm,
+                        > as ::core::convert::From<Move>>::from(Move::decode(bytes)?)
+                    }
+                    6u64 => {
+                        <Command<
+                            'm,
+                        > as ::core::convert::From<Sum<'m>>>::from(Sum::decode(bytes)?)
                     }
                     found => {
                         ::core::result::Result::Err(
@@ -316,12 +519,74 @@ const _: () = {
                     __AT_Move_to.write(fixed, field_0);
                     ::core::result::Result::Ok(__LEN)
                 }
+                Command::Sum {
+                    color: field_0,
+                    rows: field_1,
+                    place: field_2,
+                    table: field_3,
+                    rest: field_4,
+                } => {
+                    let mut copy_of_place = __AT_Sum_place.copy(field_2);
+                    copy_of_place.x = kit::abi::wire::address_word(
+                        "Sum",
+                        "table",
+                        field_3,
+                    )?;
+                    let word_count: u8 = kit::abi::wire::length_word(
+                        "Sum",
+                        "rest",
+                        field_4,
+                    )?;
+                    kit::abi::wire::agrees(
+                        "Sum",
+                        "table",
+                        field_3,
+                        __len_of_Sum_table(field_0, __AT_Sum_rows.copy(field_1)),
+                    )?;
+                    kit::abi::wire::agrees_when(
+                        "Sum",
+                        "rest",
+                        field_4,
+                        __when_of_Sum_rest(*field_3),
+                    )?;
+                    let (fixed, len) = kit::abi::wire::message(
+                        "Sum",
+                        out,
+                        [kit::abi::wire::bytes(field_3), kit::abi::wire::bytes(field_4)],
+                    )?;
+                    __TAG.write(fixed, &6);
+                    __AT_Sum_color.write(fixed, &__encode_of_Sum_color(field_0));
+                    __AT_Sum_rows.write(fixed, field_1);
+                    __AT_Sum_place.write(fixed, &copy_of_place);
+                    __AT_Sum_count.write(fixed, &word_count);
+                    ::core::result::Result::Ok(len)
+                }
             }
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
         pub(crate) fn encoded_len(&self) -> ::core::option::Option<usize> {
-            ::core::option::Option::Some(__LEN)
+            match self {
+                Command::TagSend { context: field_0, dest: field_1, key: field_2 } => {
+                    ::core::option::Option::Some(__LEN)
+                }
+                Command::Move { to: field_0 } => ::core::option::Option::Some(__LEN),
+                Command::Sum {
+                    color: field_0,
+                    rows: field_1,
+                    place: field_2,
+                    table: field_3,
+                    rest: field_4,
+                } => {
+                    kit::abi::wire::total(
+                        __LEN,
+                        &[
+                            kit::abi::wire::bytes(field_3).len(),
+                            kit::abi::wire::bytes(field_4).len(),
+                        ],
+                    )
+                }
+            }
         }
     }
     const _: () = {
@@ -333,9 +598,9 @@ const _: () = {
         );
     };
     #[automatically_derived]
-    impl ::core::convert::From<TagSend> for Command {
+    impl<'m> ::core::convert::From<TagSend> for Command<'m> {
         #[inline]
-        fn from(command: TagSend) -> Command {
+        fn from(command: TagSend) -> Command<'m> {
             Command::TagSend {
                 context: command.context,
                 dest: command.dest,
@@ -414,9 +679,9 @@ const _: () = {
         );
     };
     #[automatically_derived]
-    impl ::core::convert::From<Move> for Command {
+    impl<'m> ::core::convert::From<Move> for Command<'m> {
         #[inline]
-        fn from(command: Move) -> Command {
+        fn from(command: Move) -> Command<'m> {
             Command::Move { to: command.to }
         }
     }
@@ -469,6 +734,137 @@ const _: () = {
         }
     }
     #[automatically_derived]
+    impl<'m> ::core::clone::Clone for Sum<'m> {
+        fn clone(&self) -> Sum<'m> {
+            Sum {
+                color: ::core::clone::Clone::clone(&self.color),
+                rows: __AT_Sum_rows.copy(&self.rows),
+                place: __AT_Sum_place.copy(&self.place),
+                table: ::core::clone::Clone::clone(&self.table),
+                rest: ::core::clone::Clone::clone(&self.rest),
+            }
+        }
+    }
+    const _: () = {
+        type __Echo = <answers::Table as kit::abi::protocol::Reply>::Echo;
+        ::core::assert!(
+            kit::abi::wire::echoes_all(__Echo::NAMES, & []),
+            "`answers::Table` echoes a field that `Sum` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
+        );
+    };
+    #[automatically_derived]
+    impl<'m> ::core::convert::From<Sum<'m>> for Command<'m> {
+        #[inline]
+        fn from(command: Sum<'m>) -> Command<'m> {
+            Command::Sum {
+                color: command.color,
+                rows: command.rows,
+                place: command.place,
+                table: command.table,
+                rest: command.rest,
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<'m> Sum<'m> {
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
+        #[inline]
+        pub(crate) fn decode(
+            bytes: &'m [u8],
+        ) -> ::core::result::Result<Sum<'m>, kit::abi::wire::DecodeError> {
+            let (fixed, mut behind) = kit::abi::wire::start::<__LEN>("Sum", bytes)?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 6u64 {
+                return ::core::result::Result::Err(
+                    kit::abi::wire::other_tag("Sum", found, 6u64),
+                );
+            }
+            let field_0 = match __decode_of_Sum_color(__AT_Sum_color.read(fixed)) {
+                ::core::result::Result::Ok(value) => value,
+                ::core::result::Result::Err(what) => {
+                    return ::core::result::Result::Err(
+                        kit::abi::wire::invalid("Sum", "color", what),
+                    );
+                }
+            };
+            let field_1 = __AT_Sum_rows.read(fixed);
+            let field_2 = __AT_Sum_place.read(fixed);
+            let field_3 = behind
+                .take::<
+                    Elements<'m, u16>,
+                >("table", true, __len_of_Sum_table(&field_0, field_1))?;
+            let field_4 = behind
+                .take::<
+                    Option<&'m [u8]>,
+                >("rest", __when_of_Sum_rest(field_3), __AT_Sum_count.read(fixed))?;
+            behind.end()?;
+            ::core::result::Result::Ok(Sum {
+                color: field_0,
+                rows: field_1,
+                place: field_2,
+                table: field_3,
+                rest: field_4,
+            })
+        }
+    }
+    #[automatically_derived]
+    impl<'m> kit::abi::protocol::Request for Sum<'m> {
+        type Protocol = Protocol;
+        type Reply = answers::Table;
+        type Kind = Sum<'static>;
+        #[inline]
+        fn encoded_len(&self) -> ::core::option::Option<usize> {
+            kit::abi::wire::total(
+                __LEN,
+                &[
+                    kit::abi::wire::bytes(&self.table).len(),
+                    kit::abi::wire::bytes(&self.rest).len(),
+                ],
+            )
+        }
+        #[inline]
+        fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
+            let mut copy_of_place = __AT_Sum_place.copy(&self.place);
+            copy_of_place.x = kit::abi::wire::address_word("Sum", "table", &self.table)?;
+            let word_count: u8 = kit::abi::wire::length_word("Sum", "rest", &self.rest)?;
+            kit::abi::wire::agrees(
+                "Sum",
+                "table",
+                &self.table,
+                __len_of_Sum_table(&self.color, __AT_Sum_rows.copy(&self.rows)),
+            )?;
+            kit::abi::wire::agrees_when(
+                "Sum",
+                "rest",
+                &self.rest,
+                __when_of_Sum_rest(*&self.table),
+            )?;
+            let (fixed, len) = kit::abi::wire::message(
+                "Sum",
+                out,
+                [kit::abi::wire::bytes(&self.table), kit::abi::wire::bytes(&self.rest)],
+            )?;
+            __TAG.write(fixed, &6);
+            __AT_Sum_color.write(fixed, &__encode_of_Sum_color(&self.color));
+            __AT_Sum_rows.write(fixed, &self.rows);
+            __AT_Sum_place.write(fixed, &copy_of_place);
+            __AT_Sum_count.write(fixed, &word_count);
+            ::core::result::Result::Ok(len)
+        }
+        #[inline]
+        fn echo(&self) -> <answers::Table as kit::abi::protocol::Reply>::Echo {
+            type __Echo = <answers::Table as kit::abi::protocol::Reply>::Echo;
+            let echo = __Echo::zero();
+            echo
+        }
+    }
+    #[automatically_derived]
     impl Protocol {
         /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
         /// one agree on the bytes.
@@ -503,7 +899,7 @@ const _: () = {
             kit::abi::descriptor::NotificationDesc,
             kit::abi::wire::EncodeError,
         > {
-            match kit::abi::wire::tag::<u64, __LEN>("Command", command) {
+            match kit::abi::wire::tag::<u16, __LEN>("Command", command) {
                 ::core::result::Result::Ok(4u64) => {
                     let echo = {
                         type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
@@ -518,6 +914,14 @@ const _: () = {
                 ::core::result::Result::Ok(5u64) => {
                     let echo = {
                         type __Echo = <answers::Moved as kit::abi::protocol::Reply>::Echo;
+                        let echo = __Echo::zero();
+                        echo
+                    };
+                    echo.refusal()
+                }
+                ::core::result::Result::Ok(6u64) => {
+                    let echo = {
+                        type __Echo = <answers::Table as kit::abi::protocol::Reply>::Echo;
                         let echo = __Echo::zero();
                         echo
                     };
@@ -560,7 +964,7 @@ const _: () = {
             AnySide::Error,
         > {
             ::core::result::Result::Ok(
-                match kit::abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                match kit::abi::wire::tag::<u16, __LEN>("Command", bytes)? {
                     4u64 => {
                         let command = TagSend::decode(bytes)?;
                         let echo = kit::abi::protocol::Request::echo(&command);
@@ -576,6 +980,15 @@ const _: () = {
                         let reply = <AnyHandler as Handler<
                             AnySide,
                         >>::r#move(handler, cx, command)
+                            .await?;
+                        kit::abi::protocol::Reply::into_descriptor(reply, &echo)?
+                    }
+                    6u64 => {
+                        let command = Sum::decode(bytes)?;
+                        let echo = kit::abi::protocol::Request::echo(&command);
+                        let reply = <AnyHandler as Handler<
+                            AnySide,
+                        >>::sum(handler, cx, command)
                             .await?;
                         kit::abi::protocol::Reply::into_descriptor(reply, &echo)?
                     }
@@ -646,6 +1059,28 @@ const _: () = {
                 plugin: &self.plugin,
                 worker: worker,
                 command: Move { to: to },
+            }
+        }
+        /// With expressions and a codec.
+        pub(crate) fn task_sum<'task>(
+            &'task self,
+            worker: &'task AnyHost::Worker,
+            color: Color,
+            rows: u32,
+            place: Point,
+            table: impl ::core::convert::Into<Elements<'task, u16>>,
+            rest: impl ::core::convert::Into<Option<&'task [u8]>>,
+        ) -> SumTask<'task, AnyHost> {
+            SumTask {
+                plugin: &self.plugin,
+                worker: worker,
+                command: Sum {
+                    color: color,
+                    rows: rows,
+                    place: place,
+                    table: ::core::convert::Into::into(table),
+                    rest: ::core::convert::Into::into(rest),
+                },
             }
         }
     }
@@ -726,13 +1161,51 @@ const _: () = {
             )
         }
     }
+    #[automatically_derived]
+    impl<'task, AnyHost: kit::abi::protocol::HostSide> SumTask<'task, AnyHost> {
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
+        pub(crate) fn submit(
+            self,
+        ) -> ::core::result::Result<AnyHost::Completion<Sum<'static>>, AnyHost::Error> {
+            <AnyHost as kit::abi::protocol::HostSide>::submit(
+                self.plugin,
+                self.worker,
+                &self.command,
+            )
+        }
+        /// Submits the command and calls `callback` inside the progress call that completes it.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        pub(crate) fn submit_with<AnyCallback>(
+            self,
+            callback: AnyCallback,
+        ) -> ::core::result::Result<(), AnyHost::Error>
+        where
+            AnyCallback: ::core::ops::FnOnce(
+                    ::core::result::Result<answers::Table, AnyHost::Error>,
+                ) + 'static,
+        {
+            <AnyHost as kit::abi::protocol::HostSide>::submit_with(
+                self.plugin,
+                self.worker,
+                &self.command,
+                callback,
+            )
+        }
+    }
 };
 #[repr(u64)]
 pub enum Answer {
     /// With an echo and a value.
     Done { context: u64, status: i8 } = 9,
     /// With a structure.
-    Moved { from: Point },
+    Moved { from: Point } = 10,
+    /// With two payloads.
+    Table { first: Payload<u16>, second: Option<Payload> } = 11,
 }
 /// With an echo and a value.
 #[derive(
@@ -765,6 +1238,20 @@ pub struct Moved {
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MovedEcho;
+/// With two payloads.
+#[derive(::core::clone::Clone, ::core::fmt::Debug, ::core::cmp::PartialEq)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct Table {
+    /// The field `first`.
+    pub first: Payload<u16>,
+    /// The field `second`.
+    pub second: Option<Payload>,
+}
+/// The fields of `Table` that repeat the command's.
+#[doc(hidden)]
+#[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub struct TableEcho;
 #[allow(
     clippy::too_many_arguments,
     dead_code,
@@ -781,13 +1268,21 @@ const _: () = {
         __LEN,
     >();
     const __UNION: __layout::Extent = __layout::union(
-        &[__layout::structure(&__EXTENTS_Done), __layout::structure(&__EXTENTS_Moved)],
+        &[
+            __layout::structure(&__EXTENTS_Done),
+            __layout::structure(&__EXTENTS_Moved),
+            __layout::structure(&__EXTENTS_Table),
+        ],
     );
     const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
     const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
     const __UNION_AT: usize = __PARTS_AT[2usize - 1];
     const __LEN: usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&str, u64)] = &[("Done", 9u64), ("Moved", 10u64)];
+    const __KNOWN: &[(&str, u64)] = &[
+        ("Done", 9u64),
+        ("Moved", 10u64),
+        ("Table", 11u64),
+    ];
     const __EXTENTS_Done: [__layout::Extent; 2usize] = [
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<i8>(),
@@ -818,6 +1313,30 @@ const _: () = {
         { __OFFSETS_Moved[0usize] },
         __LEN,
     > = kit::abi::wire::field::<Point, { __OFFSETS_Moved[0usize] }, __LEN>();
+    const __EXTENTS_Table: [__layout::Extent; 3usize] = [
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+    ];
+    const __OFFSETS_Table: [usize; 3usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_Table,
+    );
+    const __ADDRESS_OF_Table_first: kit::abi::wire::Field<
+        u64,
+        { __OFFSETS_Table[0usize] },
+        __LEN,
+    > = kit::abi::wire::field::<u64, { __OFFSETS_Table[0usize] }, __LEN>();
+    const __LENGTH_OF_Table_first: kit::abi::wire::Field<
+        u64,
+        { __OFFSETS_Table[1usize] },
+        __LEN,
+    > = kit::abi::wire::field::<u64, { __OFFSETS_Table[1usize] }, __LEN>();
+    const __ADDRESS_OF_Table_second: kit::abi::wire::Field<
+        u64,
+        { __OFFSETS_Table[2usize] },
+        __LEN,
+    > = kit::abi::wire::field::<u64, { __OFFSETS_Table[2usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
         kit::abi::plugin::WorkerNotify > (),
@@ -842,6 +1361,20 @@ const _: () = {
         .number(__EXTENTS_Moved[0usize].size as u64)
         .text("from")
         .number(0u64)
+        .text("Table")
+        .number(11u64)
+        .number(__OFFSETS_Table[0usize] as u64)
+        .number(__EXTENTS_Table[0usize].size as u64)
+        .number(__OFFSETS_Table[1usize] as u64)
+        .number(__EXTENTS_Table[1usize].size as u64)
+        .number(__OFFSETS_Table[2usize] as u64)
+        .number(__EXTENTS_Table[2usize].size as u64)
+        .text("first")
+        .number(0u64)
+        .text("Payload < u16 >; ; ; ")
+        .text("second")
+        .number(0u64)
+        .text("Option < Payload >; ; first . len Parenthesis  end; ")
         .value();
     use kit::abi::describe as __describe;
     use kit::abi::describe::NotDescribed as _;
@@ -900,8 +1433,96 @@ const _: () = {
                 ],
                 payloads: &[],
             },
+            __describe::Variant {
+                name: "Table",
+                docs: " With two payloads.",
+                tag: 11u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::None,
+                fields: &[
+                    __describe::Field {
+                        name: "first_addr",
+                        docs: "",
+                        kind: __describe::FieldKind::Address {
+                            of: "first",
+                        },
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u64,
+                        >(
+                            <__describe::Probe<::core::primitive::u64>>::FOUND,
+                            ":: core::primitive::u64",
+                        ),
+                        offset: __OFFSETS_Table[0usize],
+                    },
+                    __describe::Field {
+                        name: "first_len",
+                        docs: "",
+                        kind: __describe::FieldKind::Length {
+                            of: "first",
+                        },
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u64,
+                        >(
+                            <__describe::Probe<::core::primitive::u64>>::FOUND,
+                            ":: core::primitive::u64",
+                        ),
+                        offset: __OFFSETS_Table[1usize],
+                    },
+                    __describe::Field {
+                        name: "second_addr",
+                        docs: "",
+                        kind: __describe::FieldKind::Address {
+                            of: "second",
+                        },
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u64,
+                        >(
+                            <__describe::Probe<::core::primitive::u64>>::FOUND,
+                            ":: core::primitive::u64",
+                        ),
+                        offset: __OFFSETS_Table[2usize],
+                    },
+                ],
+                payloads: &[
+                    __describe::Payload {
+                        name: "first",
+                        docs: "",
+                        ty: __describe::found_or_opaque::<
+                            u16,
+                        >(<__describe::Probe<u16>>::FOUND, "u16"),
+                        count: __describe::Count::Word("first_len"),
+                        address: ::core::option::Option::Some("first_addr"),
+                        when: ::core::option::Option::None,
+                        registered: false,
+                    },
+                    __describe::Payload {
+                        name: "second",
+                        docs: "",
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u8,
+                        >(
+                            <__describe::Probe<::core::primitive::u8>>::FOUND,
+                            ":: core::primitive::u8",
+                        ),
+                        count: __describe::Count::Given("first.len()"),
+                        address: ::core::option::Option::Some("second_addr"),
+                        when: ::core::option::Option::Some("second_addr != 0"),
+                        registered: false,
+                    },
+                ],
+            },
         ],
     };
+    #[inline]
+    #[allow(
+        unused_variables,
+        reason = "an expression may name a field without using it"
+    )]
+    fn __len_of_Table_second(
+        first: <Payload<u16> as kit::abi::wire::Owned>::View<'_>,
+    ) -> impl kit::abi::wire::Count {
+        first.len()
+    }
     #[automatically_derived]
     impl Answer {
         /// The size in bytes of every message without its inline payloads.
@@ -933,6 +1554,31 @@ const _: () = {
                         >("Moved", kit::abi::protocol::Incoming::bytes(&bytes))?;
                         Answer::Moved {
                             from: __AT_Moved_from.read(fixed),
+                        }
+                    }
+                    11u64 => {
+                        let (fixed, mut behind) = kit::abi::wire::start::<
+                            __LEN,
+                        >("Table", kit::abi::protocol::Incoming::bytes(&bytes))?;
+                        let (_view_0, field_0) = behind
+                            .part::<
+                                Payload<u16>,
+                            >("first", true, __LENGTH_OF_Table_first.read(fixed))?;
+                        let (_view_1, field_1) = behind
+                            .part::<
+                                Option<Payload>,
+                            >(
+                                "second",
+                                kit::abi::wire::by_address::<
+                                    Option<Payload>,
+                                >(__ADDRESS_OF_Table_second.read(fixed)),
+                                __len_of_Table_second(_view_0),
+                            )?;
+                        behind.end()?;
+                        let mut tail = kit::abi::wire::Tail::of(bytes, __LEN);
+                        Answer::Table {
+                            first: tail.take::<Payload<u16>>(field_0),
+                            second: tail.take::<Option<Payload>>(field_1),
                         }
                     }
                     found => {
@@ -967,12 +1613,59 @@ const _: () = {
                     __AT_Moved_from.write(fixed, field_0);
                     ::core::result::Result::Ok(__LEN)
                 }
+                Answer::Table { first: field_0, second: field_1 } => {
+                    let address_word_of_first: u64 = kit::abi::wire::address_word(
+                        "Table",
+                        "first",
+                        field_0,
+                    )?;
+                    let length_word_of_first: u64 = kit::abi::wire::length_word(
+                        "Table",
+                        "first",
+                        field_0,
+                    )?;
+                    let address_word_of_second: u64 = kit::abi::wire::address_word(
+                        "Table",
+                        "second",
+                        field_1,
+                    )?;
+                    kit::abi::wire::agrees(
+                        "Table",
+                        "second",
+                        field_1,
+                        __len_of_Table_second(kit::abi::wire::Owned::view(field_0)),
+                    )?;
+                    let (fixed, len) = kit::abi::wire::message(
+                        "Table",
+                        out,
+                        [kit::abi::wire::bytes(field_0), kit::abi::wire::bytes(field_1)],
+                    )?;
+                    __TAG.write(fixed, &11);
+                    __ADDRESS_OF_Table_first.write(fixed, &address_word_of_first);
+                    __LENGTH_OF_Table_first.write(fixed, &length_word_of_first);
+                    __ADDRESS_OF_Table_second.write(fixed, &address_word_of_second);
+                    ::core::result::Result::Ok(len)
+                }
             }
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
         pub fn encoded_len(&self) -> ::core::option::Option<usize> {
-            ::core::option::Option::Some(__LEN)
+            match self {
+                Answer::Done { context: field_0, status: field_1 } => {
+                    ::core::option::Option::Some(__LEN)
+                }
+                Answer::Moved { from: field_0 } => ::core::option::Option::Some(__LEN),
+                Answer::Table { first: field_0, second: field_1 } => {
+                    kit::abi::wire::total(
+                        __LEN,
+                        &[
+                            kit::abi::wire::bytes(field_0).len(),
+                            kit::abi::wire::bytes(field_1).len(),
+                        ],
+                    )
+                }
+            }
         }
     }
     #[automatically_derived]
@@ -1151,6 +1844,124 @@ const _: () = {
                 "Moved",
                 |fixed| {
                     __TAG.write(fixed, &10);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl ::core::convert::From<Table> for Answer {
+        #[inline]
+        fn from(reply: Table) -> Answer {
+            Answer::Table {
+                first: reply.first,
+                second: reply.second,
+            }
+        }
+    }
+    #[automatically_derived]
+    impl kit::abi::protocol::Reply for Table {
+        type Echo = TableEcho;
+        #[inline]
+        fn decode(
+            incoming: impl kit::abi::protocol::Incoming,
+            echo: &TableEcho,
+        ) -> ::core::result::Result<Table, kit::abi::wire::DecodeError> {
+            let (fixed, mut behind) = kit::abi::wire::start::<
+                __LEN,
+            >("Table", kit::abi::protocol::Incoming::bytes(&incoming))?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 11u64 {
+                return ::core::result::Result::Err(
+                    kit::abi::wire::other_tag("Table", found, 11u64),
+                );
+            }
+            let (_view_0, field_0) = behind
+                .part::<
+                    Payload<u16>,
+                >("first", true, __LENGTH_OF_Table_first.read(fixed))?;
+            let (_view_1, field_1) = behind
+                .part::<
+                    Option<Payload>,
+                >(
+                    "second",
+                    kit::abi::wire::by_address::<
+                        Option<Payload>,
+                    >(__ADDRESS_OF_Table_second.read(fixed)),
+                    __len_of_Table_second(_view_0),
+                )?;
+            behind.end()?;
+            let mut tail = kit::abi::wire::Tail::of(incoming, __LEN);
+            ::core::result::Result::Ok(Table {
+                first: tail.take::<Payload<u16>>(field_0),
+                second: tail.take::<Option<Payload>>(field_1),
+            })
+        }
+        #[inline]
+        fn into_descriptor(
+            self,
+            echo: &TableEcho,
+        ) -> ::core::result::Result<
+            kit::abi::descriptor::NotificationDesc,
+            kit::abi::wire::EncodeError,
+        > {
+            let address_word_of_first: u64 = kit::abi::wire::address_word(
+                "Table",
+                "first",
+                &self.first,
+            )?;
+            let length_word_of_first: u64 = kit::abi::wire::length_word(
+                "Table",
+                "first",
+                &self.first,
+            )?;
+            let address_word_of_second: u64 = kit::abi::wire::address_word(
+                "Table",
+                "second",
+                &self.second,
+            )?;
+            kit::abi::wire::agrees(
+                "Table",
+                "second",
+                &self.second,
+                __len_of_Table_second(kit::abi::wire::Owned::view(&self.first)),
+            )?;
+            kit::abi::wire::reply::<
+                __LEN,
+                _,
+            >(
+                "Table",
+                [kit::abi::wire::give(self.first), kit::abi::wire::give(self.second)],
+                |fixed| {
+                    __TAG.write(fixed, &11);
+                    __ADDRESS_OF_Table_first.write(fixed, &address_word_of_first);
+                    __LENGTH_OF_Table_first.write(fixed, &length_word_of_first);
+                    __ADDRESS_OF_Table_second.write(fixed, &address_word_of_second);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl TableEcho {
+        #[doc(hidden)]
+        pub const NAMES: &[u64] = &[];
+        #[doc(hidden)]
+        #[inline]
+        pub fn zero() -> TableEcho {
+            TableEcho {}
+        }
+        #[doc(hidden)]
+        pub fn refusal(
+            &self,
+        ) -> ::core::result::Result<
+            kit::abi::descriptor::NotificationDesc,
+            kit::abi::wire::EncodeError,
+        > {
+            kit::abi::wire::notification::<
+                __LEN,
+            >(
+                "Table",
+                |fixed| {
+                    __TAG.write(fixed, &11);
                 },
             )
         }

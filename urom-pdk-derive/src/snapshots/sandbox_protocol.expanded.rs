@@ -1,0 +1,2258 @@
+use urom_abi::{Data, Received, urom_command, urom_notification};
+/// `ucp_mem_map_params_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub(crate) struct MapParams {
+    pub(crate) field_mask: u64,
+    pub(crate) address: u64,
+    pub(crate) length: u64,
+    pub(crate) flags: u32,
+    pub(crate) prot: u32,
+    pub(crate) memory_type: u32,
+    pub(crate) reserved: u32,
+    pub(crate) exported_memh_buffer: u64,
+}
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Command<'a> {
+    MemMap { context: u64, map_params: MapParams, exported_memh: &'a [u8] },
+    TagSend { context: u64, dest: u64, data: Data<'a>, tag: u64 },
+    TagRecv {
+        context: u64,
+        buffer: u64,
+        count: u64,
+        tag: u64,
+        tag_mask: u64,
+        memh_id: u64,
+    },
+}
+/// The command `MemMap`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct MemMap<'a> {
+    /// The field `context`.
+    pub(crate) context: u64,
+    /// The field `map_params`.
+    pub(crate) map_params: MapParams,
+    /// The field `exported_memh`.
+    pub(crate) exported_memh: &'a [u8],
+}
+/// The command `TagSend`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct TagSend<'a> {
+    /// The field `context`.
+    pub(crate) context: u64,
+    /// The field `dest`.
+    pub(crate) dest: u64,
+    /// The field `data`.
+    pub(crate) data: Data<'a>,
+    /// The field `tag`.
+    pub(crate) tag: u64,
+}
+/// The command `TagRecv`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct TagRecv {
+    /// The field `context`.
+    pub(crate) context: u64,
+    /// The field `buffer`.
+    pub(crate) buffer: u64,
+    /// The field `count`.
+    pub(crate) count: u64,
+    /// The field `tag`.
+    pub(crate) tag: u64,
+    /// The field `tag_mask`.
+    pub(crate) tag_mask: u64,
+    /// The field `memh_id`.
+    pub(crate) memh_id: u64,
+}
+/// The protocol of the plugin `worker_sandbox`: its commands and notifications as one type.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct Protocol;
+/// What a plugin `worker_sandbox` does: one method for each command, which ends with the notification that answers it.
+///
+/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
+/// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+#[allow(
+    async_fn_in_trait,
+    dead_code,
+    reason = "a plugin's futures stay on the thread that polls them"
+)]
+pub(crate) trait Handler<
+    AnySide: ::urom_abi::protocol::PluginSide,
+>: ::core::marker::Sized + 'static {
+    /// Makes the handler, when a worker opens the plugin.
+    ///
+    /// # Errors
+    /// The worker does not start then.
+    fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
+    /// The plugin's own network address; it has none unless it says so.
+    ///
+    /// # Errors
+    /// The worker reports the failure and has no address of this plugin then.
+    fn address(&self) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+        ::core::result::Result::Ok(::std::vec::Vec::new())
+    }
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+    fn progress(&self) -> bool {
+        false
+    }
+    /// Answers the command [`MemMap`].
+    async fn mem_map(
+        &self,
+        cx: &AnySide::Context,
+        cmd: MemMap<'_>,
+    ) -> ::core::result::Result<MemMapped, AnySide::Error>;
+    /// Answers the command [`TagSend`].
+    async fn tag_send(
+        &self,
+        cx: &AnySide::Context,
+        cmd: TagSend<'_>,
+    ) -> ::core::result::Result<TagSent, AnySide::Error>;
+    /// Answers the command [`TagRecv`].
+    async fn tag_recv(
+        &self,
+        cx: &AnySide::Context,
+        cmd: TagRecv,
+    ) -> ::core::result::Result<TagReceived, AnySide::Error>;
+    #[doc(hidden)]
+    fn __made_by_urom_command() -> Protocol {
+        Protocol
+    }
+}
+/// Sends commands to the plugin `worker_sandbox`: one `task_*` method for each command.
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
+    plugin: AnyHost::Plugin,
+}
+/// A command [`MemMap`] that is ready to be submitted.
+#[must_use = "a task does nothing until it is submitted"]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
+    plugin: &'task AnyHost::Plugin,
+    worker: &'task AnyHost::Worker,
+    command: MemMap<'task>,
+}
+/// A command [`TagSend`] that is ready to be submitted.
+#[must_use = "a task does nothing until it is submitted"]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
+    plugin: &'task AnyHost::Plugin,
+    worker: &'task AnyHost::Worker,
+    command: TagSend<'task>,
+}
+/// A command [`TagRecv`] that is ready to be submitted.
+#[must_use = "a task does nothing until it is submitted"]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct TagRecvTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
+    plugin: &'task AnyHost::Plugin,
+    worker: &'task AnyHost::Worker,
+    command: TagRecv,
+}
+#[allow(
+    clippy::too_many_arguments,
+    dead_code,
+    deprecated,
+    non_snake_case,
+    non_upper_case_globals,
+    reason = "not every program uses every part of a protocol"
+)]
+const _: () = {
+    use ::urom_abi::wire::layout as __layout;
+    const __TAG: ::urom_abi::wire::Field<u64, 0, __LEN> = ::urom_abi::wire::field::<
+        u64,
+        0,
+        __LEN,
+    >();
+    const __UNION: __layout::Extent = __layout::union(
+        &[
+            __layout::structure(&__EXTENTS_MemMap),
+            __layout::structure(&__EXTENTS_TagSend),
+            __layout::structure(&__EXTENTS_TagRecv),
+        ],
+    );
+    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
+    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
+    const __LEN: usize = __layout::structure(&__PARTS).size;
+    const __KNOWN: &[(&str, u64)] = &[
+        ("MemMap", 0u64),
+        ("TagSend", 1u64),
+        ("TagRecv", 2u64),
+    ];
+    const __EXTENTS_MemMap: [__layout::Extent; 3usize] = [
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<MapParams>(),
+        __layout::Extent::of::<u64>(),
+    ];
+    const __OFFSETS_MemMap: [usize; 3usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_MemMap,
+    );
+    const __AT_MemMap_context: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_MemMap[0usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_MemMap[0usize] }, __LEN>();
+    const __AT_MemMap_map_params: ::urom_abi::wire::Field<
+        MapParams,
+        { __OFFSETS_MemMap[1usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<MapParams, { __OFFSETS_MemMap[1usize] }, __LEN>();
+    const __LENGTH_OF_MemMap_exported_memh: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_MemMap[2usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_MemMap[2usize] }, __LEN>();
+    const __EXTENTS_TagSend: [__layout::Extent; 6usize] = [
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+    ];
+    const __OFFSETS_TagSend: [usize; 6usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_TagSend,
+    );
+    const __AT_TagSend_context: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagSend[0usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[0usize] }, __LEN>();
+    const __AT_TagSend_dest: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagSend[1usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[1usize] }, __LEN>();
+    const __ADDRESS_OF_TagSend_data: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagSend[2usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[2usize] }, __LEN>();
+    const __LENGTH_OF_TagSend_data: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagSend[3usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[3usize] }, __LEN>();
+    const __AT_TagSend_tag: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagSend[4usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[4usize] }, __LEN>();
+    const __AT_TagSend_memh_id: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagSend[5usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[5usize] }, __LEN>();
+    const __EXTENTS_TagRecv: [__layout::Extent; 6usize] = [
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+    ];
+    const __OFFSETS_TagRecv: [usize; 6usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_TagRecv,
+    );
+    const __AT_TagRecv_context: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagRecv[0usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[0usize] }, __LEN>();
+    const __AT_TagRecv_buffer: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagRecv[1usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[1usize] }, __LEN>();
+    const __AT_TagRecv_count: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagRecv[2usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[2usize] }, __LEN>();
+    const __AT_TagRecv_tag: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagRecv[3usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[3usize] }, __LEN>();
+    const __AT_TagRecv_tag_mask: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagRecv[4usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[4usize] }, __LEN>();
+    const __AT_TagRecv_memh_id: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagRecv[5usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[5usize] }, __LEN>();
+    const _: () = ::core::assert!(
+        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
+        ::urom_abi::plugin::WorkerCmd > (),
+        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+    );
+    const __FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+        .text("Command")
+        .number(__LEN as u64)
+        .text("MemMap")
+        .number(0u64)
+        .number(__OFFSETS_MemMap[0usize] as u64)
+        .number(__EXTENTS_MemMap[0usize].size as u64)
+        .number(__OFFSETS_MemMap[1usize] as u64)
+        .number(__EXTENTS_MemMap[1usize].size as u64)
+        .number(__OFFSETS_MemMap[2usize] as u64)
+        .number(__EXTENTS_MemMap[2usize].size as u64)
+        .text("context")
+        .number(1u64)
+        .text("map_params")
+        .number(0u64)
+        .text("exported_memh")
+        .number(0u64)
+        .text("& ' a Bracket u8 end; map_params.exported_memh_buffer; ; ")
+        .text("TagSend")
+        .number(1u64)
+        .number(__OFFSETS_TagSend[0usize] as u64)
+        .number(__EXTENTS_TagSend[0usize].size as u64)
+        .number(__OFFSETS_TagSend[1usize] as u64)
+        .number(__EXTENTS_TagSend[1usize].size as u64)
+        .number(__OFFSETS_TagSend[2usize] as u64)
+        .number(__EXTENTS_TagSend[2usize].size as u64)
+        .number(__OFFSETS_TagSend[3usize] as u64)
+        .number(__EXTENTS_TagSend[3usize].size as u64)
+        .number(__OFFSETS_TagSend[4usize] as u64)
+        .number(__EXTENTS_TagSend[4usize].size as u64)
+        .number(__OFFSETS_TagSend[5usize] as u64)
+        .number(__EXTENTS_TagSend[5usize].size as u64)
+        .text("context")
+        .number(1u64)
+        .text("dest")
+        .number(0u64)
+        .text("data")
+        .number(0u64)
+        .text("Data < ' a >; ; ; unless memh_id")
+        .text("tag")
+        .number(0u64)
+        .text("memh_id")
+        .number(0u64)
+        .text("word")
+        .text("TagRecv")
+        .number(2u64)
+        .number(__OFFSETS_TagRecv[0usize] as u64)
+        .number(__EXTENTS_TagRecv[0usize].size as u64)
+        .number(__OFFSETS_TagRecv[1usize] as u64)
+        .number(__EXTENTS_TagRecv[1usize].size as u64)
+        .number(__OFFSETS_TagRecv[2usize] as u64)
+        .number(__EXTENTS_TagRecv[2usize].size as u64)
+        .number(__OFFSETS_TagRecv[3usize] as u64)
+        .number(__EXTENTS_TagRecv[3usize].size as u64)
+        .number(__OFFSETS_TagRecv[4usize] as u64)
+        .number(__EXTENTS_TagRecv[4usize].size as u64)
+        .number(__OFFSETS_TagRecv[5usize] as u64)
+        .number(__EXTENTS_TagRecv[5usize].size as u64)
+        .text("context")
+        .number(1u64)
+        .text("buffer")
+        .number(0u64)
+        .text("count")
+        .number(0u64)
+        .text("tag")
+        .number(0u64)
+        .text("tag_mask")
+        .number(0u64)
+        .text("memh_id")
+        .number(0u64)
+        .value();
+    use ::urom_abi::describe as __describe;
+    use ::urom_abi::describe::NotDescribed as _;
+    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+        name: "Command",
+        docs: "",
+        tag: <u64 as __describe::Described>::TYPE,
+        len: __LEN,
+        union_at: __UNION_AT,
+        header: &[],
+        variants: &[
+            __describe::Variant {
+                name: "MemMap",
+                docs: "",
+                tag: 0u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::Some("MemMapped"),
+                fields: &[
+                    __describe::Field {
+                        name: "context",
+                        docs: "",
+                        kind: __describe::FieldKind::Echo,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_MemMap[0usize],
+                    },
+                    __describe::Field {
+                        name: "map_params",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            MapParams,
+                        >(<__describe::Probe<MapParams>>::FOUND, "MapParams"),
+                        offset: __OFFSETS_MemMap[1usize],
+                    },
+                    __describe::Field {
+                        name: "exported_memh_len",
+                        docs: "",
+                        kind: __describe::FieldKind::Length {
+                            of: "exported_memh",
+                        },
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u64,
+                        >(
+                            <__describe::Probe<::core::primitive::u64>>::FOUND,
+                            ":: core::primitive::u64",
+                        ),
+                        offset: __OFFSETS_MemMap[2usize],
+                    },
+                ],
+                payloads: &[
+                    __describe::Payload {
+                        name: "exported_memh",
+                        docs: "",
+                        ty: __describe::found_or_opaque::<
+                            u8,
+                        >(<__describe::Probe<u8>>::FOUND, "u8"),
+                        count: __describe::Count::Word("exported_memh_len"),
+                        address: ::core::option::Option::Some(
+                            "map_params.exported_memh_buffer",
+                        ),
+                        when: ::core::option::Option::None,
+                        registered: false,
+                    },
+                ],
+            },
+            __describe::Variant {
+                name: "TagSend",
+                docs: "",
+                tag: 1u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::Some("TagSent"),
+                fields: &[
+                    __describe::Field {
+                        name: "context",
+                        docs: "",
+                        kind: __describe::FieldKind::Echo,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagSend[0usize],
+                    },
+                    __describe::Field {
+                        name: "dest",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagSend[1usize],
+                    },
+                    __describe::Field {
+                        name: "data_addr",
+                        docs: "",
+                        kind: __describe::FieldKind::Address {
+                            of: "data",
+                        },
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u64,
+                        >(
+                            <__describe::Probe<::core::primitive::u64>>::FOUND,
+                            ":: core::primitive::u64",
+                        ),
+                        offset: __OFFSETS_TagSend[2usize],
+                    },
+                    __describe::Field {
+                        name: "data_len",
+                        docs: "",
+                        kind: __describe::FieldKind::Length {
+                            of: "data",
+                        },
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u64,
+                        >(
+                            <__describe::Probe<::core::primitive::u64>>::FOUND,
+                            ":: core::primitive::u64",
+                        ),
+                        offset: __OFFSETS_TagSend[3usize],
+                    },
+                    __describe::Field {
+                        name: "tag",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagSend[4usize],
+                    },
+                    __describe::Field {
+                        name: "memh_id",
+                        docs: "",
+                        kind: __describe::FieldKind::Selector {
+                            of: "data",
+                        },
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagSend[5usize],
+                    },
+                ],
+                payloads: &[
+                    __describe::Payload {
+                        name: "data",
+                        docs: "",
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u8,
+                        >(
+                            <__describe::Probe<::core::primitive::u8>>::FOUND,
+                            ":: core::primitive::u8",
+                        ),
+                        count: __describe::Count::Word("data_len"),
+                        address: ::core::option::Option::Some("data_addr"),
+                        when: ::core::option::Option::None,
+                        registered: true,
+                    },
+                ],
+            },
+            __describe::Variant {
+                name: "TagRecv",
+                docs: "",
+                tag: 2u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::Some("TagReceived"),
+                fields: &[
+                    __describe::Field {
+                        name: "context",
+                        docs: "",
+                        kind: __describe::FieldKind::Echo,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagRecv[0usize],
+                    },
+                    __describe::Field {
+                        name: "buffer",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagRecv[1usize],
+                    },
+                    __describe::Field {
+                        name: "count",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagRecv[2usize],
+                    },
+                    __describe::Field {
+                        name: "tag",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagRecv[3usize],
+                    },
+                    __describe::Field {
+                        name: "tag_mask",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagRecv[4usize],
+                    },
+                    __describe::Field {
+                        name: "memh_id",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagRecv[5usize],
+                    },
+                ],
+                payloads: &[],
+            },
+        ],
+    };
+    #[automatically_derived]
+    impl<'a> Command<'a> {
+        /// The size in bytes of every message without its inline payloads.
+        pub(crate) const FIXED_LEN: usize = __LEN;
+        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
+        pub(crate) const FINGERPRINT: u64 = __FINGERPRINT;
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        #[inline]
+        pub(crate) fn decode(
+            bytes: &'a [u8],
+        ) -> ::core::result::Result<Command<'a>, ::urom_abi::wire::DecodeError> {
+            ::core::result::Result::Ok(
+                match ::urom_abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                    0u64 => {
+                        <Command<
+                            'a,
+                        > as ::core::convert::From<
+                            MemMap<'a>,
+                        >>::from(MemMap::decode(bytes)?)
+                    }
+                    1u64 => {
+                        <Command<
+                            'a,
+                        > as ::core::convert::From<
+                            TagSend<'a>,
+                        >>::from(TagSend::decode(bytes)?)
+                    }
+                    2u64 => {
+                        <Command<
+                            'a,
+                        > as ::core::convert::From<
+                            TagRecv,
+                        >>::from(TagRecv::decode(bytes)?)
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
+        }
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
+        /// nothing is written then.
+        #[inline]
+        pub(crate) fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            match self {
+                Command::MemMap {
+                    context: field_0,
+                    map_params: field_1,
+                    exported_memh: field_2,
+                } => {
+                    let mut copy_of_map_params = __AT_MemMap_map_params.copy(field_1);
+                    copy_of_map_params.exported_memh_buffer = ::urom_abi::wire::address_word(
+                        "MemMap",
+                        "exported_memh",
+                        field_2,
+                    )?;
+                    let length_word_of_exported_memh: u64 = ::urom_abi::wire::length_word(
+                        "MemMap",
+                        "exported_memh",
+                        field_2,
+                    )?;
+                    let (fixed, len) = ::urom_abi::wire::message(
+                        "MemMap",
+                        out,
+                        [::urom_abi::wire::bytes(field_2)],
+                    )?;
+                    __TAG.write(fixed, &0);
+                    __AT_MemMap_context.write(fixed, field_0);
+                    __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
+                    __LENGTH_OF_MemMap_exported_memh
+                        .write(fixed, &length_word_of_exported_memh);
+                    ::core::result::Result::Ok(len)
+                }
+                Command::TagSend {
+                    context: field_0,
+                    dest: field_1,
+                    data: field_2,
+                    tag: field_3,
+                } => {
+                    let address_word_of_data: u64 = ::urom_abi::wire::address_word(
+                        "TagSend",
+                        "data",
+                        field_2,
+                    )?;
+                    let length_word_of_data: u64 = ::urom_abi::wire::length_word(
+                        "TagSend",
+                        "data",
+                        field_2,
+                    )?;
+                    let word_memh_id: u64 = ::urom_abi::wire::selector_word(
+                        "TagSend",
+                        "data",
+                        field_2,
+                    )?;
+                    let (fixed, len) = ::urom_abi::wire::message(
+                        "TagSend",
+                        out,
+                        [::urom_abi::wire::bytes(field_2)],
+                    )?;
+                    __TAG.write(fixed, &1);
+                    __AT_TagSend_context.write(fixed, field_0);
+                    __AT_TagSend_dest.write(fixed, field_1);
+                    __ADDRESS_OF_TagSend_data.write(fixed, &address_word_of_data);
+                    __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
+                    __AT_TagSend_tag.write(fixed, field_3);
+                    __AT_TagSend_memh_id.write(fixed, &word_memh_id);
+                    ::core::result::Result::Ok(len)
+                }
+                Command::TagRecv {
+                    context: field_0,
+                    buffer: field_1,
+                    count: field_2,
+                    tag: field_3,
+                    tag_mask: field_4,
+                    memh_id: field_5,
+                } => {
+                    let fixed = ::urom_abi::wire::room::<__LEN>("TagRecv", out)?;
+                    __TAG.write(fixed, &2);
+                    __AT_TagRecv_context.write(fixed, field_0);
+                    __AT_TagRecv_buffer.write(fixed, field_1);
+                    __AT_TagRecv_count.write(fixed, field_2);
+                    __AT_TagRecv_tag.write(fixed, field_3);
+                    __AT_TagRecv_tag_mask.write(fixed, field_4);
+                    __AT_TagRecv_memh_id.write(fixed, field_5);
+                    ::core::result::Result::Ok(__LEN)
+                }
+            }
+        }
+        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+        #[inline]
+        pub(crate) fn encoded_len(&self) -> ::core::option::Option<usize> {
+            match self {
+                Command::MemMap {
+                    context: field_0,
+                    map_params: field_1,
+                    exported_memh: field_2,
+                } => {
+                    ::urom_abi::wire::total(
+                        __LEN,
+                        &[::urom_abi::wire::bytes(field_2).len()],
+                    )
+                }
+                Command::TagSend {
+                    context: field_0,
+                    dest: field_1,
+                    data: field_2,
+                    tag: field_3,
+                } => {
+                    ::urom_abi::wire::total(
+                        __LEN,
+                        &[::urom_abi::wire::bytes(field_2).len()],
+                    )
+                }
+                Command::TagRecv {
+                    context: field_0,
+                    buffer: field_1,
+                    count: field_2,
+                    tag: field_3,
+                    tag_mask: field_4,
+                    memh_id: field_5,
+                } => ::core::option::Option::Some(__LEN),
+            }
+        }
+    }
+    const _: () = {
+        type __Echo = <MemMapped as ::urom_abi::protocol::Reply>::Echo;
+        ::core::assert!(
+            ::urom_abi::wire::echoes_all(__Echo::NAMES, &
+            [::urom_abi::wire::echo_name("context")]),
+            "`MemMapped` echoes a field that `MemMap` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
+        );
+    };
+    #[automatically_derived]
+    impl<'a> ::core::convert::From<MemMap<'a>> for Command<'a> {
+        #[inline]
+        fn from(command: MemMap<'a>) -> Command<'a> {
+            Command::MemMap {
+                context: command.context,
+                map_params: command.map_params,
+                exported_memh: command.exported_memh,
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<'a> MemMap<'a> {
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
+        #[inline]
+        pub(crate) fn decode(
+            bytes: &'a [u8],
+        ) -> ::core::result::Result<MemMap<'a>, ::urom_abi::wire::DecodeError> {
+            let (fixed, mut behind) = ::urom_abi::wire::start::<__LEN>("MemMap", bytes)?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 0u64 {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::other_tag("MemMap", found, 0u64),
+                );
+            }
+            let field_0 = __AT_MemMap_context.read(fixed);
+            let field_1 = __AT_MemMap_map_params.read(fixed);
+            let field_2 = behind
+                .take::<
+                    &'a [u8],
+                >("exported_memh", true, __LENGTH_OF_MemMap_exported_memh.read(fixed))?;
+            behind.end()?;
+            ::core::result::Result::Ok(MemMap {
+                context: field_0,
+                map_params: field_1,
+                exported_memh: field_2,
+            })
+        }
+    }
+    #[automatically_derived]
+    impl<'a> ::urom_abi::protocol::Request for MemMap<'a> {
+        type Protocol = Protocol;
+        type Reply = MemMapped;
+        type Kind = MemMap<'static>;
+        #[inline]
+        fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::urom_abi::wire::total(
+                __LEN,
+                &[::urom_abi::wire::bytes(&self.exported_memh).len()],
+            )
+        }
+        #[inline]
+        fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            let mut copy_of_map_params = __AT_MemMap_map_params.copy(&self.map_params);
+            copy_of_map_params.exported_memh_buffer = ::urom_abi::wire::address_word(
+                "MemMap",
+                "exported_memh",
+                &self.exported_memh,
+            )?;
+            let length_word_of_exported_memh: u64 = ::urom_abi::wire::length_word(
+                "MemMap",
+                "exported_memh",
+                &self.exported_memh,
+            )?;
+            let (fixed, len) = ::urom_abi::wire::message(
+                "MemMap",
+                out,
+                [::urom_abi::wire::bytes(&self.exported_memh)],
+            )?;
+            __TAG.write(fixed, &0);
+            __AT_MemMap_context.write(fixed, &self.context);
+            __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
+            __LENGTH_OF_MemMap_exported_memh.write(fixed, &length_word_of_exported_memh);
+            ::core::result::Result::Ok(len)
+        }
+        #[inline]
+        fn echo(&self) -> <MemMapped as ::urom_abi::protocol::Reply>::Echo {
+            type __Echo = <MemMapped as ::urom_abi::protocol::Reply>::Echo;
+            let mut echo = __Echo::zero();
+            ::urom_abi::wire::Echoes::<
+                { ::urom_abi::wire::echo_name("context") },
+            >::set(&mut echo, __AT_MemMap_context.copy(&self.context));
+            echo
+        }
+    }
+    const _: () = {
+        type __Echo = <TagSent as ::urom_abi::protocol::Reply>::Echo;
+        ::core::assert!(
+            ::urom_abi::wire::echoes_all(__Echo::NAMES, &
+            [::urom_abi::wire::echo_name("context")]),
+            "`TagSent` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
+        );
+    };
+    #[automatically_derived]
+    impl<'a> ::core::convert::From<TagSend<'a>> for Command<'a> {
+        #[inline]
+        fn from(command: TagSend<'a>) -> Command<'a> {
+            Command::TagSend {
+                context: command.context,
+                dest: command.dest,
+                data: command.data,
+                tag: command.tag,
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<'a> TagSend<'a> {
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
+        #[inline]
+        pub(crate) fn decode(
+            bytes: &'a [u8],
+        ) -> ::core::result::Result<TagSend<'a>, ::urom_abi::wire::DecodeError> {
+            let (fixed, mut behind) = ::urom_abi::wire::start::<
+                __LEN,
+            >("TagSend", bytes)?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 1u64 {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::other_tag("TagSend", found, 1u64),
+                );
+            }
+            let field_0 = __AT_TagSend_context.read(fixed);
+            let field_1 = __AT_TagSend_dest.read(fixed);
+            let field_3 = __AT_TagSend_tag.read(fixed);
+            let field_2 = behind
+                .data(
+                    "data",
+                    __AT_TagSend_memh_id.read(fixed),
+                    __ADDRESS_OF_TagSend_data.read(fixed),
+                    __LENGTH_OF_TagSend_data.read(fixed),
+                )?;
+            behind.end()?;
+            ::core::result::Result::Ok(TagSend {
+                context: field_0,
+                dest: field_1,
+                data: field_2,
+                tag: field_3,
+            })
+        }
+    }
+    #[automatically_derived]
+    impl<'a> ::urom_abi::protocol::Request for TagSend<'a> {
+        type Protocol = Protocol;
+        type Reply = TagSent;
+        type Kind = TagSend<'static>;
+        #[inline]
+        fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::urom_abi::wire::total(__LEN, &[::urom_abi::wire::bytes(&self.data).len()])
+        }
+        #[inline]
+        fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            let address_word_of_data: u64 = ::urom_abi::wire::address_word(
+                "TagSend",
+                "data",
+                &self.data,
+            )?;
+            let length_word_of_data: u64 = ::urom_abi::wire::length_word(
+                "TagSend",
+                "data",
+                &self.data,
+            )?;
+            let word_memh_id: u64 = ::urom_abi::wire::selector_word(
+                "TagSend",
+                "data",
+                &self.data,
+            )?;
+            let (fixed, len) = ::urom_abi::wire::message(
+                "TagSend",
+                out,
+                [::urom_abi::wire::bytes(&self.data)],
+            )?;
+            __TAG.write(fixed, &1);
+            __AT_TagSend_context.write(fixed, &self.context);
+            __AT_TagSend_dest.write(fixed, &self.dest);
+            __ADDRESS_OF_TagSend_data.write(fixed, &address_word_of_data);
+            __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
+            __AT_TagSend_tag.write(fixed, &self.tag);
+            __AT_TagSend_memh_id.write(fixed, &word_memh_id);
+            ::core::result::Result::Ok(len)
+        }
+        #[inline]
+        fn echo(&self) -> <TagSent as ::urom_abi::protocol::Reply>::Echo {
+            type __Echo = <TagSent as ::urom_abi::protocol::Reply>::Echo;
+            let mut echo = __Echo::zero();
+            ::urom_abi::wire::Echoes::<
+                { ::urom_abi::wire::echo_name("context") },
+            >::set(&mut echo, __AT_TagSend_context.copy(&self.context));
+            echo
+        }
+    }
+    const _: () = {
+        type __Echo = <TagReceived as ::urom_abi::protocol::Reply>::Echo;
+        ::core::assert!(
+            ::urom_abi::wire::echoes_all(__Echo::NAMES, &
+            [::urom_abi::wire::echo_name("context")]),
+            "`TagReceived` echoes a field that `TagRecv` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
+        );
+    };
+    #[automatically_derived]
+    impl<'a> ::core::convert::From<TagRecv> for Command<'a> {
+        #[inline]
+        fn from(command: TagRecv) -> Command<'a> {
+            Command::TagRecv {
+                context: command.context,
+                buffer: command.buffer,
+                count: command.count,
+                tag: command.tag,
+                tag_mask: command.tag_mask,
+                memh_id: command.memh_id,
+            }
+        }
+    }
+    #[automatically_derived]
+    impl TagRecv {
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
+        #[inline]
+        pub(crate) fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<TagRecv, ::urom_abi::wire::DecodeError> {
+            let fixed = ::urom_abi::wire::exact::<__LEN>("TagRecv", bytes)?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 2u64 {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::other_tag("TagRecv", found, 2u64),
+                );
+            }
+            ::core::result::Result::Ok(TagRecv {
+                context: __AT_TagRecv_context.read(fixed),
+                buffer: __AT_TagRecv_buffer.read(fixed),
+                count: __AT_TagRecv_count.read(fixed),
+                tag: __AT_TagRecv_tag.read(fixed),
+                tag_mask: __AT_TagRecv_tag_mask.read(fixed),
+                memh_id: __AT_TagRecv_memh_id.read(fixed),
+            })
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::protocol::Request for TagRecv {
+        type Protocol = Protocol;
+        type Reply = TagReceived;
+        type Kind = TagRecv;
+        #[inline]
+        fn encoded_len(&self) -> ::core::option::Option<usize> {
+            ::core::option::Option::Some(__LEN)
+        }
+        #[inline]
+        fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            let fixed = ::urom_abi::wire::room::<__LEN>("TagRecv", out)?;
+            __TAG.write(fixed, &2);
+            __AT_TagRecv_context.write(fixed, &self.context);
+            __AT_TagRecv_buffer.write(fixed, &self.buffer);
+            __AT_TagRecv_count.write(fixed, &self.count);
+            __AT_TagRecv_tag.write(fixed, &self.tag);
+            __AT_TagRecv_tag_mask.write(fixed, &self.tag_mask);
+            __AT_TagRecv_memh_id.write(fixed, &self.memh_id);
+            ::core::result::Result::Ok(__LEN)
+        }
+        #[inline]
+        fn echo(&self) -> <TagReceived as ::urom_abi::protocol::Reply>::Echo {
+            type __Echo = <TagReceived as ::urom_abi::protocol::Reply>::Echo;
+            let mut echo = __Echo::zero();
+            ::urom_abi::wire::Echoes::<
+                { ::urom_abi::wire::echo_name("context") },
+            >::set(&mut echo, __AT_TagRecv_context.copy(&self.context));
+            echo
+        }
+    }
+    #[automatically_derived]
+    impl Protocol {
+        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
+        /// one agree on the bytes.
+        pub(crate) const FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+            .text("worker_sandbox")
+            .number(1u64)
+            .number(__FINGERPRINT)
+            .number(<Notification as ::urom_abi::wire::Notifications>::HASH)
+            .value();
+    }
+    #[automatically_derived]
+    impl ::urom_abi::protocol::Protocol for Protocol {
+        const NAME: &'static str = "worker_sandbox";
+        const VERSION: u64 = 1u64;
+        const COMMAND_LEN: usize = __LEN;
+        const NOTIFICATION_LEN: usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
+        const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
+            name: "worker_sandbox",
+            version: 1u64,
+            commands: __DESCRIPTION,
+            notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
+        };
+        type Client<AnyHost: ::urom_abi::protocol::HostSide> = Client<AnyHost>;
+        fn client<AnyHost: ::urom_abi::protocol::HostSide>(
+            plugin: AnyHost::Plugin,
+        ) -> Client<AnyHost> {
+            Client { plugin }
+        }
+        fn refusal(
+            command: &[u8],
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            match ::urom_abi::wire::tag::<u64, __LEN>("Command", command) {
+                ::core::result::Result::Ok(0u64) => {
+                    let echo = {
+                        type __Echo = <MemMapped as ::urom_abi::protocol::Reply>::Echo;
+                        let mut echo = __Echo::zero();
+                        ::urom_abi::wire::Echoes::<
+                            { ::urom_abi::wire::echo_name("context") },
+                        >::set(&mut echo, __AT_MemMap_context.read_or_zero(command));
+                        echo
+                    };
+                    echo.refusal()
+                }
+                ::core::result::Result::Ok(1u64) => {
+                    let echo = {
+                        type __Echo = <TagSent as ::urom_abi::protocol::Reply>::Echo;
+                        let mut echo = __Echo::zero();
+                        ::urom_abi::wire::Echoes::<
+                            { ::urom_abi::wire::echo_name("context") },
+                        >::set(&mut echo, __AT_TagSend_context.read_or_zero(command));
+                        echo
+                    };
+                    echo.refusal()
+                }
+                ::core::result::Result::Ok(2u64) => {
+                    let echo = {
+                        type __Echo = <TagReceived as ::urom_abi::protocol::Reply>::Echo;
+                        let mut echo = __Echo::zero();
+                        ::urom_abi::wire::Echoes::<
+                            { ::urom_abi::wire::echo_name("context") },
+                        >::set(&mut echo, __AT_TagRecv_context.read_or_zero(command));
+                        echo
+                    };
+                    echo.refusal()
+                }
+                ::core::result::Result::Ok(found) => {
+                    <Notification as ::urom_abi::wire::Notifications>::refusal(found)
+                }
+                ::core::result::Result::Err(_) => {
+                    <Notification as ::urom_abi::wire::Notifications>::refusal(0)
+                }
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<AnySide, AnyHandler> ::urom_abi::protocol::Serve<AnySide, AnyHandler>
+    for Protocol
+    where
+        AnySide: ::urom_abi::protocol::PluginSide,
+        AnyHandler: Handler<AnySide>,
+    {
+        fn open(
+            cx: &AnySide::OpenContext,
+        ) -> ::core::result::Result<AnyHandler, AnySide::Error> {
+            <AnyHandler as Handler<AnySide>>::open(cx)
+        }
+        fn address(
+            handler: &AnyHandler,
+        ) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+            <AnyHandler as Handler<AnySide>>::address(handler)
+        }
+        fn progress(handler: &AnyHandler) -> bool {
+            <AnyHandler as Handler<AnySide>>::progress(handler)
+        }
+        async fn serve<'command>(
+            handler: &'command AnyHandler,
+            cx: &'command AnySide::Context,
+            bytes: &'command [u8],
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            AnySide::Error,
+        > {
+            ::core::result::Result::Ok(
+                match ::urom_abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                    0u64 => {
+                        let command = MemMap::decode(bytes)?;
+                        let echo = ::urom_abi::protocol::Request::echo(&command);
+                        let reply = <AnyHandler as Handler<
+                            AnySide,
+                        >>::mem_map(handler, cx, command)
+                            .await?;
+                        ::urom_abi::protocol::Reply::into_descriptor(reply, &echo)?
+                    }
+                    1u64 => {
+                        let command = TagSend::decode(bytes)?;
+                        let echo = ::urom_abi::protocol::Request::echo(&command);
+                        let reply = <AnyHandler as Handler<
+                            AnySide,
+                        >>::tag_send(handler, cx, command)
+                            .await?;
+                        ::urom_abi::protocol::Reply::into_descriptor(reply, &echo)?
+                    }
+                    2u64 => {
+                        let command = TagRecv::decode(bytes)?;
+                        let echo = ::urom_abi::protocol::Request::echo(&command);
+                        let reply = <AnyHandler as Handler<
+                            AnySide,
+                        >>::tag_recv(handler, cx, command)
+                            .await?;
+                        ::urom_abi::protocol::Reply::into_descriptor(reply, &echo)?
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::clone::Clone
+    for Client<AnyHost> {
+        fn clone(&self) -> Self {
+            Client {
+                plugin: ::core::clone::Clone::clone(&self.plugin),
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::fmt::Debug
+    for Client<AnyHost> {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            ::core::fmt::Formatter::write_str(
+                f,
+                ::core::concat!("Client(", "worker_sandbox", ")"),
+            )
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::convert::AsRef<AnyHost::Plugin>
+    for Client<AnyHost> {
+        fn as_ref(&self) -> &AnyHost::Plugin {
+            &self.plugin
+        }
+    }
+    #[automatically_derived]
+    impl<AnyHost: ::urom_abi::protocol::HostSide> Client<AnyHost> {
+        /// The plugin as the service knows it.
+        pub(crate) fn plugin(&self) -> &AnyHost::Plugin {
+            &self.plugin
+        }
+        /// Makes the command [`MemMap`].
+        pub(crate) fn task_mem_map<'task>(
+            &'task self,
+            worker: &'task AnyHost::Worker,
+            map_params: MapParams,
+            exported_memh: &'task [u8],
+        ) -> MemMapTask<'task, AnyHost> {
+            MemMapTask {
+                plugin: &self.plugin,
+                worker: worker,
+                command: MemMap {
+                    context: __AT_MemMap_context.zero(),
+                    map_params: map_params,
+                    exported_memh: exported_memh,
+                },
+            }
+        }
+        /// Makes the command [`TagSend`].
+        pub(crate) fn task_tag_send<'task>(
+            &'task self,
+            worker: &'task AnyHost::Worker,
+            dest: u64,
+            tag: u64,
+        ) -> TagSendTask<'task, AnyHost> {
+            TagSendTask {
+                plugin: &self.plugin,
+                worker: worker,
+                command: TagSend {
+                    context: __AT_TagSend_context.zero(),
+                    dest: dest,
+                    data: ::urom_abi::wire::unset(),
+                    tag: tag,
+                },
+            }
+        }
+        /// Makes the command [`TagRecv`].
+        pub(crate) fn task_tag_recv<'task>(
+            &'task self,
+            worker: &'task AnyHost::Worker,
+            count: u64,
+            tag: u64,
+            tag_mask: u64,
+        ) -> TagRecvTask<'task, AnyHost> {
+            TagRecvTask {
+                plugin: &self.plugin,
+                worker: worker,
+                command: TagRecv {
+                    context: __AT_TagRecv_context.zero(),
+                    buffer: __AT_TagRecv_buffer.zero(),
+                    count: count,
+                    tag: tag,
+                    tag_mask: tag_mask,
+                    memh_id: __AT_TagRecv_memh_id.zero(),
+                },
+            }
+        }
+    }
+    #[automatically_derived]
+    impl<'task, AnyHost: ::urom_abi::protocol::HostSide> MemMapTask<'task, AnyHost> {
+        /// Sets `context`, which the answer repeats; 0 unless set.
+        pub(crate) fn context(mut self, context: u64) -> Self {
+            self.command.context = context;
+            self
+        }
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
+        pub(crate) fn submit(
+            self,
+        ) -> ::core::result::Result<
+            AnyHost::Completion<MemMap<'static>>,
+            AnyHost::Error,
+        > {
+            <AnyHost as ::urom_abi::protocol::HostSide>::submit(
+                self.plugin,
+                self.worker,
+                &self.command,
+            )
+        }
+        /// Submits the command and calls `callback` inside the progress call that completes it.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        pub(crate) fn submit_with<AnyCallback>(
+            self,
+            callback: AnyCallback,
+        ) -> ::core::result::Result<(), AnyHost::Error>
+        where
+            AnyCallback: ::core::ops::FnOnce(
+                    ::core::result::Result<MemMapped, AnyHost::Error>,
+                ) + 'static,
+        {
+            <AnyHost as ::urom_abi::protocol::HostSide>::submit_with(
+                self.plugin,
+                self.worker,
+                &self.command,
+                callback,
+            )
+        }
+    }
+    #[automatically_derived]
+    impl<'task, AnyHost: ::urom_abi::protocol::HostSide> TagSendTask<'task, AnyHost> {
+        /// Sets `context`, which the answer repeats; 0 unless set.
+        pub(crate) fn context(mut self, context: u64) -> Self {
+            self.command.context = context;
+            self
+        }
+        /// Sets `data`; empty or not there unless set.
+        pub(crate) fn data(
+            mut self,
+            data: impl ::core::convert::Into<Data<'task>>,
+        ) -> Self {
+            self.command.data = ::core::convert::Into::into(data);
+            self
+        }
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
+        pub(crate) fn submit(
+            self,
+        ) -> ::core::result::Result<
+            AnyHost::Completion<TagSend<'static>>,
+            AnyHost::Error,
+        > {
+            <AnyHost as ::urom_abi::protocol::HostSide>::submit(
+                self.plugin,
+                self.worker,
+                &self.command,
+            )
+        }
+        /// Submits the command and calls `callback` inside the progress call that completes it.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        pub(crate) fn submit_with<AnyCallback>(
+            self,
+            callback: AnyCallback,
+        ) -> ::core::result::Result<(), AnyHost::Error>
+        where
+            AnyCallback: ::core::ops::FnOnce(
+                    ::core::result::Result<TagSent, AnyHost::Error>,
+                ) + 'static,
+        {
+            <AnyHost as ::urom_abi::protocol::HostSide>::submit_with(
+                self.plugin,
+                self.worker,
+                &self.command,
+                callback,
+            )
+        }
+    }
+    #[automatically_derived]
+    impl<'task, AnyHost: ::urom_abi::protocol::HostSide> TagRecvTask<'task, AnyHost> {
+        /// Sets `context`, which the answer repeats; 0 unless set.
+        pub(crate) fn context(mut self, context: u64) -> Self {
+            self.command.context = context;
+            self
+        }
+        /// Sets `buffer`; 0 unless set.
+        pub(crate) fn buffer(mut self, buffer: u64) -> Self {
+            self.command.buffer = buffer;
+            self
+        }
+        /// Sets `memh_id`; 0 unless set.
+        pub(crate) fn memh_id(mut self, memh_id: u64) -> Self {
+            self.command.memh_id = memh_id;
+            self
+        }
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
+        pub(crate) fn submit(
+            self,
+        ) -> ::core::result::Result<AnyHost::Completion<TagRecv>, AnyHost::Error> {
+            <AnyHost as ::urom_abi::protocol::HostSide>::submit(
+                self.plugin,
+                self.worker,
+                &self.command,
+            )
+        }
+        /// Submits the command and calls `callback` inside the progress call that completes it.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        pub(crate) fn submit_with<AnyCallback>(
+            self,
+            callback: AnyCallback,
+        ) -> ::core::result::Result<(), AnyHost::Error>
+        where
+            AnyCallback: ::core::ops::FnOnce(
+                    ::core::result::Result<TagReceived, AnyHost::Error>,
+                ) + 'static,
+        {
+            <AnyHost as ::urom_abi::protocol::HostSide>::submit_with(
+                self.plugin,
+                self.worker,
+                &self.command,
+                callback,
+            )
+        }
+    }
+};
+#[derive(Debug, PartialEq)]
+pub(crate) enum Notification {
+    MemMapped { context: u64, memh_id: u64 },
+    TagSent { context: u64, status: i8 },
+    TagReceived { context: u64, data: Received, sender_tag: u64, status: i8 },
+}
+/// The notification `MemMapped`.
+#[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct MemMapped {
+    /// The field `memh_id`.
+    pub(crate) memh_id: u64,
+}
+/// The fields of `MemMapped` that repeat the command's.
+#[doc(hidden)]
+#[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct MemMappedEcho {
+    /// The field `context`.
+    pub(crate) context: u64,
+}
+/// The notification `TagSent`.
+#[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct TagSent {
+    /// The field `status`.
+    pub(crate) status: i8,
+}
+/// The fields of `TagSent` that repeat the command's.
+#[doc(hidden)]
+#[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct TagSentEcho {
+    /// The field `context`.
+    pub(crate) context: u64,
+}
+/// The notification `TagReceived`.
+#[derive(Debug, PartialEq, ::core::clone::Clone)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct TagReceived {
+    /// The field `data`.
+    pub(crate) data: Received,
+    /// The field `sender_tag`.
+    pub(crate) sender_tag: u64,
+    /// The field `status`.
+    pub(crate) status: i8,
+}
+/// The fields of `TagReceived` that repeat the command's.
+#[doc(hidden)]
+#[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+pub(crate) struct TagReceivedEcho {
+    /// The field `context`.
+    pub(crate) context: u64,
+}
+#[allow(
+    clippy::too_many_arguments,
+    dead_code,
+    deprecated,
+    non_snake_case,
+    non_upper_case_globals,
+    reason = "not every program uses every part of a protocol"
+)]
+const _: () = {
+    use ::urom_abi::wire::layout as __layout;
+    const __TAG: ::urom_abi::wire::Field<u64, 0, __LEN> = ::urom_abi::wire::field::<
+        u64,
+        0,
+        __LEN,
+    >();
+    const __UNION: __layout::Extent = __layout::union(
+        &[
+            __layout::structure(&__EXTENTS_MemMapped),
+            __layout::structure(&__EXTENTS_TagSent),
+            __layout::structure(&__EXTENTS_TagReceived),
+        ],
+    );
+    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
+    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
+    const __LEN: usize = __layout::structure(&__PARTS).size;
+    const __KNOWN: &[(&str, u64)] = &[
+        ("MemMapped", 0u64),
+        ("TagSent", 1u64),
+        ("TagReceived", 2u64),
+    ];
+    const __EXTENTS_MemMapped: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+    ];
+    const __OFFSETS_MemMapped: [usize; 2usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_MemMapped,
+    );
+    const __AT_MemMapped_context: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_MemMapped[0usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_MemMapped[0usize] }, __LEN>();
+    const __AT_MemMapped_memh_id: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_MemMapped[1usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_MemMapped[1usize] }, __LEN>();
+    const __EXTENTS_TagSent: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<i8>(),
+    ];
+    const __OFFSETS_TagSent: [usize; 2usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_TagSent,
+    );
+    const __AT_TagSent_context: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagSent[0usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSent[0usize] }, __LEN>();
+    const __AT_TagSent_status: ::urom_abi::wire::Field<
+        i8,
+        { __OFFSETS_TagSent[1usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<i8, { __OFFSETS_TagSent[1usize] }, __LEN>();
+    const __EXTENTS_TagReceived: [__layout::Extent; 5usize] = [
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<i8>(),
+    ];
+    const __OFFSETS_TagReceived: [usize; 5usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_TagReceived,
+    );
+    const __AT_TagReceived_context: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagReceived[0usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagReceived[0usize] }, __LEN>();
+    const __ADDRESS_OF_TagReceived_data: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagReceived[1usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagReceived[1usize] }, __LEN>();
+    const __LENGTH_OF_TagReceived_data: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagReceived[2usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagReceived[2usize] }, __LEN>();
+    const __AT_TagReceived_sender_tag: ::urom_abi::wire::Field<
+        u64,
+        { __OFFSETS_TagReceived[3usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagReceived[3usize] }, __LEN>();
+    const __AT_TagReceived_status: ::urom_abi::wire::Field<
+        i8,
+        { __OFFSETS_TagReceived[4usize] },
+        __LEN,
+    > = ::urom_abi::wire::field::<i8, { __OFFSETS_TagReceived[4usize] }, __LEN>();
+    const _: () = ::core::assert!(
+        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
+        ::urom_abi::plugin::WorkerNotify > (),
+        "every variant of `Notification` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
+    );
+    const __FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+        .text("Notification")
+        .number(__LEN as u64)
+        .text("MemMapped")
+        .number(0u64)
+        .text("also")
+        .number(1u64)
+        .number(__OFFSETS_MemMapped[0usize] as u64)
+        .number(__EXTENTS_MemMapped[0usize].size as u64)
+        .number(__OFFSETS_MemMapped[1usize] as u64)
+        .number(__EXTENTS_MemMapped[1usize].size as u64)
+        .text("context")
+        .number(1u64)
+        .text("memh_id")
+        .number(0u64)
+        .text("TagSent")
+        .number(1u64)
+        .number(__OFFSETS_TagSent[0usize] as u64)
+        .number(__EXTENTS_TagSent[0usize].size as u64)
+        .number(__OFFSETS_TagSent[1usize] as u64)
+        .number(__EXTENTS_TagSent[1usize].size as u64)
+        .text("context")
+        .number(1u64)
+        .text("status")
+        .number(0u64)
+        .text("TagReceived")
+        .number(2u64)
+        .number(__OFFSETS_TagReceived[0usize] as u64)
+        .number(__EXTENTS_TagReceived[0usize].size as u64)
+        .number(__OFFSETS_TagReceived[1usize] as u64)
+        .number(__EXTENTS_TagReceived[1usize].size as u64)
+        .number(__OFFSETS_TagReceived[2usize] as u64)
+        .number(__EXTENTS_TagReceived[2usize].size as u64)
+        .number(__OFFSETS_TagReceived[3usize] as u64)
+        .number(__EXTENTS_TagReceived[3usize].size as u64)
+        .number(__OFFSETS_TagReceived[4usize] as u64)
+        .number(__EXTENTS_TagReceived[4usize].size as u64)
+        .text("context")
+        .number(1u64)
+        .text("data")
+        .number(0u64)
+        .text("Received; ; ; ")
+        .text("sender_tag")
+        .number(0u64)
+        .text("status")
+        .number(0u64)
+        .value();
+    use ::urom_abi::describe as __describe;
+    use ::urom_abi::describe::NotDescribed as _;
+    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+        name: "Notification",
+        docs: "",
+        tag: <u64 as __describe::Described>::TYPE,
+        len: __LEN,
+        union_at: __UNION_AT,
+        header: &[],
+        variants: &[
+            __describe::Variant {
+                name: "MemMapped",
+                docs: "",
+                tag: 0u64,
+                also: ::core::option::Option::Some(1u64),
+                reply: ::core::option::Option::None,
+                fields: &[
+                    __describe::Field {
+                        name: "context",
+                        docs: "",
+                        kind: __describe::FieldKind::Echo,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_MemMapped[0usize],
+                    },
+                    __describe::Field {
+                        name: "memh_id",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_MemMapped[1usize],
+                    },
+                ],
+                payloads: &[],
+            },
+            __describe::Variant {
+                name: "TagSent",
+                docs: "",
+                tag: 1u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::None,
+                fields: &[
+                    __describe::Field {
+                        name: "context",
+                        docs: "",
+                        kind: __describe::FieldKind::Echo,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagSent[0usize],
+                    },
+                    __describe::Field {
+                        name: "status",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            i8,
+                        >(<__describe::Probe<i8>>::FOUND, "i8"),
+                        offset: __OFFSETS_TagSent[1usize],
+                    },
+                ],
+                payloads: &[],
+            },
+            __describe::Variant {
+                name: "TagReceived",
+                docs: "",
+                tag: 2u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::None,
+                fields: &[
+                    __describe::Field {
+                        name: "context",
+                        docs: "",
+                        kind: __describe::FieldKind::Echo,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagReceived[0usize],
+                    },
+                    __describe::Field {
+                        name: "data_addr",
+                        docs: "",
+                        kind: __describe::FieldKind::Address {
+                            of: "data",
+                        },
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u64,
+                        >(
+                            <__describe::Probe<::core::primitive::u64>>::FOUND,
+                            ":: core::primitive::u64",
+                        ),
+                        offset: __OFFSETS_TagReceived[1usize],
+                    },
+                    __describe::Field {
+                        name: "data_len",
+                        docs: "",
+                        kind: __describe::FieldKind::Length {
+                            of: "data",
+                        },
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u64,
+                        >(
+                            <__describe::Probe<::core::primitive::u64>>::FOUND,
+                            ":: core::primitive::u64",
+                        ),
+                        offset: __OFFSETS_TagReceived[2usize],
+                    },
+                    __describe::Field {
+                        name: "sender_tag",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            u64,
+                        >(<__describe::Probe<u64>>::FOUND, "u64"),
+                        offset: __OFFSETS_TagReceived[3usize],
+                    },
+                    __describe::Field {
+                        name: "status",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            i8,
+                        >(<__describe::Probe<i8>>::FOUND, "i8"),
+                        offset: __OFFSETS_TagReceived[4usize],
+                    },
+                ],
+                payloads: &[
+                    __describe::Payload {
+                        name: "data",
+                        docs: "",
+                        ty: __describe::found_or_opaque::<
+                            ::core::primitive::u8,
+                        >(
+                            <__describe::Probe<::core::primitive::u8>>::FOUND,
+                            ":: core::primitive::u8",
+                        ),
+                        count: __describe::Count::Word("data_len"),
+                        address: ::core::option::Option::Some("data_addr"),
+                        when: ::core::option::Option::None,
+                        registered: true,
+                    },
+                ],
+            },
+        ],
+    };
+    #[automatically_derived]
+    impl Notification {
+        /// The size in bytes of every message without its inline payloads.
+        pub(crate) const FIXED_LEN: usize = __LEN;
+        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
+        pub(crate) const FINGERPRINT: u64 = __FINGERPRINT;
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        #[inline]
+        pub(crate) fn decode(
+            bytes: &[u8],
+        ) -> ::core::result::Result<Notification, ::urom_abi::wire::DecodeError> {
+            ::core::result::Result::Ok(
+                match ::urom_abi::wire::tag::<u64, __LEN>("Notification", bytes)? {
+                    0u64 => {
+                        let fixed = ::urom_abi::wire::exact::<
+                            __LEN,
+                        >("MemMapped", ::urom_abi::protocol::Incoming::bytes(&bytes))?;
+                        Notification::MemMapped {
+                            context: __AT_MemMapped_context.read(fixed),
+                            memh_id: __AT_MemMapped_memh_id.read(fixed),
+                        }
+                    }
+                    1u64 => {
+                        let fixed = ::urom_abi::wire::exact::<
+                            __LEN,
+                        >("TagSent", ::urom_abi::protocol::Incoming::bytes(&bytes))?;
+                        Notification::TagSent {
+                            context: __AT_TagSent_context.read(fixed),
+                            status: __AT_TagSent_status.read(fixed),
+                        }
+                    }
+                    2u64 => {
+                        let (fixed, mut behind) = ::urom_abi::wire::start::<
+                            __LEN,
+                        >("TagReceived", ::urom_abi::protocol::Incoming::bytes(&bytes))?;
+                        let field_0 = __AT_TagReceived_context.read(fixed);
+                        let field_2 = __AT_TagReceived_sender_tag.read(fixed);
+                        let field_3 = __AT_TagReceived_status.read(fixed);
+                        let (_view_1, field_1) = behind
+                            .part::<
+                                Received,
+                            >(
+                                "data",
+                                ::urom_abi::wire::by_address::<
+                                    Received,
+                                >(__ADDRESS_OF_TagReceived_data.read(fixed)),
+                                __LENGTH_OF_TagReceived_data.read(fixed),
+                            )?;
+                        behind.end()?;
+                        let mut tail = ::urom_abi::wire::Tail::of(bytes, __LEN);
+                        Notification::TagReceived {
+                            context: field_0,
+                            data: tail.take::<Received>(field_1),
+                            sender_tag: field_2,
+                            status: field_3,
+                        }
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            ::urom_abi::wire::unknown_tag("Notification", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
+        }
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
+        /// nothing is written then.
+        #[inline]
+        pub(crate) fn encode(
+            &self,
+            out: &mut [u8],
+        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            match self {
+                Notification::MemMapped { context: field_0, memh_id: field_1 } => {
+                    let fixed = ::urom_abi::wire::room::<__LEN>("MemMapped", out)?;
+                    __TAG.write(fixed, &0);
+                    __AT_MemMapped_context.write(fixed, field_0);
+                    __AT_MemMapped_memh_id.write(fixed, field_1);
+                    ::core::result::Result::Ok(__LEN)
+                }
+                Notification::TagSent { context: field_0, status: field_1 } => {
+                    let fixed = ::urom_abi::wire::room::<__LEN>("TagSent", out)?;
+                    __TAG.write(fixed, &1);
+                    __AT_TagSent_context.write(fixed, field_0);
+                    __AT_TagSent_status.write(fixed, field_1);
+                    ::core::result::Result::Ok(__LEN)
+                }
+                Notification::TagReceived {
+                    context: field_0,
+                    data: field_1,
+                    sender_tag: field_2,
+                    status: field_3,
+                } => {
+                    let address_word_of_data: u64 = ::urom_abi::wire::address_word(
+                        "TagReceived",
+                        "data",
+                        field_1,
+                    )?;
+                    let length_word_of_data: u64 = ::urom_abi::wire::length_word(
+                        "TagReceived",
+                        "data",
+                        field_1,
+                    )?;
+                    let (fixed, len) = ::urom_abi::wire::message(
+                        "TagReceived",
+                        out,
+                        [::urom_abi::wire::bytes(field_1)],
+                    )?;
+                    __TAG.write(fixed, &2);
+                    __AT_TagReceived_context.write(fixed, field_0);
+                    __ADDRESS_OF_TagReceived_data.write(fixed, &address_word_of_data);
+                    __LENGTH_OF_TagReceived_data.write(fixed, &length_word_of_data);
+                    __AT_TagReceived_sender_tag.write(fixed, field_2);
+                    __AT_TagReceived_status.write(fixed, field_3);
+                    ::core::result::Result::Ok(len)
+                }
+            }
+        }
+        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+        #[inline]
+        pub(crate) fn encoded_len(&self) -> ::core::option::Option<usize> {
+            match self {
+                Notification::MemMapped { context: field_0, memh_id: field_1 } => {
+                    ::core::option::Option::Some(__LEN)
+                }
+                Notification::TagSent { context: field_0, status: field_1 } => {
+                    ::core::option::Option::Some(__LEN)
+                }
+                Notification::TagReceived {
+                    context: field_0,
+                    data: field_1,
+                    sender_tag: field_2,
+                    status: field_3,
+                } => {
+                    ::urom_abi::wire::total(
+                        __LEN,
+                        &[::urom_abi::wire::bytes(field_1).len()],
+                    )
+                }
+            }
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Notifications for Notification {
+        const LEN: usize = __LEN;
+        const HASH: u64 = __FINGERPRINT;
+        const DESCRIPTION: ::urom_abi::describe::Messages = __DESCRIPTION;
+        fn refusal(
+            tag: u64,
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            ::urom_abi::wire::notification::<
+                __LEN,
+            >("Notification", |fixed| __TAG.write(fixed, &(tag as u64)))
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::protocol::Reply for MemMapped {
+        type Echo = MemMappedEcho;
+        #[inline]
+        fn decode(
+            incoming: impl ::urom_abi::protocol::Incoming,
+            echo: &MemMappedEcho,
+        ) -> ::core::result::Result<MemMapped, ::urom_abi::wire::DecodeError> {
+            let fixed = ::urom_abi::wire::exact::<
+                __LEN,
+            >("MemMapped", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 0u64 && found != 1u64 {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::other_tag("MemMapped", found, 0u64),
+                );
+            }
+            if !__AT_MemMapped_context.holds(fixed, &echo.context) {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::not_echoed("MemMapped", "context"),
+                );
+            }
+            ::core::result::Result::Ok(MemMapped {
+                memh_id: __AT_MemMapped_memh_id.read(fixed),
+            })
+        }
+        #[inline]
+        fn into_descriptor(
+            self,
+            echo: &MemMappedEcho,
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            ::urom_abi::wire::notification::<
+                __LEN,
+            >(
+                "MemMapped",
+                |fixed| {
+                    __TAG.write(fixed, &0);
+                    __AT_MemMapped_context.write(fixed, &echo.context);
+                    __AT_MemMapped_memh_id.write(fixed, &self.memh_id);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Echoes<{ ::urom_abi::wire::echo_name("context") }>
+    for MemMappedEcho {
+        type Value = u64;
+        #[inline]
+        fn set(&mut self, value: u64) {
+            self.context = value;
+        }
+    }
+    #[automatically_derived]
+    impl MemMappedEcho {
+        #[doc(hidden)]
+        pub(crate) const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
+        #[doc(hidden)]
+        #[inline]
+        pub(crate) fn zero() -> MemMappedEcho {
+            MemMappedEcho {
+                context: __AT_MemMapped_context.zero(),
+            }
+        }
+        #[doc(hidden)]
+        pub(crate) fn refusal(
+            &self,
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            ::urom_abi::wire::notification::<
+                __LEN,
+            >(
+                "MemMapped",
+                |fixed| {
+                    __TAG.write(fixed, &0);
+                    __AT_MemMapped_context.write(fixed, &self.context);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::protocol::Reply for TagSent {
+        type Echo = TagSentEcho;
+        #[inline]
+        fn decode(
+            incoming: impl ::urom_abi::protocol::Incoming,
+            echo: &TagSentEcho,
+        ) -> ::core::result::Result<TagSent, ::urom_abi::wire::DecodeError> {
+            let fixed = ::urom_abi::wire::exact::<
+                __LEN,
+            >("TagSent", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 1u64 {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::other_tag("TagSent", found, 1u64),
+                );
+            }
+            if !__AT_TagSent_context.holds(fixed, &echo.context) {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::not_echoed("TagSent", "context"),
+                );
+            }
+            ::core::result::Result::Ok(TagSent {
+                status: __AT_TagSent_status.read(fixed),
+            })
+        }
+        #[inline]
+        fn into_descriptor(
+            self,
+            echo: &TagSentEcho,
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            ::urom_abi::wire::notification::<
+                __LEN,
+            >(
+                "TagSent",
+                |fixed| {
+                    __TAG.write(fixed, &1);
+                    __AT_TagSent_context.write(fixed, &echo.context);
+                    __AT_TagSent_status.write(fixed, &self.status);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Echoes<{ ::urom_abi::wire::echo_name("context") }>
+    for TagSentEcho {
+        type Value = u64;
+        #[inline]
+        fn set(&mut self, value: u64) {
+            self.context = value;
+        }
+    }
+    #[automatically_derived]
+    impl TagSentEcho {
+        #[doc(hidden)]
+        pub(crate) const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
+        #[doc(hidden)]
+        #[inline]
+        pub(crate) fn zero() -> TagSentEcho {
+            TagSentEcho {
+                context: __AT_TagSent_context.zero(),
+            }
+        }
+        #[doc(hidden)]
+        pub(crate) fn refusal(
+            &self,
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            ::urom_abi::wire::notification::<
+                __LEN,
+            >(
+                "TagSent",
+                |fixed| {
+                    __TAG.write(fixed, &1);
+                    __AT_TagSent_context.write(fixed, &self.context);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl TagReceived {
+        /// Memory for `len` elements of `data`, zeroed: that of the notification itself, so that nothing is copied.
+        ///
+        /// # Errors
+        /// `NoMemory` when the C heap has no room.
+        #[inline]
+        pub(crate) fn payload(
+            len: usize,
+        ) -> ::core::result::Result<::urom_abi::Payload, ::urom_abi::wire::EncodeError> {
+            ::urom_abi::wire::payload::<__LEN, _>("TagReceived", len)
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::protocol::Reply for TagReceived {
+        type Echo = TagReceivedEcho;
+        #[inline]
+        fn decode(
+            incoming: impl ::urom_abi::protocol::Incoming,
+            echo: &TagReceivedEcho,
+        ) -> ::core::result::Result<TagReceived, ::urom_abi::wire::DecodeError> {
+            let (fixed, mut behind) = ::urom_abi::wire::start::<
+                __LEN,
+            >("TagReceived", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
+            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            if found != 2u64 {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::other_tag("TagReceived", found, 2u64),
+                );
+            }
+            if !__AT_TagReceived_context.holds(fixed, &echo.context) {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::not_echoed("TagReceived", "context"),
+                );
+            }
+            let field_2 = __AT_TagReceived_sender_tag.read(fixed);
+            let field_3 = __AT_TagReceived_status.read(fixed);
+            let (_view_1, field_1) = behind
+                .part::<
+                    Received,
+                >(
+                    "data",
+                    ::urom_abi::wire::by_address::<
+                        Received,
+                    >(__ADDRESS_OF_TagReceived_data.read(fixed)),
+                    __LENGTH_OF_TagReceived_data.read(fixed),
+                )?;
+            behind.end()?;
+            let mut tail = ::urom_abi::wire::Tail::of(incoming, __LEN);
+            ::core::result::Result::Ok(TagReceived {
+                data: tail.take::<Received>(field_1),
+                sender_tag: field_2,
+                status: field_3,
+            })
+        }
+        #[inline]
+        fn into_descriptor(
+            self,
+            echo: &TagReceivedEcho,
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            let address_word_of_data: u64 = ::urom_abi::wire::address_word(
+                "TagReceived",
+                "data",
+                &self.data,
+            )?;
+            let length_word_of_data: u64 = ::urom_abi::wire::length_word(
+                "TagReceived",
+                "data",
+                &self.data,
+            )?;
+            ::urom_abi::wire::reply::<
+                __LEN,
+                _,
+            >(
+                "TagReceived",
+                [::urom_abi::wire::give(self.data)],
+                |fixed| {
+                    __TAG.write(fixed, &2);
+                    __AT_TagReceived_context.write(fixed, &echo.context);
+                    __ADDRESS_OF_TagReceived_data.write(fixed, &address_word_of_data);
+                    __LENGTH_OF_TagReceived_data.write(fixed, &length_word_of_data);
+                    __AT_TagReceived_sender_tag.write(fixed, &self.sender_tag);
+                    __AT_TagReceived_status.write(fixed, &self.status);
+                },
+            )
+        }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Echoes<{ ::urom_abi::wire::echo_name("context") }>
+    for TagReceivedEcho {
+        type Value = u64;
+        #[inline]
+        fn set(&mut self, value: u64) {
+            self.context = value;
+        }
+    }
+    #[automatically_derived]
+    impl TagReceivedEcho {
+        #[doc(hidden)]
+        pub(crate) const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
+        #[doc(hidden)]
+        #[inline]
+        pub(crate) fn zero() -> TagReceivedEcho {
+            TagReceivedEcho {
+                context: __AT_TagReceived_context.zero(),
+            }
+        }
+        #[doc(hidden)]
+        pub(crate) fn refusal(
+            &self,
+        ) -> ::core::result::Result<
+            ::urom_abi::descriptor::NotificationDesc,
+            ::urom_abi::wire::EncodeError,
+        > {
+            ::urom_abi::wire::notification::<
+                __LEN,
+            >(
+                "TagReceived",
+                |fixed| {
+                    __TAG.write(fixed, &2);
+                    __AT_TagReceived_context.write(fixed, &self.context);
+                },
+            )
+        }
+    }
+};
