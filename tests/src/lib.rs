@@ -2,7 +2,9 @@
 //! `uromd` of their own.
 
 mod built;
+mod participants;
 mod uromd;
 
 pub use built::{PluginDirectory, profile_directory};
+pub use participants::Participants;
 pub use uromd::Uromd;

@@ -5,8 +5,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::DocaError;
+use urom_host::gather::InProcess;
 use urom_host::{Host, Service, State, Worker, block_on_for};
 use urom_tests::{PluginDirectory, Uromd};
+
+/// Longer than anything here takes.
+const LIMIT: Duration = Duration::from_secs(30);
 
 struct Setting {
     // In the order in which they must go.
@@ -145,4 +149,35 @@ fn a_worker_ends_when_its_last_host_has_left() -> Result<()> {
     let limit = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
     ensure!(rustix::event::poll(&mut set, Some(&limit))? == 1, "nobody uses the worker, and it lives on");
     Ok(())
+}
+
+#[test]
+fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next_but_leaves_a_running_one_to_be_stopped()
+-> Result<()> {
+    let setting = setting()?;
+    let mut group = InProcess::group(2);
+    let mut starts = [0, 1].map(|id| {
+        let domain = setting.service.domain().worker(id, &setting.worker);
+        domain.gather(group.remove(0)).start()
+    });
+    let running = starts
+        .iter_mut()
+        .map(|start| block_on_for(LIMIT, start))
+        .collect::<Result<Result<Vec<_>, _>, _>>()??;
+    let mut group = InProcess::group(2);
+    let starting = setting.service.domain().worker(2, &setting.worker).gather(group.remove(0)).start();
+    block_on_for(LIMIT, setting.faulty.task_crash(&setting.worker).submit()?)?
+        .map(drop)
+        .expect_err("it crashed");
+    let healthy = setting.service.worker().plugin(&setting.faulty).start().wait()?;
+    let other = setting.service.domain().worker(3, &healthy).gather(group.remove(0)).start();
+    let alone = InProcess::group(1).remove(0);
+    let next = setting.service.domain().worker(4, &setting.worker).gather(alone).start();
+    for start in [starting, next] {
+        let error = block_on_for(LIMIT, start)?.map(drop).expect_err("the worker is gone");
+        assert!(error.to_string().contains("worker"), "{error}");
+    }
+    // The others hear of it when they use what is not there.
+    drop(block_on_for(LIMIT, other)??);
+    running.into_iter().try_for_each(|domain| Ok(domain.stop()?))
 }

@@ -2,6 +2,7 @@
 //! against the embedded service.
 
 mod commands;
+mod domains;
 mod losses;
 mod provider;
 mod refusals;
@@ -62,6 +63,14 @@ on_every_provider! {
         cpus_the_service_does_not_have_are_refused,
         a_plugin_the_service_does_not_have_is_not_found,
         more_workers_than_agreed_are_refused,
+    }
+    domains::{
+        eight_workers_in_four_processes_read_each_other_s_buffers,
+        members_know_each_other_s_buffers_however_many,
+        several_domains_share_a_worker_and_end_one_by_one,
+        a_participant_that_dies_fails_the_start_of_the_others,
+        an_id_that_two_processes_use_fails_the_start_of_both,
+        waiting_for_a_domain_neither_hangs_nor_spins,
     }
     losses::{
         a_task_that_never_ends_is_answered_when_its_worker_stops,

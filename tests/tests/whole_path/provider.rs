@@ -1,12 +1,15 @@
 //! Where a test's workers come from.
 
+use std::ffi::OsString;
+
 use anyhow::Result;
 use faulty_protocol::Client as Faulty;
 use graph_protocol::Client as Graph;
+use reader_protocol::Client as Reader;
 use urom_host::{Host, Service, ServiceBuilder, Worker};
 use urom_tests::{PluginDirectory, Uromd};
 
-/// A service with the graph plugin and the faulty one.
+/// A service with the graph plugin, the faulty one and the reader.
 pub(crate) struct Provider {
     daemon: Option<Uromd>,
     plugins: PluginDirectory,
@@ -39,6 +42,16 @@ impl Provider {
         }
     }
 
+    /// The same for another process, as an argument.
+    pub(crate) fn place(&self) -> OsString {
+        let (mut place, rest) = match &self.daemon {
+            Some(daemon) => (OsString::from("address:"), daemon.address().into()),
+            None => (OsString::from("embedded:"), self.plugins.variable()),
+        };
+        place.push(rest);
+        place
+    }
+
     /// A connection. Each one is a host of its own to the service.
     pub(crate) fn connect(&self) -> Result<Service> {
         Ok(self.builder().connect()?)
@@ -46,7 +59,7 @@ impl Provider {
 }
 
 fn plugins() -> Result<PluginDirectory> {
-    PluginDirectory::with(&["worker_graph", "worker_faulty"])
+    PluginDirectory::with(&["worker_graph", "worker_faulty", "worker_reader"])
 }
 
 /// The graph plugin of a service.
@@ -71,4 +84,9 @@ pub(crate) fn faulty_worker(service: &Service) -> Result<(Faulty<Host>, Worker)>
     let faulty = faulty(service)?;
     let worker = service.worker().plugin(&faulty).start().wait()?;
     Ok((faulty, worker))
+}
+
+/// The reader plugin of a service.
+pub(crate) fn reader(service: &Service) -> Result<Reader<Host>> {
+    Ok(service.plugin::<reader_protocol::Protocol>()?)
 }
