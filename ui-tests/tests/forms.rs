@@ -283,3 +283,83 @@ fn what_nobody_sets_is_empty() {
     is_exactly(&bytes, unset.into());
     assert_eq!(bytes.len(), LEN + 3);
 }
+
+/// Every message that is one byte away from `bytes`.
+fn corruptions(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    (0..bytes.len()).flat_map(move |at| {
+        (1..=255).map(move |change| {
+            let mut corrupt = bytes.to_vec();
+            corrupt[at] ^= change;
+            corrupt
+        })
+    })
+}
+
+#[test]
+fn a_corrupt_message_is_an_error_or_another_message() {
+    let commands = [
+        encode(Beside { worker: 1, first: b"abc", between: 7, second: Elements::from(&[5u16, 6]) }),
+        encode(Apart {
+            worker: 1,
+            named: Elements::from(&[1u32]),
+            color_before: 9,
+            color: Color::White,
+            unplaced: b"xy",
+        }),
+        encode(Nested { worker: 1, outer: Outer::default(), data: Some(b"data") }),
+        encode(Given {
+            worker: 1,
+            rows: 1,
+            columns: 1,
+            index: &[1],
+            table: Elements::from(&[3u64]),
+            three: Elements::from(&[5u16, 6, 7]),
+            magic: b"UROM",
+            by_first: b"f",
+            constant: b"c",
+        }),
+        encode(Maybe {
+            worker: 1,
+            by_address: Some(b"a"),
+            fixed: Some(b"bc"),
+            flags: 3,
+            first: Some(Elements::from(&[1u16, 2])),
+            second: Some(b"de"),
+            color: Color::White,
+            white: Some(b"fgh"),
+        }),
+    ];
+    let mut out = vec![0; 4096];
+    for corrupt in commands.iter().flat_map(|bytes| corruptions(bytes)) {
+        if let Ok(command) = Command::decode(&corrupt) {
+            let len = command.encode(&mut out).unwrap();
+            assert_eq!(len, corrupt.len());
+            let again = Command::decode(&out[..len]).unwrap();
+            // An address word tells presence only, so the two may differ in what it says.
+            assert_eq!(without_address(again), without_address(command));
+        }
+        let _ = Protocol::refusal(&corrupt).unwrap();
+    }
+    let notification = Notification::Owned {
+        worker: 1,
+        numbers: Payload::from(vec![1u32, 2]),
+        maybe: Some(Payload::from(b"abc")),
+        color: Color::White,
+        as_many: Some(Payload::from(b"de")),
+    };
+    let len = notification.encode(&mut out).unwrap();
+    let bytes = out[..len].to_vec();
+    for corrupt in corruptions(&bytes) {
+        if let Ok(notification) = Notification::decode(&corrupt) {
+            let len = notification.encode(&mut out).unwrap();
+            assert_eq!(Notification::decode(&out[..len]), Ok(notification));
+        }
+    }
+}
+
+fn without_address(mut command: Command<'_>) -> Command<'_> {
+    if let Command::Nested { outer, .. } = &mut command {
+        outer.place.address = 0;
+    }
+    command
+}

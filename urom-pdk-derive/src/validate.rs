@@ -5,6 +5,7 @@ mod fields;
 mod header;
 mod payloads;
 mod types;
+mod words;
 
 use std::collections::HashMap;
 
@@ -40,7 +41,7 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
     for variant in &model.variants {
         fields::keys(variant, errors);
         fields::types(model, variant, errors);
-        payloads::words(variant, errors);
+        words::words(variant, errors);
         payloads::lengths(model, variant, errors);
         payloads::presence(model, variant, errors);
         exprs::within_reach(variant, errors);

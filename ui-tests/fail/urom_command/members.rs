@@ -21,6 +21,11 @@ enum Command<'a> {
         bytes: &'a [u8],
         #[urom(inline, addr = bytes.address)]
         more: &'a [u8],
+        params: Params,
+        #[urom(inline, addr = params.address, len = params.length)]
+        first: &'a [u8],
+        #[urom(inline, len = params.length)]
+        second: &'a [u8],
     },
 }
 

@@ -10,7 +10,7 @@ enum Command<'a> {
         first: &'a [u8],
         #[urom(inline, when = !itself.is_empty())]
         itself: Option<&'a [u8]>,
-        #[urom(inline, len = count)]
+        #[urom(inline)]
         later: &'a [u8],
         #[urom(inline, len = count / 2)]
         half: &'a [u8],
