@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::LocalSet;
+use urom_host::gather::InProcess;
 use urom_host::{ProgressEngine, Service, block_on_for};
 
 /// Progresses an engine whenever its handle says so, and counts how often it slept.
@@ -55,6 +56,33 @@ fn tokio_sleeps_on_the_handle_and_is_woken_by_every_reply() {
         worker.stop().await.unwrap();
     });
     assert!(slept > 4, "the driver slept {slept} times");
+}
+
+#[test]
+fn tokio_is_woken_to_look_after_an_exchange_with_another_thread() {
+    let service = connect();
+    let graph = service.plugin::<Graph>().unwrap();
+    let mut group = InProcess::group(2);
+    let (late, mine) = (group.pop().unwrap(), group.pop().unwrap());
+    let handle = service.handle();
+    let (go, wait) = std::sync::mpsc::channel();
+    let other = std::thread::spawn(move || {
+        wait.recv().unwrap();
+        let graph = handle.plugin::<Graph>().unwrap();
+        let worker = handle.worker().plugin(&graph).start().wait().unwrap();
+        handle.domain().worker(1, &worker).gather(late).start().wait().unwrap().participants()
+    });
+    let slept = tokio_with(&service, async || {
+        let worker = service.worker().plugin(&graph).start().await.unwrap();
+        let mut start = service.domain().worker(0, &worker).gather(mine).start();
+        let early = tokio::time::timeout(Duration::from_millis(100), &mut start).await;
+        assert!(early.is_err(), "the other one has not begun");
+        go.send(()).unwrap();
+        assert_eq!(start.await.unwrap().participants(), 2);
+    });
+    assert_eq!(other.join().unwrap(), 2);
+    // About once a millisecond while the exchange was under way.
+    assert!((20..1000).contains(&slept), "the driver slept {slept} times");
 }
 
 #[test]

@@ -137,14 +137,18 @@ fn strangers_are_told_of_when_the_group_stays_incomplete() {
 #[test]
 fn a_participant_that_died_before_the_group_was_complete_can_come_again() {
     let (listener, address) = meet();
-    let mut first = TcpStream::connect(address).unwrap();
-    greet(&mut first, 3, 1);
-    drop(first);
-    let others = [1, 2].map(|index| thread::spawn(move || Rendezvous::join(address, index, 3, LIMIT)));
+    // All of it has happened before participant 0 looks.
+    let connect = || TcpStream::connect(address).unwrap();
+    let [mut died, mut again] = [connect(), connect()];
+    greet(&mut died, 3, 1);
+    drop(died);
+    greet(&mut again, 3, 1);
+    let other = thread::spawn(move || Rendezvous::join(address, 2, 3, LIMIT));
     let _hub = Rendezvous::host(listener, 3, LIMIT).unwrap();
-    for other in others {
-        other.join().unwrap().unwrap();
-    }
+    other.join().unwrap().unwrap();
+    let mut welcome = [0; 16];
+    again.read_exact(&mut welcome).unwrap();
+    assert_eq!(&welcome, b"UROMmet1\0\0\0\0\0\0\0\0");
 }
 
 #[test]

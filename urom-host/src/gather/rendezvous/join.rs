@@ -190,8 +190,7 @@ impl Meeting {
     /// A participant that ended before the group was complete may come again.
     fn forget_the_gone(&mut self) {
         for joined in &mut self.joined {
-            let gone = |stream: &TcpStream| !matches!(stream.peek(&mut [0]), Err(error) if again(&error));
-            if joined.as_ref().is_some_and(gone) {
+            if joined.as_ref().is_some_and(is_gone) {
                 *joined = None;
             }
         }
@@ -227,6 +226,8 @@ impl Meeting {
                     self.turn_away(stranger.peer);
                 }
                 Heard::Greeting(greeting) => {
+                    // One may have gone and come again at once.
+                    self.forget_the_gone();
                     self.check(greeting)?;
                     let pending = self.pending.swap_remove(at);
                     self.joined[greeting.index as usize - 1] = Some(pending.stream);
@@ -270,6 +271,11 @@ impl Meeting {
         }
         Error::new(DocaError::TIME_OUT, text)
     }
+}
+
+/// Whether a participant that waits for the others closed its connection, or broke it; it has nothing to say yet.
+fn is_gone(stream: &TcpStream) -> bool {
+    !matches!(stream.peek(&mut [0]), Err(error) if again(&error))
 }
 
 impl Pending {
