@@ -82,6 +82,7 @@ messages! {
     // Payloads and words.
     key_needs_inline(key): "key `{key}` is about an inline payload: add `inline`, or remove `{key}`";
     payload_not_inline(found): "`{found}` travels behind the fields, as a payload: add `#[urom(inline)]`";
+    borrows_without_inline(found): "`{found}` borrows, which only payloads do: use a type without a lifetime";
     not_a_payload(found, expected): "`{found}` cannot be a payload: expected one of {expected}, or an `Option`";
     owned_in_command(found, expected): "`{found}` owns its bytes, and a command borrows them: expected one of {expected}";
     borrowed_in_notification(found, expected): "`{found}` borrows its bytes, and a notification owns them: expected one of {expected}";

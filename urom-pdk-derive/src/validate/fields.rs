@@ -1,12 +1,13 @@
 //! Which keys of a field go together, and which types it may have.
 
 use proc_macro2::Span;
+use quote::ToTokens;
 use syn::Type;
 
 use super::types::unsafe_type;
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Form, Messages, Role, Variant};
-use crate::names;
+use crate::{names, tokens};
 
 /// Keys that exclude each other, and why. The second one is what a reader would take out.
 const CLASHES: [(&str, &str, &str); 11] = [
@@ -60,7 +61,7 @@ fn key_of(field: &Field, key: &str) -> Option<Span> {
 pub(super) fn types(model: &Messages, variant: &Variant, errors: &mut Errors) {
     for field in &variant.fields {
         match field.role() {
-            Role::Codec(_) => {}
+            Role::Codec(_) => borrows(field, errors),
             Role::Plain => plain(model, field, errors),
             Role::Word => word(&field.ty, errors),
             Role::Payload(_) if model.is_command() => borrowed(field, errors),
@@ -77,6 +78,15 @@ fn plain(model: &Messages, field: &Field, errors: &mut Errors) {
         errors.on(&field.ty, messages::payload_not_inline(names::written(&field.ty)));
     } else if let Some((culprit, why, instead)) = unsafe_type(&field.ty).filter(|_| !is_own_side) {
         errors.on(culprit, messages::unsafe_type(names::written(culprit), why, instead));
+    } else if !form.is_borrowed() {
+        borrows(field, errors);
+    }
+}
+
+/// What is read from the fixed part owns its value.
+fn borrows(field: &Field, errors: &mut Errors) {
+    if tokens::lifetimes_in(field.ty.to_token_stream()).iter().any(|name| name != "static") {
+        errors.on(&field.ty, messages::borrows_without_inline(names::written(&field.ty)));
     }
 }
 
