@@ -102,7 +102,8 @@ fn status<T>(result: Result<T, Status>) -> Status {
 }
 
 fn count(count: u64) -> Result<usize> {
-    usize::try_from(count).map_err(|_| Error::new(DocaError::TOO_BIG, "more bytes than this machine can count"))
+    usize::try_from(count)
+        .map_err(|_| Error::new(DocaError::TOO_BIG, "more bytes than this machine can count"))
 }
 
 fn driver(what: &'static str) -> impl Fn(ucx::Error) -> Error {

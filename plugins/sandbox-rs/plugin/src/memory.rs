@@ -37,15 +37,23 @@ pub(crate) struct Part {
 
 impl Memories {
     /// Registers memory for connection `owner` and gives its handle.
-    pub(crate) fn map(&self, worker: &Worker, owner: u64, params: &MapParams, exported: &[u8]) -> Result<u64> {
+    pub(crate) fn map(
+        &self,
+        worker: &Worker,
+        owner: u64,
+        params: &MapParams,
+        exported: &[u8],
+    ) -> Result<u64> {
         let has = |field| params.field_mask & field != 0;
         let entry = if !exported.is_empty() {
             let window = Window::open(worker, exported).map_err(driver("opening the host's memory"))?;
             let (address, length) = (window.address(), window.len() as u64);
             Entry { owner, address, length, place: Place::Host(window) }
         } else if has(MapParams::FIELD_FLAGS) && params.flags & MapParams::ALLOCATE != 0 {
-            let (address, length) = (if has(MapParams::FIELD_ADDRESS) { params.address } else { 0 }, params.length);
-            let memory = Memory::allocate(worker.context(), count(length)?).map_err(driver("allocating memory"))?;
+            let (address, length) =
+                (if has(MapParams::FIELD_ADDRESS) { params.address } else { 0 }, params.length);
+            let memory =
+                Memory::allocate(worker.context(), count(length)?).map_err(driver("allocating memory"))?;
             Entry { owner, address, length, place: Place::Here(memory) }
         } else {
             return Err(Error::new(
@@ -60,10 +68,12 @@ impl Memories {
     pub(crate) fn part(&self, owner: u64, handle: u64, address: u64, len: u64) -> Result<Part> {
         let entries = self.0.borrow();
         let entry = entries.get(KeyData::from_ffi(handle).into()).filter(|entry| entry.owner == owner);
-        let entry = entry.ok_or(Error::new(DocaError::INVALID_VALUE, "no memory of this host has that memh_id"))?;
+        let entry =
+            entry.ok_or(Error::new(DocaError::INVALID_VALUE, "no memory of this host has that memh_id"))?;
         let start = address.checked_sub(entry.address).filter(|start| *start <= entry.length);
         let start = start.filter(|start| len <= entry.length - start);
-        let start = start.ok_or(Error::new(DocaError::INVALID_VALUE, "the bytes stick out of their memory"))?;
+        let start =
+            start.ok_or(Error::new(DocaError::INVALID_VALUE, "the bytes stick out of their memory"))?;
         Ok(Part { place: entry.place.clone(), start: count(start)?, len: count(len)? })
     }
 }
