@@ -93,6 +93,7 @@ pub use plugin::Plugin;
 pub use service::{GroupQuery, Service, ServiceBuilder, ServiceHandle};
 pub use task::{Completion, RawCompletion, RawTask, Rejected};
 pub use urom_abi::DocaError;
+pub use urom_abi::{Data, Elements, Payload, Received, Registered};
 pub use urom_abi::WORKER_ID_ANY;
 pub use urom_abi::cpu::CpuSet;
 pub use wait::{block_on, block_on_for};

@@ -118,6 +118,7 @@ pub use error::{Error, Result};
 pub use held::Held;
 pub use side::{Context, OpenContext, Side};
 pub use urom_abi::DocaError;
+pub use urom_abi::{Data, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::urom_plugin;
 
 /// What nearly every plugin uses: `use urom_pdk::prelude::*;`.

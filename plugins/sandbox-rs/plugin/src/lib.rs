@@ -4,6 +4,7 @@ mod memory;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use sandbox_protocol::{Handler, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
 use ucx::{Endpoint, Features, Stable, Status, TagInfo, WorkerAddress};
@@ -16,19 +17,19 @@ struct Sandbox {
     worker: ucx::Worker,
     memories: Memories,
     /// Endpoints by the address they lead to: a member's id may mean another worker in the next domain.
-    peers: RefCell<HashMap<WorkerAddress, Endpoint>>,
+    peers: RefCell<HashMap<WorkerAddress, Rc<Endpoint>>>,
 }
 
 impl Sandbox {
-    fn peer(&self, cx: &Context, dest: u64) -> Result<Endpoint> {
+    fn peer(&self, cx: &Context, dest: u64) -> Result<Rc<Endpoint>> {
         let address = cx.domains().address(dest)?;
         let address = WorkerAddress::from_bytes(address).map_err(driver("reading a member's address"))?;
         let mut peers = self.peers.borrow_mut();
         if let Some(peer) = peers.get(&address).filter(|peer| !peer.is_failed()) {
-            return Ok(peer.clone());
+            return Ok(Rc::clone(peer));
         }
-        let peer = self.worker.connect(&address).map_err(driver("connecting to a member"))?;
-        peers.insert(address, peer.clone());
+        let peer = Rc::new(self.worker.connect(&address).map_err(driver("connecting to a member"))?);
+        peers.insert(address, Rc::clone(&peer));
         Ok(peer)
     }
 }
@@ -59,7 +60,7 @@ impl Handler for Sandbox {
     async fn tag_send(&self, cx: &Context, cmd: TagSend<'_>) -> Result<TagSent> {
         let peer = self.peer(cx, cmd.dest)?;
         let sent = match cmd.data {
-            Data::Inline(bytes) => peer.tag_send(cmd.tag, Stable(cx.hold(bytes)?)).await.0,
+            Data::Inline(bytes) => peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0,
             Data::Registered(part) => {
                 let part = self.memories.part(cx.dest_id(), part.memory.get(), part.address, part.len)?;
                 part.send(&peer, cmd.tag).await
@@ -71,8 +72,9 @@ impl Handler for Sandbox {
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
         let (result, data) = match cmd.memh_id {
             0 => {
-                let room = Stable(TagReceived::payload(count(cmd.count)?)?);
-                let (result, Stable(mut data)) = self.worker.tag_recv(cmd.tag, cmd.tag_mask, room).await;
+                let room = Stable::new(TagReceived::payload(count(cmd.count)?)?);
+                let (result, room) = self.worker.tag_recv(cmd.tag, cmd.tag_mask, room).await;
+                let mut data = room.into_inner();
                 data.truncate(received(&result, data.len()));
                 (result, Received::Inline(data))
             }

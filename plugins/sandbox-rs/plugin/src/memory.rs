@@ -1,6 +1,7 @@
 //! Registered memory: entries of a table, each of one connection, named by handles with a generation.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use sandbox_protocol::MapParams;
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
@@ -25,13 +26,13 @@ enum Place {
     /// Memory of this process.
     Here(Memory),
     /// Memory of the host, reached through UCX.
-    Host(Window),
+    Host(Rc<Window>),
 }
 
 /// A part of registered memory.
 pub(crate) struct Part {
     place: Place,
-    start: usize,
+    start: u64,
     len: usize,
 }
 
@@ -45,10 +46,10 @@ impl Memories {
         exported: &[u8],
     ) -> Result<u64> {
         let has = |field| params.field_mask & field != 0;
+        let address = if has(MapParams::FIELD_ADDRESS) { params.address } else { 0 };
         let entry = if !exported.is_empty() {
             let window = Window::open(worker, exported).map_err(driver("opening the host's memory"))?;
-            let (address, length) = (window.address(), window.len() as u64);
-            Entry { owner, address, length, place: Place::Host(window) }
+            Entry { owner, address, length: window.len(), place: Place::Host(Rc::new(window)) }
         } else if has(MapParams::FIELD_FLAGS) && params.flags & MapParams::ALLOCATE != 0 {
             let (address, length) =
                 (if has(MapParams::FIELD_ADDRESS) { params.address } else { 0 }, params.length);
@@ -74,7 +75,7 @@ impl Memories {
         let start = start.filter(|start| len <= entry.length - start);
         let start =
             start.ok_or(Error::new(DocaError::INVALID_VALUE, "the bytes stick out of their memory"))?;
-        Ok(Part { place: entry.place.clone(), start: count(start)?, len: count(len)? })
+        Ok(Part { place: entry.place.clone(), start, len: count(len)? })
     }
 }
 
@@ -83,7 +84,8 @@ impl Part {
     pub(crate) async fn send(self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
         match self.place {
             Place::Here(memory) => {
-                let lease = memory.lease(self.start..self.start + self.len).ok_or(Status::BUSY)?;
+                let start = self.start as usize;
+                let lease = memory.lease(start..start + self.len).ok_or(Status::BUSY)?;
                 peer.tag_send(tag, lease).await.0
             }
             Place::Host(window) => {
@@ -98,14 +100,17 @@ impl Part {
     pub(crate) async fn recv(self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
         match self.place {
             Place::Here(memory) => {
-                let lease = memory.lease(self.start..self.start + self.len).ok_or(Status::BUSY)?;
+                let start = self.start as usize;
+                let lease = memory.lease(start..start + self.len).ok_or(Status::BUSY)?;
                 worker.tag_recv(tag, mask, lease).await.0
             }
             Place::Host(window) => {
                 let (received, mut bytes) = worker.tag_recv(tag, mask, vec![0; self.len]).await;
                 bytes.truncate(crate::received(&received, self.len));
-                let (written, _) = window.put(self.start, bytes).await;
-                written.and(received)
+                window.put(self.start, bytes).await.0?;
+                // The host may read the bytes once it has the answer.
+                window.flush().await.0?;
+                received
             }
         }
     }

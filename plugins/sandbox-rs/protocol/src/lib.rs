@@ -46,9 +46,10 @@ impl MapParams {
         MapParams { field_mask, address, length, flags: Self::ALLOCATE, ..Self::zeroed() }
     }
 
-    /// The host's own memory, whose exported handle goes with the command.
-    pub fn exported() -> MapParams {
-        MapParams { field_mask: Self::FIELD_EXPORTED, ..Self::zeroed() }
+    /// The host's own memory, whose exported handle goes with the command; later commands call its first byte
+    /// `address`.
+    pub fn exported(address: u64) -> MapParams {
+        MapParams { field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED, address, ..Self::zeroed() }
     }
 }
 

@@ -159,7 +159,7 @@ fn memory_is_mapped_with_the_bytes_of_c() {
             flags: number("flags") as u32,
             prot: number("prot") as u32,
             memory_type: number("memory_type") as u32,
-            ..MapParams::exported()
+            ..MapParams::exported(0)
         };
         let command = MemMap { context: number("context"), map_params, exported_memh: &handle };
         message.is(&encoded(&command));
@@ -211,7 +211,7 @@ fn a_mapping_may_be_answered_with_the_tag_of_a_send_as_c_does() {
     for message in messages("notifications", "mem_map") {
         let map = MemMap {
             context: message.number("context"),
-            map_params: MapParams::exported(),
+            map_params: MapParams::exported(0),
             exported_memh: &[],
         };
         let made = MemMapped { memh_id: message.number("memh_id") }.into_descriptor(&map.echo()).unwrap();
