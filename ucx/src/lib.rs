@@ -75,7 +75,7 @@ pub use close::{Close, CloseMode};
 pub use context::{Context, ContextBuilder, Features};
 pub use endpoint::{Endpoint, EndpointBuilder, EndpointId, ErrorMode};
 pub use listener::{ConnectionRequest, Listener};
-pub use memory::{Lease, Memory, MemoryHandle};
+pub use memory::{Lease, Memory, MemoryHandle, SharedLease};
 pub use request::{Outcome, Request};
 pub use rma::RemoteMemory;
 pub use signal::Signal;

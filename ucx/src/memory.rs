@@ -76,8 +76,15 @@ struct Inner {
     length: usize,
     /// Unmapped before the bytes go.
     mapping: Mapping,
-    leases: RefCell<Vec<Range<usize>>>,
+    leases: RefCell<Vec<Leased>>,
     _bytes: Option<Box<dyn Any>>,
+}
+
+/// A part that requests have.
+#[derive(Debug, Clone, PartialEq)]
+struct Leased {
+    range: Range<usize>,
+    shared: bool,
 }
 
 impl Memory {
@@ -162,7 +169,7 @@ impl Memory {
     /// When the bytes are not all inside, or some are leased.
     pub fn write(&self, offset: usize, from: &[u8]) {
         let to = self.at(offset, from.len());
-        assert!(!self.is_leased(&(offset..offset + from.len())), "writing to leased memory");
+        assert!(!self.is_leased(&(offset..offset + from.len()), false), "writing to leased memory");
         // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     }
@@ -184,19 +191,32 @@ impl Memory {
         unsafe { self.inner.start.as_ptr().add(offset) }
     }
 
-    fn is_leased(&self, range: &Range<usize>) -> bool {
-        self.inner.leases.borrow().iter().any(|lease| lease.start < range.end && range.start < lease.end)
+    /// Whether somebody has bytes of `range`, those who only read them not counted if this one only `reads` too.
+    fn is_leased(&self, range: &Range<usize>, reads: bool) -> bool {
+        let clash = |lease: &Leased| lease.range.start < range.end && range.start < lease.range.end;
+        self.inner.leases.borrow().iter().any(|lease| !(reads && lease.shared) && clash(lease))
     }
 
     /// A part of the memory as a buffer for requests, for nobody else until it is dropped. `None` when it is not all
     /// inside or some of it is leased.
     #[must_use]
     pub fn lease(&self, range: Range<usize>) -> Option<Lease> {
-        if range.start > range.end || range.end > self.inner.length || self.is_leased(&range) {
+        self.take(range, false).map(Lease)
+    }
+
+    /// As [`lease`](Memory::lease), for requests that only read: any number of them may share bytes.
+    #[must_use]
+    pub fn share(&self, range: Range<usize>) -> Option<SharedLease> {
+        self.take(range, true).map(SharedLease)
+    }
+
+    fn take(&self, range: Range<usize>, shared: bool) -> Option<Taken> {
+        if range.start > range.end || range.end > self.inner.length || self.is_leased(&range, shared) {
             return None;
         }
-        self.inner.leases.borrow_mut().push(range.clone());
-        Some(Lease { memory: self.clone(), range })
+        let lease = Leased { range, shared };
+        self.inner.leases.borrow_mut().push(lease.clone());
+        Some(Taken { memory: self.clone(), lease })
     }
 
     /// The key that lets a peer reach this memory, to be unpacked by [`Endpoint::remote_memory`]:
@@ -267,27 +287,46 @@ impl fmt::Debug for Memory {
     }
 }
 
+/// A part of registered memory that was taken out of the others' hands. Dropping it gives it back.
+#[derive(Debug)]
+struct Taken {
+    memory: Memory,
+    lease: Leased,
+}
+
+impl Taken {
+    fn start(&self) -> *mut u8 {
+        self.memory.at(self.lease.range.start, self.lease.range.len())
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        let mut leases = self.memory.inner.leases.borrow_mut();
+        if let Some(index) = leases.iter().position(|lease| *lease == self.lease) {
+            leases.swap_remove(index);
+        }
+    }
+}
+
 /// A part of registered [`Memory`], as a buffer for requests. While it exists, nobody else in this process writes to
 /// these bytes; a peer with the remote key still can, and what a request then sees is a mixture.
 ///
 /// A worker of another context takes it as memory that is not registered.
 #[derive(Debug)]
-pub struct Lease {
-    memory: Memory,
-    range: Range<usize>,
-}
+pub struct Lease(Taken);
 
 impl Lease {
     /// The memory of which this is a part.
     #[must_use]
     pub fn memory_of(&self) -> &Memory {
-        &self.memory
+        &self.0.memory
     }
 
     /// Where it lies in the memory.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
-        self.range.clone()
+        self.0.lease.range.clone()
     }
 
     /// Copies bytes in.
@@ -296,9 +335,10 @@ impl Lease {
     ///
     /// When the bytes are not all inside the lease.
     pub fn write(&mut self, offset: usize, from: &[u8]) {
+        let range = &self.0.lease.range;
         let end = offset.checked_add(from.len());
-        assert!(end.is_some_and(|end| end <= self.range.len()), "writing past the end of a lease");
-        let to = self.memory.at(self.range.start + offset, from.len());
+        assert!(end.is_some_and(|end| end <= range.len()), "writing past the end of a lease");
+        let to = self.0.memory.at(range.start + offset, from.len());
         // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     }
@@ -307,29 +347,38 @@ impl Lease {
 // SAFETY: the bytes are in memory that the lease keeps alive and in place, and the lease is the only one on them.
 unsafe impl Buffer for Lease {
     fn start(&self) -> *const u8 {
-        self.memory.at(self.range.start, self.range.len())
+        self.0.start()
     }
     fn len(&self) -> usize {
-        self.range.len()
+        self.0.lease.range.len()
     }
     fn memory(&self) -> Option<MemoryHandle<'_>> {
-        Some(self.memory.inner.mapping.handle())
+        Some(self.0.memory.inner.mapping.handle())
     }
 }
 
 // SAFETY: as above; registered memory is written through raw pointers only.
 unsafe impl BufferMut for Lease {
     fn start_mut(&mut self) -> *mut u8 {
-        self.memory.at(self.range.start, self.range.len())
+        self.0.start()
     }
 }
 
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let mut leases = self.memory.inner.leases.borrow_mut();
-        if let Some(index) = leases.iter().position(|lease| *lease == self.range) {
-            leases.swap_remove(index);
-        }
+/// A part of registered [`Memory`], as a buffer for requests that read it: any number of these may share bytes. Otherwise
+/// as a [`Lease`].
+#[derive(Debug)]
+pub struct SharedLease(Taken);
+
+// SAFETY: the bytes are in memory that the lease keeps alive and in place, and every other lease on them only reads.
+unsafe impl Buffer for SharedLease {
+    fn start(&self) -> *const u8 {
+        self.0.start()
+    }
+    fn len(&self) -> usize {
+        self.0.lease.range.len()
+    }
+    fn memory(&self) -> Option<MemoryHandle<'_>> {
+        Some(self.0.memory.inner.mapping.handle())
     }
 }
 

@@ -14,6 +14,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use ucx_sys as sys;
 
@@ -317,6 +318,26 @@ impl<B: 'static, T: Outcome> Request<B, T> {
                 std::thread::yield_now();
             }
         }
+    }
+
+    /// As [`wait`](Request::wait), but for `limit` at most; then the request comes back, still under way.
+    ///
+    /// # Errors
+    ///
+    /// Not an error: the request.
+    ///
+    /// # Panics
+    ///
+    /// As [`wait`](Request::wait).
+    #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
+    pub fn wait_for(self, limit: Duration) -> Result<(Result<T, Status>, B), Self> {
+        if let Phase::Pending { worker, .. } = &self.phase {
+            let (worker, deadline) = (worker.clone(), Instant::now().checked_add(limit));
+            worker.progress_until(|| {
+                self.is_done() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            });
+        }
+        self.into_done()
     }
 
     /// Takes the result and the buffer out when the operation has ended and they are still here.

@@ -76,8 +76,9 @@ type Send = unsafe extern "C" fn(
 
 impl Worker {
     /// Receives the first message whose tag is `tag` in the bits of `mask`, one that waits already or the next to come:
-    /// `ucp_tag_recv_nbx`. A message longer than the buffer fills it and ends with `MESSAGE_TRUNCATED`. Dropping the
-    /// request cancels the receive. Without [`Features::TAG`] it ends with `UNSUPPORTED`.
+    /// `ucp_tag_recv_nbx`. A message longer than the buffer is lost: the receive ends with `MESSAGE_TRUNCATED`, and
+    /// what is in the buffer then means nothing (UCX as a rule writes none of it). Dropping the request cancels the
+    /// receive. Without [`Features::TAG`] it ends with `UNSUPPORTED`.
     pub fn tag_recv<B: BufferMut>(&self, tag: u64, mask: u64, buffer: B) -> Request<B, TagInfo> {
         if !self.features().contains(Features::TAG) {
             return Request::failed(Status::UNSUPPORTED, buffer);
@@ -163,7 +164,8 @@ impl TagMessage {
         self.info
     }
 
-    /// Receives it: `ucp_tag_msg_recv_nbx`. A message longer than the buffer ends with `MESSAGE_TRUNCATED`.
+    /// Receives it: `ucp_tag_msg_recv_nbx`. A message longer than the buffer ends with `MESSAGE_TRUNCATED`,
+    /// and nothing of it can be used.
     pub fn recv<B: BufferMut>(self, buffer: B) -> Request<B, TagInfo> {
         let this = ManuallyDrop::new(self);
         // SAFETY: `this` is never used or dropped again, so there is one owner as before.

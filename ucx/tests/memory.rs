@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use common::{Pair, TRANSPORTS, context, pattern};
-use ucx::{CloseMode, Context, ErrorMode, Features, Memory, RemoteMemory, Status};
+use ucx::{Buffer, CloseMode, Context, ErrorMode, Features, Memory, RemoteMemory, Status};
 
 fn remote(pair: &Pair, memory: &Memory) -> RemoteMemory {
     let key = memory.remote_key().unwrap();
@@ -184,6 +184,37 @@ fn a_lease_is_a_buffer_and_keeps_others_off() {
         memory.read(1 << 19, &mut first);
         assert_eq!(&first, b"first");
     }
+}
+
+#[test]
+fn bytes_are_shared_by_those_who_read_them_only() {
+    let pair = Pair::new("tcp");
+    let memory = Memory::allocate(pair.a.context(), 4096).unwrap();
+    memory.write(0, &pattern(4096));
+    let first = memory.share(0..4096).unwrap();
+    let second = memory.share(2048..4096).unwrap();
+    assert!(memory.lease(0..1).is_none());
+    assert!(memory.share(4000..4097).is_none());
+    for lease in [first, second] {
+        let receive = pair.b.tag_recv(1, u64::MAX, vec![0; Buffer::len(&lease)]);
+        assert!(memory.lease(4095..4096).is_none());
+        pair.finish(pair.to_b.tag_send(1, lease)).0.unwrap();
+        let (result, bytes) = pair.finish(receive);
+        assert_eq!(result.unwrap().length, bytes.len());
+        assert_eq!(bytes, pattern(4096)[4096 - bytes.len()..]);
+    }
+    let lease = memory.lease(0..10).unwrap();
+    assert!(memory.share(9..20).is_none());
+    assert!(memory.share(10..20).is_some());
+    drop(lease);
+}
+
+#[test]
+#[should_panic(expected = "leased")]
+fn shared_bytes_are_not_written() {
+    let memory = Memory::allocate(&context("self"), 64).unwrap();
+    let _lease = memory.share(10..20);
+    memory.write(19, &[0; 2]);
 }
 
 #[test]

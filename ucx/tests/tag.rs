@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
+use std::time::Duration;
 
 use common::{Pair, TRANSPORTS, pattern};
 use ucx::{Buffer, BufferMut, Context, Features, Stable, Status, TagInfo};
@@ -84,6 +85,17 @@ fn a_message_longer_than_the_buffer_is_truncated() {
             }
         }
     }
+}
+
+#[test]
+fn waiting_with_a_limit_gives_the_request_back() {
+    let pair = Pair::new("tcp");
+    let receive = pair.b.tag_recv(1, ALL, vec![0; 8]).wait_for(Duration::from_millis(10)).unwrap_err();
+    assert!(!receive.is_done());
+    pair.finish(pair.to_b.tag_send(1, pattern(8))).0.unwrap();
+    pair.finish(pair.to_b.flush()).0.unwrap();
+    let (result, bytes) = receive.wait_for(Duration::MAX).unwrap();
+    assert_eq!((result.map(|info| info.length), bytes), (Ok(8), pattern(8)));
 }
 
 #[test]
