@@ -1,35 +1,53 @@
 //! The sandbox plugin: sends and receives tagged messages between the workers of a domain.
+//!
+//! It is DOCA's `worker_sandbox`, byte for byte, on UCX of its own. Every receive and every send is a future that owns its
+//! memory, so a command holds up nobody, a message may be there before its receive, and what is pending when the worker
+//! stops ends without a trace.
+//!
+//! # Registered memory
+//!
+//! `MEM_MAP` gives a handle (`memh_id`) for memory that later commands name, by addresses of the host's own choice:
+//!
+//! - with `ALLOCATE`, memory of this process: a message is received into it and sent on without passing the host;
+//! - with an exported handle, memory of the host. UCX's exported handles take an RDMA device, so the handle is a window
+//!   (`ucx::Memory::window`): bytes by which this plugin reads and writes the host's memory over UCX, while the host
+//!   progresses its UCX worker.
+//!
+//! A handle is an entry of a table, with a generation, of the connection that made it: what is stale, forged or another
+//! host's is `INVALID_VALUE`. The protocol has no command that ends a registration, and C's interface tells no plugin that
+//! a host left, so registrations stay until the worker stops. Their number and their memory are bounded.
 
 mod memory;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use sandbox_protocol::{Handler, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
-use ucx::{Endpoint, Features, Stable, Status, TagInfo, WorkerAddress};
-use urom_pdk::prelude::*;
-use urom_pdk::{Data, Received};
+use ucx::{Endpoint, Features, Stable, Status, WorkerAddress};
+use urom_pdk::{Data, Received, prelude::*};
 
-use memory::Memories;
+use memory::{Memories, receive};
 
 struct Sandbox {
-    worker: ucx::Worker,
     memories: Memories,
     /// Endpoints by the address they lead to: a member's id may mean another worker in the next domain.
-    peers: RefCell<HashMap<WorkerAddress, Rc<Endpoint>>>,
+    peers: RefCell<HashMap<Box<[u8]>, Rc<Endpoint>>>,
+    worker: ucx::Worker,
 }
 
 impl Sandbox {
     fn peer(&self, cx: &Context, dest: u64) -> Result<Rc<Endpoint>> {
         let address = cx.domains().address(dest)?;
-        let address = WorkerAddress::from_bytes(address).map_err(driver("reading a member's address"))?;
         let mut peers = self.peers.borrow_mut();
-        if let Some(peer) = peers.get(&address).filter(|peer| !peer.is_failed()) {
+        if let Some(peer) = peers.get(address).filter(|peer| !peer.is_failed()) {
             return Ok(Rc::clone(peer));
         }
-        let peer = Rc::new(self.worker.connect(&address).map_err(driver("connecting to a member"))?);
-        peers.insert(address, Rc::clone(&peer));
+        peers.retain(|_, peer| !peer.is_failed());
+        let peer = WorkerAddress::from_bytes(address).and_then(|address| self.worker.connect(&address));
+        let peer = Rc::new(peer.map_err(driver("connecting to a member"))?);
+        peers.insert(address.into(), Rc::clone(&peer));
         Ok(peer)
     }
 }
@@ -37,15 +55,13 @@ impl Sandbox {
 #[urom_plugin]
 impl Handler for Sandbox {
     fn open(_: &OpenContext) -> Result<Self> {
-        let features = Features::TAG | Features::RMA | Features::AMO64 | Features::WAKEUP;
-        let context = ucx::Context::new(features).map_err(driver("opening UCX"))?;
-        let worker = context.worker().map_err(driver("opening UCX"))?;
-        Ok(Sandbox { worker, memories: Memories::default(), peers: RefCell::default() })
+        let worker = ucx::Context::new(Features::TAG | Features::RMA).and_then(|context| context.worker());
+        let worker = worker.map_err(driver("opening UCX"))?;
+        Ok(Sandbox { memories: Memories::default(), peers: RefCell::default(), worker })
     }
 
     fn address(&self) -> Result<Vec<u8>> {
-        let address = self.worker.address().map_err(driver("asking UCX for the worker's address"))?;
-        Ok(address.as_bytes().to_vec())
+        Ok(self.worker.address().map_err(driver("asking UCX for an address"))?.as_bytes().to_vec())
     }
 
     fn progress(&self) -> bool {
@@ -61,51 +77,33 @@ impl Handler for Sandbox {
         let peer = self.peer(cx, cmd.dest)?;
         let sent = match cmd.data {
             Data::Inline(bytes) => peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0,
-            Data::Registered(part) => {
-                let part = self.memories.part(cx.dest_id(), part.memory.get(), part.address, part.len)?;
-                part.send(&peer, cmd.tag).await
+            Data::Registered(at) => {
+                let (place, range) = self.memories.find(cx.dest_id(), at.memory.get(), at.address, at.len)?;
+                place.send(range, &peer, cmd.tag).await
             }
         };
-        Ok(TagSent { status: status(sent).code() })
+        Ok(TagSent { status: sent.err().unwrap_or(Status::OK).code() })
     }
 
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
-        let (result, data) = match cmd.memh_id {
-            0 => {
-                let room = Stable::new(TagReceived::payload(count(cmd.count)?)?);
-                let (result, room) = self.worker.tag_recv(cmd.tag, cmd.tag_mask, room).await;
-                let mut data = room.into_inner();
-                data.truncate(received(&result, data.len()));
-                (result, Received::Inline(data))
-            }
-            memh_id => {
-                let part = self.memories.part(cx.dest_id(), memh_id, cmd.buffer, cmd.count)?;
-                let result = part.recv(&self.worker, cmd.tag, cmd.tag_mask).await;
-                let len = received(&result, count(cmd.count)?) as u64;
-                (result, Received::Registered { len })
-            }
+        let (came, data) = if cmd.memh_id == 0 {
+            let (came, data) = receive(&self.worker, &cmd, TagReceived::payload(cmd.count as usize)?).await;
+            (came, Received::Inline(data))
+        } else {
+            let (place, range) = self.memories.find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
+            let came = place.receive(range, &self.worker, &cmd).await;
+            (came, Received::Registered { len: came.map_or(0, |info| info.length as u64) })
         };
-        let sender_tag = result.as_ref().map_or(0, |info| info.tag);
-        Ok(TagReceived { data, sender_tag, status: status(result).code() })
+        let (sender_tag, status) = came.map_or_else(|status| (0, status.code()), |info| (info.tag, 0));
+        Ok(TagReceived { data, sender_tag, status })
     }
 }
 
-/// How many bytes a receive brought: all that fit, of a message that is too long.
-fn received(result: &Result<TagInfo, Status>, room: usize) -> usize {
-    match result {
-        Ok(info) => info.length.min(room),
-        Err(Status::MESSAGE_TRUNCATED) => room,
-        Err(_) => 0,
+impl Drop for Sandbox {
+    /// A send is reported when its bytes may change, which may be before they left. A worker gives its plugins 1.5 s.
+    fn drop(&mut self) {
+        drop(self.worker.flush().wait_for(Duration::from_millis(500)));
     }
-}
-
-fn status<T>(result: Result<T, Status>) -> Status {
-    result.err().unwrap_or(Status::OK)
-}
-
-fn count(count: u64) -> Result<usize> {
-    usize::try_from(count)
-        .map_err(|_| Error::new(DocaError::TOO_BIG, "more bytes than this machine can count"))
 }
 
 fn driver(what: &'static str) -> impl Fn(ucx::Error) -> Error {

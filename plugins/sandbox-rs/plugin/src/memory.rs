@@ -1,14 +1,22 @@
 //! Registered memory: entries of a table, each of one connection, named by handles with a generation.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
-use sandbox_protocol::MapParams;
+use sandbox_protocol::{MapParams, TagReceived, TagRecv};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use ucx::{Endpoint, Memory, Status, TagInfo, Window, Worker};
-use urom_pdk::prelude::*;
+use ucx::{Endpoint, Memory, Stable, Status, TagInfo, Window, Worker};
+use urom_pdk::{Payload, prelude::*};
 
-use crate::{count, driver};
+use crate::driver;
+
+/// What all registrations together may cost. One costs its bytes here, and [`LEAST`] at least: so there are at most 1024.
+const MOST: u64 = 1 << 30;
+const LEAST: u64 = 1 << 20;
+
+/// How a receive ended.
+type Came = Result<TagInfo, Status>;
 
 #[derive(Default)]
 pub(crate) struct Memories(RefCell<SlotMap<DefaultKey, Entry>>);
@@ -17,101 +25,92 @@ struct Entry {
     owner: u64,
     /// The host's name for the first byte.
     address: u64,
-    length: u64,
+    len: u64,
+    cost: u64,
     place: Place,
 }
 
+/// Where registered memory is.
 #[derive(Clone)]
-enum Place {
-    /// Memory of this process.
+pub(crate) enum Place {
+    /// In this process.
     Here(Memory),
-    /// Memory of the host, reached through UCX.
+    /// In the host's, to be reached through UCX.
     Host(Rc<Window>),
 }
 
-/// A part of registered memory.
-pub(crate) struct Part {
-    place: Place,
-    start: u64,
-    len: usize,
-}
-
 impl Memories {
-    /// Registers memory for connection `owner` and gives its handle.
-    pub(crate) fn map(
-        &self,
-        worker: &Worker,
-        owner: u64,
-        params: &MapParams,
-        exported: &[u8],
-    ) -> Result<u64> {
+    /// Registers memory for connection `owner` and gives its handle: the host's, if it sent an exported `memh`.
+    pub(crate) fn map(&self, ucx: &Worker, owner: u64, params: &MapParams, memh: &[u8]) -> Result<u64> {
         let has = |field| params.field_mask & field != 0;
-        let address = if has(MapParams::FIELD_ADDRESS) { params.address } else { 0 };
-        let entry = if !exported.is_empty() {
-            let window = Window::open(worker, exported).map_err(driver("opening the host's memory"))?;
-            Entry { owner, address, length: window.len(), place: Place::Host(Rc::new(window)) }
-        } else if has(MapParams::FIELD_FLAGS) && params.flags & MapParams::ALLOCATE != 0 {
-            let (address, length) =
-                (if has(MapParams::FIELD_ADDRESS) { params.address } else { 0 }, params.length);
-            let memory =
-                Memory::allocate(worker.context(), count(length)?).map_err(driver("allocating memory"))?;
-            Entry { owner, address, length, place: Place::Here(memory) }
-        } else {
-            return Err(Error::new(
-                DocaError::INVALID_VALUE,
-                "an address of the host means nothing here: send an exported handle, or ask for ALLOCATE",
-            ));
+        let here = memh.is_empty() && has(MapParams::FIELD_FLAGS) && params.flags & MapParams::ALLOCATE != 0;
+        let len = if here && has(MapParams::FIELD_LENGTH) { params.length } else { 0 };
+        let (mut entries, cost) = (self.0.borrow_mut(), len.max(LEAST));
+        if entries.values().map(|entry| entry.cost).sum::<u64>().saturating_add(cost) > MOST {
+            return Err(Error::new(DocaError::NO_MEMORY, "this worker has as much registered as it may"));
+        }
+        let place = match here {
+            true => Memory::allocate(ucx.context(), len as usize).map(Place::Here),
+            // An address alone is one of the host's, which means nothing here.
+            false if memh.is_empty() => return Err(Error::new(DocaError::INVALID_VALUE, "nothing to map")),
+            false => Window::open(ucx, memh).map(|window| Place::Host(Rc::new(window))),
         };
-        Ok(self.0.borrow_mut().insert(entry).data().as_ffi())
+        let place = place.map_err(driver("registering memory, new or the host's"))?;
+        let len = if let Place::Host(window) = &place { window.len() } else { len };
+        let address = if has(MapParams::FIELD_ADDRESS) { params.address } else { 0 };
+        Ok(entries.insert(Entry { owner, address, len, cost, place }).data().as_ffi())
     }
 
-    /// `len` bytes at `address` of the memory that `handle` names.
-    pub(crate) fn part(&self, owner: u64, handle: u64, address: u64, len: u64) -> Result<Part> {
-        let entries = self.0.borrow();
-        let entry = entries.get(KeyData::from_ffi(handle).into()).filter(|entry| entry.owner == owner);
-        let entry =
-            entry.ok_or(Error::new(DocaError::INVALID_VALUE, "no memory of this host has that memh_id"))?;
-        let start = address.checked_sub(entry.address).filter(|start| *start <= entry.length);
-        let start = start.filter(|start| len <= entry.length - start);
-        let start =
-            start.ok_or(Error::new(DocaError::INVALID_VALUE, "the bytes stick out of their memory"))?;
-        Ok(Part { place: entry.place.clone(), start, len: count(len)? })
+    /// Where the `len` bytes at the host's address `at` are, of the memory that `handle` names.
+    pub(crate) fn find(&self, owner: u64, handle: u64, at: u64, len: u64) -> Result<(Place, Range<usize>)> {
+        let (entries, key) = (self.0.borrow(), KeyData::from_ffi(handle));
+        // Two numbers make one key, and only one of them was given out.
+        let entry = entries.get(key.into()).filter(|entry| entry.owner == owner && key.as_ffi() == handle);
+        let found = entry.and_then(|entry| {
+            let start = at.checked_sub(entry.address)?;
+            let end = start.checked_add(len).filter(|end| *end <= entry.len)?;
+            Some((entry.place.clone(), start as usize..end as usize))
+        });
+        found.ok_or_else(|| Error::new(DocaError::INVALID_VALUE, "no such bytes in memory of this host"))
     }
 }
 
-impl Part {
-    /// Sends these bytes.
-    pub(crate) async fn send(self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
-        match self.place {
-            Place::Here(memory) => {
-                let start = self.start as usize;
-                let lease = memory.lease(start..start + self.len).ok_or(Status::BUSY)?;
-                peer.tag_send(tag, lease).await.0
-            }
-            Place::Host(window) => {
-                let (read, bytes) = window.get(self.start, vec![0; self.len]).await;
-                read?;
-                peer.tag_send(tag, bytes).await.0
-            }
+impl Place {
+    /// Sends the bytes at `range`.
+    pub(crate) async fn send(self, range: Range<usize>, peer: &Endpoint, tag: u64) -> Result<(), Status> {
+        match self {
+            Place::Here(memory) => peer.tag_send(tag, memory.share(range).ok_or(Status::BUSY)?).await.0,
+            Place::Host(window) => match window.get(range.start as u64, Stable::new(room(&range)?)).await {
+                (Ok(()), bytes) => peer.tag_send(tag, bytes).await.0,
+                (failed, _) => failed,
+            },
         }
     }
 
-    /// Receives into these bytes.
-    pub(crate) async fn recv(self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
-        match self.place {
-            Place::Here(memory) => {
-                let start = self.start as usize;
-                let lease = memory.lease(start..start + self.len).ok_or(Status::BUSY)?;
-                worker.tag_recv(tag, mask, lease).await.0
-            }
+    /// Receives into the bytes at `range`.
+    pub(crate) async fn receive(self, range: Range<usize>, ucx: &Worker, cmd: &TagRecv) -> Came {
+        let &TagRecv { tag, tag_mask: mask, .. } = cmd;
+        match self {
+            Place::Here(memory) => ucx.tag_recv(tag, mask, memory.lease(range).ok_or(Status::BUSY)?).await.0,
             Place::Host(window) => {
-                let (received, mut bytes) = worker.tag_recv(tag, mask, vec![0; self.len]).await;
-                bytes.truncate(crate::received(&received, self.len));
-                window.put(self.start, bytes).await.0?;
-                // The host may read the bytes once it has the answer.
-                window.flush().await.0?;
-                received
+                let (came, bytes) = receive(ucx, cmd, room(&range)?).await;
+                window.put(range.start as u64, Stable::new(bytes)).await.0?;
+                // The host looks when it has the answer.
+                window.flush().await.0.and(came)
             }
         }
     }
+}
+
+/// Receives into `room`, and cuts it to what came: nothing of a message that was too long, because UCX drops those.
+pub(crate) async fn receive(ucx: &Worker, cmd: &TagRecv, room: Payload) -> (Came, Payload) {
+    let (came, room) = ucx.tag_recv(cmd.tag, cmd.tag_mask, Stable::new(room)).await;
+    let mut room = room.into_inner();
+    room.truncate(came.map_or(0, |info| info.length));
+    (came, room)
+}
+
+/// Memory of the C heap, which takes pages only as they are written.
+fn room(range: &Range<usize>) -> Result<Payload, Status> {
+    TagReceived::payload(range.len()).map_err(|_| Status::NO_MEMORY)
 }
