@@ -7,10 +7,10 @@ use anyhow::{Context, Result, anyhow};
 use reader_protocol::{Found, checksum};
 use rustix::time::{ClockId, clock_gettime};
 use urom_host::gather::InProcess;
-use urom_host::{Buffer, DocaError, State, block_on_for};
+use urom_host::{Buffer, DocaError, ProgressEngine, State, block_on_for};
 use urom_tests::Participants;
 
-use crate::provider::{Provider, graph_worker, reader};
+use crate::provider::{Provider, graph, graph_worker, reader};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -122,6 +122,19 @@ pub(crate) fn an_id_that_two_processes_use_fails_the_start_of_both(provider: &Pr
         let error = block_on_for(LIMIT, start)?.err().context("they have one id")?;
         assert!(error.to_string().contains('7'), "{error}");
     }
+    Ok(())
+}
+
+pub(crate) fn a_domain_is_on_the_engine_of_its_workers(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let graph = graph(&service)?;
+    let engine = ProgressEngine::new()?;
+    let worker = service.worker().engine(&engine).plugin(&graph).start().wait()?;
+    let domain = || service.domain().worker(0, &worker).gather(InProcess::group(1).remove(0));
+    drop(block_on_for(LIMIT, domain().start())??);
+    let error =
+        block_on_for(LIMIT, domain().engine(service.engine()).start())?.err().context("two engines")?;
+    assert!(error.to_string().contains("another progress engine"), "{error}");
     Ok(())
 }
 

@@ -70,6 +70,7 @@ on_every_provider! {
         several_domains_share_a_worker_and_end_one_by_one,
         a_participant_that_dies_fails_the_start_of_the_others,
         an_id_that_two_processes_use_fails_the_start_of_both,
+        a_domain_is_on_the_engine_of_its_workers,
         waiting_for_a_domain_neither_hangs_nor_spins,
     }
     losses::{

@@ -42,12 +42,13 @@ pub struct DomainBuilder {
 }
 
 impl DomainBuilder {
-    pub(crate) fn new(library: Library, engine: Option<ProgressEngine>) -> DomainBuilder {
-        DomainBuilder { library, engine, workers: Vec::new(), buffers: Vec::new(), gather: None }
+    pub(crate) fn new(library: Library) -> DomainBuilder {
+        DomainBuilder { library, engine: None, workers: Vec::new(), buffers: Vec::new(), gather: None }
     }
 
     /// A running worker of this process, and its id in the domain, which nobody else in the domain has; call it once for
-    /// each (`doca_urom_domain_set_workers`). The id need not be the [worker's own](Worker::id).
+    /// each (`doca_urom_domain_set_workers`). The id need not be the [worker's own](Worker::id). All of them are on the
+    /// domain's engine.
     pub fn worker(mut self, id: u64, worker: &Worker) -> Self {
         self.workers.push((id, Rc::clone(worker.owner())));
         self
@@ -67,9 +68,7 @@ impl DomainBuilder {
         self
     }
 
-    /// The engine that will progress the domain, one of this thread. Without it, a domain of a
-    /// [`Service`](crate::Service) uses the service's engine, and one of a [`ServiceHandle`](crate::ServiceHandle) that of
-    /// its first worker.
+    /// The engine that will progress the domain, one of this thread. Without it, that is the engine of the first worker.
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self

@@ -97,7 +97,7 @@ impl Domain {
         self.owner.workers.iter().map(|(id, _)| *id)
     }
 
-    /// The state (`doca_ctx_get_state`): `Running`, until a worker of this process is gone.
+    /// The state (`doca_ctx_get_state`): `Running`, also when one of its workers is gone.
     ///
     /// # Errors
     /// Whatever the library says.
@@ -116,8 +116,8 @@ impl Domain {
         &self.owner.engine
     }
 
-    /// Stops the domain (`doca_ctx_stop`), which waits for nobody: this process's workers forget it, those of others keep
-    /// what they know.
+    /// Stops the domain (`doca_ctx_stop`) without the other processes: this one's workers forget it, theirs keep what they
+    /// know.
     ///
     /// # Errors
     /// Whatever the library refused to stop with.

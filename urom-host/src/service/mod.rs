@@ -99,9 +99,9 @@ impl Service {
         WorkerBuilder::new(Arc::clone(&self.core), Some(self.engine.clone()))
     }
 
-    /// A domain to be put together of workers of this thread, on this thread's [`engine`](Self::engine).
+    /// A domain to be put together of workers of this thread.
     pub fn domain(&self) -> DomainBuilder {
-        DomainBuilder::new(self.library(), Some(self.engine.clone()))
+        DomainBuilder::new(self.library())
     }
 
     /// Asks for the ids of all workers of a group (`doca_urom_service_get_workers_by_gid_task`), in rising order.
@@ -205,10 +205,9 @@ impl ServiceHandle {
         WorkerBuilder::new(Arc::clone(&self.core), None)
     }
 
-    /// A domain to be put together of workers of this thread; without [`DomainBuilder::engine`], it is progressed by the
-    /// engine of its first worker.
+    /// As [`Service::domain`].
     pub fn domain(&self) -> DomainBuilder {
-        DomainBuilder::new(self.library(), None)
+        DomainBuilder::new(self.library())
     }
 
     /// As [`Service::workers_of_group`].
