@@ -6,9 +6,11 @@ mod domains;
 mod losses;
 mod provider;
 mod refusals;
+mod sandbox;
 mod workers;
 
 use provider::Provider;
+use sandbox::{hostile, messages, registered};
 
 /// Makes two tests of each function: one for each provider.
 macro_rules! on_every_provider {
@@ -76,5 +78,34 @@ on_every_provider! {
     losses::{
         a_task_that_never_ends_is_answered_when_its_worker_stops,
         a_dropped_future_frees_its_task,
+    }
+    messages::{
+        a_message_waits_for_its_receive,
+        a_receive_waits_for_its_message,
+        masks_choose_among_messages_and_senders_tags_are_told,
+        a_message_that_is_too_long_ends_its_receive_alone,
+        a_worker_sends_to_itself,
+        many_messages_both_ways_at_once,
+        a_destination_nobody_is_is_not_found,
+        a_receive_that_is_pending_ends_with_its_worker,
+        a_new_worker_is_found_under_the_id_of_one_that_is_gone,
+        what_was_sent_arrives_though_its_worker_stops,
+        the_answer_to_a_receive_may_have_more_room_than_a_message,
+    }
+    registered::{
+        a_message_is_received_into_the_plugin_s_memory_and_sent_from_there,
+        a_mebibyte_goes_from_host_to_plugin_to_host,
+        parts_of_the_host_s_memory_are_sent_and_received_alone,
+        a_message_too_long_for_registered_memory_is_truncated,
+        sends_share_bytes_and_receives_do_not,
+        a_handle_is_good_for_its_host_and_its_bytes_alone,
+        what_cannot_be_registered_is_refused,
+        a_host_cannot_register_without_end,
+    }
+    hostile::{
+        bad_commands_among_good_ones_harm_nobody,
+        lengths_that_wrap_are_invalid,
+        answers_have_the_bytes_of_c_and_zeros_for_the_rest,
+        a_message_that_no_answer_can_carry_is_too_big,
     }
 }

@@ -6,10 +6,11 @@ use anyhow::Result;
 use faulty_protocol::Client as Faulty;
 use graph_protocol::Client as Graph;
 use reader_protocol::Client as Reader;
+use sandbox_protocol::Client as Sandbox;
 use urom_host::{Host, Service, ServiceBuilder, Worker};
 use urom_tests::{PluginDirectory, Uromd};
 
-/// A service with the graph plugin, the faulty one and the reader.
+/// A service with the graph plugin, the faulty one, the reader and the sandbox.
 pub(crate) struct Provider {
     daemon: Option<Uromd>,
     plugins: PluginDirectory,
@@ -59,7 +60,7 @@ impl Provider {
 }
 
 fn plugins() -> Result<PluginDirectory> {
-    PluginDirectory::with(&["worker_graph", "worker_faulty", "worker_reader"])
+    PluginDirectory::with(&["worker_graph", "worker_faulty", "worker_reader", "worker_sandbox"])
 }
 
 /// The graph plugin of a service.
@@ -89,4 +90,9 @@ pub(crate) fn faulty_worker(service: &Service) -> Result<(Faulty<Host>, Worker)>
 /// The reader plugin of a service.
 pub(crate) fn reader(service: &Service) -> Result<Reader<Host>> {
     Ok(service.plugin::<reader_protocol::Protocol>()?)
+}
+
+/// The sandbox plugin of a service.
+pub(crate) fn sandbox(service: &Service) -> Result<Sandbox<Host>> {
+    Ok(service.plugin::<sandbox_protocol::Protocol>()?)
 }

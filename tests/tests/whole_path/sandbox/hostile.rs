@@ -1,0 +1,126 @@
+//! Commands as bytes: what no well-behaved host sends, and what comes back byte for byte.
+
+use anyhow::{Context, Result};
+use sandbox_protocol::MapParams;
+use urom_host::{Answer, DocaError, block_on_for};
+
+use super::{LIMIT, Pair, inline, pattern};
+use crate::provider::Provider;
+
+/// The length of every command without its payload, and of every notification.
+const COMMAND: usize = 72;
+const NOTIFICATION: usize = 48;
+
+const MEM_MAP: u64 = 0;
+const TAG_SEND: u64 = 1;
+const TAG_RECV: u64 = 2;
+
+/// A command of nine words, and what follows.
+fn command(words: &[u64], data: &[u8]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.resize(COMMAND, 0);
+    bytes.extend_from_slice(data);
+    bytes
+}
+
+fn ask(pair: &Pair, worker: usize, command: &[u8]) -> Result<Answer> {
+    Ok(block_on_for(LIMIT, pair.workers[worker].command(&pair.sandbox, command)?)?)
+}
+
+/// A notification of six words.
+fn notification(words: [u64; 6]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+pub(crate) fn bad_commands_among_good_ones_harm_nobody(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let good = |tag| command(&[TAG_SEND, tag, 1, 1, 5, tag, 0], b"hello");
+    let list = [
+        (good(1), DocaError::SUCCESS),
+        (command(&[9, 77], &[]), DocaError::INVALID_VALUE),
+        (good(2), DocaError::SUCCESS),
+        (command(&[3, 77], b"hello"), DocaError::INVALID_VALUE),
+        (command(&[u64::MAX, 77], &[]), DocaError::INVALID_VALUE),
+        (command(&[1 << 32 | TAG_SEND, 77], &[]), DocaError::INVALID_VALUE),
+        (good(3), DocaError::SUCCESS),
+        (good(3)[..76].to_vec(), DocaError::INVALID_VALUE),
+        ([good(3), vec![0]].concat(), DocaError::INVALID_VALUE),
+        (good(3)[..71].to_vec(), DocaError::INVALID_VALUE),
+        (vec![], DocaError::INVALID_VALUE),
+        (command(&[TAG_SEND, 77, 5, 1, 5, 1, 0], b"hello"), DocaError::NOT_FOUND),
+        (good(4), DocaError::SUCCESS),
+        (command(&[TAG_RECV, 77, 0, 5, 1, 0, 0], b"more"), DocaError::INVALID_VALUE),
+        (good(5), DocaError::SUCCESS),
+    ];
+    let tasks: Vec<_> = list
+        .iter()
+        .map(|(bytes, _)| pair.workers[0].command(&pair.sandbox, bytes))
+        .collect::<Result<_, _>>()?;
+    for (at, (task, (_, code))) in tasks.into_iter().zip(&list).enumerate() {
+        let answer = block_on_for(LIMIT, task)?;
+        assert_eq!(answer.status, *code, "command {at}");
+        assert_eq!(answer.bytes.context("the plugin answers")?.len(), NOTIFICATION, "command {at}");
+    }
+    for tag in 1..=5 {
+        assert_eq!(inline(&pair.receive(5, tag)?), b"hello");
+    }
+    Ok(())
+}
+
+pub(crate) fn lengths_that_wrap_are_invalid(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let wraps = |data: u64| {
+        [u64::MAX, u64::MAX - 71, data.wrapping_sub(72), 0_u64.wrapping_sub(72), 1 << 63, 1 << 32, data + 1]
+    };
+    for count in wraps(5) {
+        let send = command(&[TAG_SEND, 77, 1, 1, count, 1, 0], b"hello");
+        assert_eq!(ask(&pair, 0, &send)?.status, DocaError::INVALID_VALUE, "{count:#x}");
+        let map = command(&[MEM_MAP, 77, 0x20, 0, 0, 0, 0, 1, count], b"hello");
+        assert_eq!(ask(&pair, 0, &map)?.status, DocaError::INVALID_VALUE, "{count:#x}");
+    }
+    pair.works()
+}
+
+pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    // A large context, so that it cannot be mistaken; the length of an address in C's place means nothing.
+    const CONTEXT: u64 = 0xdead_beef_0123_4567;
+    let send = command(&[TAG_SEND, CONTEXT, 1, 0x7fff_0000_1234, 5, 6, 0], b"hello");
+    for _ in 0..20 {
+        let answer = ask(&pair, 0, &send)?;
+        assert_eq!(answer.status, DocaError::SUCCESS);
+        assert_eq!(answer.bytes.context("an answer")?, notification([TAG_SEND, CONTEXT, 0, 0, 0, 0]));
+        let answer = ask(&pair, 1, &command(&[TAG_RECV, CONTEXT, 0, 100, 6, u64::MAX, 0], &[]))?;
+        let mut expected = notification([TAG_RECV, CONTEXT, 1, 5, 6, 0]);
+        expected.extend_from_slice(b"hello");
+        assert_eq!(answer.bytes.context("an answer")?, expected);
+    }
+    // A failure tells nothing but whose it is.
+    let answer = ask(&pair, 0, &command(&[TAG_SEND, CONTEXT, 99, 1, 5, 6, 0], b"hello"))?;
+    assert_eq!(answer.status, DocaError::NOT_FOUND);
+    assert_eq!(answer.bytes.context("an answer")?, notification([TAG_SEND, CONTEXT, 0, 0, 0, 0]));
+    // MEM_MAP is answered with its own tag, and its handle is no address.
+    let params = MapParams::allocate(0, 4096);
+    let map = command(&[MEM_MAP, CONTEXT, params.field_mask, 0, 4096, params.flags.into(), 0, 0, 0], &[]);
+    let bytes = ask(&pair, 0, &map)?.bytes.context("an answer")?;
+    let handle = u64::from_le_bytes(bytes[16..24].try_into()?);
+    assert_ne!(handle, 0);
+    assert_eq!(bytes, notification([MEM_MAP, CONTEXT, handle, 0, 0, 0]));
+    Ok(())
+}
+
+pub(crate) fn a_message_that_no_answer_can_carry_is_too_big(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let [first, second] = &pair.workers;
+    let memory = pair.sandbox.task_mem_map(first, MapParams::allocate(0, 8000)).submit()?;
+    let memory = block_on_for(LIMIT, memory)??.memh_id;
+    let send = command(&[TAG_SEND, 77, 1, 0, 8000, 6, memory], &[]);
+    assert_eq!(ask(&pair, 0, &send)?.status, DocaError::SUCCESS);
+    let receive = pair.sandbox.task_tag_recv(second, 1 << 20, 6, u64::MAX).submit()?;
+    let error = block_on_for(LIMIT, receive)?.err().context("the answer is too long")?;
+    assert_eq!(error.code(), DocaError::TOO_BIG, "{error}");
+    // What is too long to be sent is not even tried.
+    let long = pair.sandbox.task_tag_send(first, 1, 1).data(&pattern(4096)[..]).submit();
+    assert_eq!(long.err().context("it does not fit")?.code(), DocaError::TOO_BIG);
+    pair.works()
+}

@@ -1,0 +1,181 @@
+//! Messages that travel with their commands and answers.
+
+use anyhow::{Context, Result};
+use ucx::Status;
+use urom_host::{DocaError, Received, block_on_for};
+
+use super::{ALL, LIMIT, Pair, inline, join, pattern, wait_with};
+use crate::provider::Provider;
+
+pub(crate) fn a_message_waits_for_its_receive(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    for length in [0, 1, 12, 1000, 4000] {
+        assert_eq!(pair.send(7, &pattern(length)[..])?.status, 0);
+        pair.settle()?;
+        // It is there already, so that UCX completes the receive at once.
+        let received = pair.receive(4000, 7)?;
+        assert_eq!((received.status, received.sender_tag), (0, 7), "{length}");
+        assert_eq!(inline(&received), pattern(length));
+    }
+    Ok(())
+}
+
+pub(crate) fn a_receive_waits_for_its_message(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    for length in [0, 1, 12, 1000, 4000] {
+        let receive = pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL).context(0xbeef).submit()?;
+        // A worker takes the commands of one host in their order.
+        pair.works()?;
+        pair.send(7, &pattern(length)[..])?;
+        assert_eq!(inline(&block_on_for(LIMIT, receive)??), pattern(length));
+    }
+    Ok(())
+}
+
+pub(crate) fn masks_choose_among_messages_and_senders_tags_are_told(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    for tag in [0x1_0001, 0x1_0002, 0x2_0001] {
+        pair.send(tag, &tag.to_le_bytes())?;
+    }
+    for (tag, mask, expected) in [(0x2_0000, 0xf_0000, 0x2_0001_u64), (2, 0xffff, 0x1_0002), (0, 0, 0x1_0001)]
+    {
+        let received = pair.sandbox.task_tag_recv(&pair.workers[1], 8, tag, mask).submit()?;
+        let received = block_on_for(LIMIT, received)??;
+        assert_eq!((received.sender_tag, inline(&received)), (expected, &expected.to_le_bytes()[..]));
+    }
+    Ok(())
+}
+
+pub(crate) fn a_message_that_is_too_long_ends_its_receive_alone(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    for length in [11, 4000] {
+        for first in [true, false] {
+            let receive = || pair.sandbox.task_tag_recv(&pair.workers[1], 10, 7, ALL).submit();
+            let waiting = first.then(receive).transpose()?;
+            pair.works()?;
+            assert_eq!(pair.send(7, &pattern(length)[..])?.status, 0);
+            pair.settle()?;
+            let receive = waiting.map_or_else(receive, Ok)?;
+            let received = block_on_for(LIMIT, receive)??;
+            assert_eq!(
+                (received.status, inline(&received)),
+                (Status::MESSAGE_TRUNCATED.code(), &[][..]),
+                "{length} {first}"
+            );
+        }
+    }
+    pair.works()
+}
+
+pub(crate) fn a_worker_sends_to_itself(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let receive = pair.sandbox.task_tag_recv(&pair.workers[0], 100, 3, ALL).submit()?;
+    let send = pair.sandbox.task_tag_send(&pair.workers[0], 0, 3).data(b"myself").submit()?;
+    assert_eq!(block_on_for(LIMIT, send)??.status, 0);
+    assert_eq!(inline(&block_on_for(LIMIT, receive)??), b"myself");
+    Ok(())
+}
+
+pub(crate) fn many_messages_both_ways_at_once(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    for round in 0..20_u64 {
+        let mut tasks = Vec::new();
+        for number in 0..60 {
+            let (tag, from) = (round << 32 | number, number as usize % 2);
+            let data = pattern(number as usize * 64);
+            let receive = || pair.sandbox.task_tag_recv(&pair.workers[1 - from], 4000, tag, ALL).submit();
+            // Some receives wait, some find their message.
+            let early = (number % 3 == 0).then(receive).transpose()?;
+            let send = pair.sandbox.task_tag_send(&pair.workers[from], 1 - from as u64, tag).data(&data[..]);
+            let send = send.context(tag).submit()?;
+            tasks.push((early.map_or_else(receive, Ok)?, send, data));
+        }
+        for (receive, send, data) in tasks {
+            assert_eq!(block_on_for(LIMIT, send)??.status, 0);
+            assert_eq!(inline(&block_on_for(LIMIT, receive)??), data);
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn a_destination_nobody_is_is_not_found(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    for dest in [2, u64::MAX] {
+        let sent = pair.sandbox.task_tag_send(&pair.workers[0], dest, 1).data(b"?").submit()?;
+        let error = block_on_for(LIMIT, sent)?.err().context("nobody is there")?;
+        assert_eq!(error.code(), DocaError::NOT_FOUND, "{error}");
+    }
+    pair.works()
+}
+
+pub(crate) fn a_receive_that_is_pending_ends_with_its_worker(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    pair.works()?;
+    let Pair { domain, workers: [sender, receiver], sandbox, service } = pair;
+    let receive = |count| sandbox.task_tag_recv(&receiver, count, 1, ALL).submit();
+    let tasks = [0, 100, 1 << 20].map(receive);
+    domain.stop()?;
+    let mut stopping = std::pin::pin!(receiver.stop());
+    for task in tasks {
+        let error = wait_with(task?, || {
+            service.progress();
+        })?
+        .err()
+        .context("no message came")?;
+        assert_eq!(error.code(), DocaError::SHUTDOWN, "{error}");
+    }
+    block_on_for(LIMIT, &mut stopping)??;
+    // The other one can be joined with a new one.
+    let workers = [sender, service.worker().plugin(&sandbox).start().wait()?];
+    let domain = join(&service, &workers)?;
+    Pair { domain, workers, sandbox, service }.works()
+}
+
+pub(crate) fn a_new_worker_is_found_under_the_id_of_one_that_is_gone(provider: &Provider) -> Result<()> {
+    let mut pair = Pair::new(provider)?;
+    for _ in 0..3 {
+        pair.works()?;
+        let Pair { domain, workers: [sender, receiver], sandbox, service } = pair;
+        domain.stop()?;
+        block_on_for(LIMIT, receiver.stop())??;
+        let workers = [sender, service.worker().plugin(&sandbox).max_inflight(128).start().wait()?];
+        let domain = join(&service, &workers)?;
+        pair = Pair { domain, workers, sandbox, service };
+    }
+    pair.works()
+}
+
+pub(crate) fn what_was_sent_arrives_though_its_worker_stops(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let data = pattern(4000);
+    let sends =
+        (0..100_u64).map(|tag| pair.sandbox.task_tag_send(&pair.workers[0], 1, tag).data(&data[..]).submit());
+    for send in sends.collect::<Vec<_>>() {
+        assert_eq!(block_on_for(LIMIT, send?)??.status, 0);
+    }
+    let Pair { domain, workers: [sender, receiver], sandbox, .. } = pair;
+    domain.stop()?;
+    block_on_for(LIMIT, sender.stop())??;
+    for tag in 0..100 {
+        let received = block_on_for(LIMIT, sandbox.task_tag_recv(&receiver, 4000, tag, ALL).submit()?)??;
+        assert_eq!(inline(&received), data, "{tag}");
+    }
+    Ok(())
+}
+
+pub(crate) fn the_answer_to_a_receive_may_have_more_room_than_a_message(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    for count in [4096, 1 << 20, 1 << 30] {
+        let receive = pair.sandbox.task_tag_recv(&pair.workers[1], count, 9, ALL).submit()?;
+        pair.send(9, &pattern(3000)[..])?;
+        let received = block_on_for(LIMIT, receive)??;
+        assert!(matches!(received.data, Received::Inline(_)));
+        assert_eq!(inline(&received), pattern(3000));
+    }
+    for count in [1 << 60, u64::MAX - 48, u64::MAX] {
+        let receive = pair.sandbox.task_tag_recv(&pair.workers[1], count, 9, ALL).submit()?;
+        let error = block_on_for(LIMIT, receive)?.err().context("nobody has that much")?;
+        assert_eq!(error.code(), DocaError::NO_MEMORY, "{count:#x}: {error}");
+    }
+    pair.works()
+}

@@ -1,0 +1,102 @@
+//! The sandbox plugin: two workers of one domain, and what hosts ask of them.
+
+pub(crate) mod hostile;
+pub(crate) mod messages;
+pub(crate) mod registered;
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use sandbox_protocol::{Client, TagReceived, TagSent};
+use urom_host::gather::InProcess;
+use urom_host::{Data, Domain, Host, Received, Service, Worker, block_on_for};
+
+use crate::provider::{Provider, sandbox};
+
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+
+/// A tag mask that matches the whole tag.
+pub(crate) const ALL: u64 = u64::MAX;
+
+/// Workers 0 and 1 of one domain.
+pub(crate) struct Pair {
+    pub(crate) domain: Domain,
+    pub(crate) workers: [Worker; 2],
+    pub(crate) sandbox: Client<Host>,
+    pub(crate) service: Service,
+}
+
+impl Pair {
+    pub(crate) fn new(provider: &Provider) -> Result<Pair> {
+        let service = provider.connect()?;
+        let sandbox = sandbox(&service)?;
+        let worker = || service.worker().plugin(&sandbox).max_inflight(128).start().wait();
+        let workers = [worker()?, worker()?];
+        let domain = join(&service, &workers)?;
+        Ok(Pair { domain, workers, sandbox, service })
+    }
+
+    /// Sends from worker 0 to worker 1, and waits until it is reported.
+    pub(crate) fn send<'a>(&self, tag: u64, data: impl Into<Data<'a>>) -> Result<TagSent> {
+        let data: Data<'_> = data.into();
+        let task = self.sandbox.task_tag_send(&self.workers[0], 1, tag).data(data).submit()?;
+        Ok(block_on_for(LIMIT, task)??)
+    }
+
+    /// Receives at worker 1.
+    pub(crate) fn receive(&self, count: u64, tag: u64) -> Result<TagReceived> {
+        let task = self.sandbox.task_tag_recv(&self.workers[1], count, tag, ALL).submit()?;
+        Ok(block_on_for(LIMIT, task)??)
+    }
+
+    /// Waits until everything sent before has arrived at worker 1, as messages between two workers keep their order.
+    pub(crate) fn settle(&self) -> Result<()> {
+        const TAG: u64 = 0xfe4c_e000_0000_0000;
+        self.send(TAG, b"")?;
+        self.receive(0, TAG)?;
+        Ok(())
+    }
+
+    /// A message makes its way.
+    pub(crate) fn works(&self) -> Result<()> {
+        const TAG: u64 = 0x00c0_ffee_0000_0000;
+        assert_eq!(self.send(TAG, b"still here")?.status, 0);
+        assert_eq!(inline(&self.receive(100, TAG)?), b"still here");
+        Ok(())
+    }
+}
+
+/// A domain of these workers alone, with the ids 0 and up.
+pub(crate) fn join(service: &Service, workers: &[Worker]) -> Result<Domain> {
+    let builder = service.domain().gather(InProcess::group(1).remove(0));
+    let builder = (0..).zip(workers).fold(builder, |builder, (id, worker)| builder.worker(id, worker));
+    Ok(block_on_for(LIMIT, builder.start())??)
+}
+
+/// What a receive into the answer brought.
+pub(crate) fn inline(received: &TagReceived) -> &[u8] {
+    match &received.data {
+        Received::Inline(data) => data,
+        Received::Registered { len } => panic!("{len} bytes in registered memory"),
+    }
+}
+
+/// Bytes that tell their place.
+pub(crate) fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at % 251) as u8 ^ (at >> 8) as u8).collect()
+}
+
+/// Waits for `future` while `progress` goes on, as the owner of memory must that others read and write.
+pub(crate) fn wait_with<F: Future>(future: F, mut progress: impl FnMut()) -> Result<F::Output> {
+    let (mut future, deadline) = (pin!(future), Instant::now() + LIMIT);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return Ok(output);
+        }
+        progress();
+        ensure!(Instant::now() < deadline, "still waiting after {LIMIT:?}");
+    }
+}

@@ -1,0 +1,297 @@
+//! Messages from and into registered memory: the plugin's own, and the host's.
+
+use anyhow::{Context, Result};
+use sandbox_protocol::{MapParams, TagReceived};
+use ucx::{Features, Memory, Status};
+use urom_host::{Completion, DocaError, Received, Registered, Worker, block_on_for};
+
+use super::{ALL, LIMIT, Pair, inline, pattern, wait_with};
+use crate::provider::Provider;
+
+/// How the host calls the first byte, wherever it is.
+const BASE: u64 = 0x7f00_0000_1000;
+
+impl Pair {
+    /// Memory that the plugin allocates.
+    fn allocate(&self, worker: &Worker, length: u64) -> Result<u64> {
+        let task = self.sandbox.task_mem_map(worker, MapParams::allocate(BASE, length)).submit()?;
+        Ok(block_on_for(LIMIT, task)??.memh_id)
+    }
+
+    /// Receives into registered memory.
+    fn receive_at(
+        &self,
+        worker: &Worker,
+        memory: u64,
+        (buffer, count): (u64, u64),
+        tag: u64,
+    ) -> Result<Completion<sandbox_protocol::TagRecv>> {
+        let task = self.sandbox.task_tag_recv(worker, count, tag, ALL).memh_id(memory).buffer(buffer);
+        Ok(task.submit()?)
+    }
+}
+
+fn part(memory: u64, address: u64, len: u64) -> Result<Registered> {
+    Ok(Registered { memory: memory.try_into().context("a handle is never 0")?, address, len })
+}
+
+fn registered(received: &TagReceived) -> Option<u64> {
+    match received.data {
+        Received::Registered { len } => Some(len),
+        Received::Inline(_) => None,
+    }
+}
+
+/// The host's own memory, and the UCX worker by which plugins reach it.
+struct HostMemory {
+    worker: ucx::Worker,
+    memory: Memory,
+}
+
+impl HostMemory {
+    fn new(bytes: &[u8]) -> Result<HostMemory> {
+        let context = ucx::Context::new(Features::RMA)?;
+        let memory = Memory::allocate(&context, bytes.len())?;
+        memory.write(0, bytes);
+        Ok(HostMemory { worker: context.worker()?, memory })
+    }
+
+    fn map(&self, pair: &Pair, worker: &Worker) -> Result<u64> {
+        let exported = self.memory.window(&self.worker)?;
+        let task = pair.sandbox.task_mem_map(worker, MapParams::exported(BASE)).exported_memh(&exported[..]);
+        Ok(self.wait(pair, task.submit()?)??.memh_id)
+    }
+
+    fn wait<F: Future>(&self, pair: &Pair, future: F) -> Result<F::Output> {
+        wait_with(future, || {
+            self.worker.progress();
+            pair.service.progress();
+        })
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.memory.len()];
+        self.memory.read(0, &mut bytes);
+        bytes
+    }
+}
+
+pub(crate) fn a_message_is_received_into_the_plugin_s_memory_and_sent_from_there(
+    provider: &Provider,
+) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let [first, second] = &pair.workers;
+    let memory = pair.allocate(second, 10_000)?;
+    for (length, waits) in [(0, true), (12, true), (4000, true), (0, false), (12, false), (4000, false)] {
+        let at = (BASE + 999, 4000);
+        let early = waits.then(|| pair.receive_at(second, memory, at, 7)).transpose()?;
+        pair.send(7, &pattern(length)[..])?;
+        pair.settle()?;
+        let receive = early.map_or_else(|| pair.receive_at(second, memory, at, 7), Ok)?;
+        let received = block_on_for(LIMIT, receive)??;
+        assert_eq!((received.status, received.sender_tag), (0, 7));
+        assert_eq!(registered(&received), Some(length as u64), "{length}");
+
+        let back = pair.sandbox.task_tag_recv(first, 4000, 8, ALL).submit()?;
+        let send = pair.sandbox.task_tag_send(second, 0, 8).data(part(memory, BASE + 999, length as u64)?);
+        assert_eq!(block_on_for(LIMIT, send.submit()?)??.status, 0);
+        assert_eq!(inline(&block_on_for(LIMIT, back)??), pattern(length), "{length}");
+    }
+    Ok(())
+}
+
+pub(crate) fn a_mebibyte_goes_from_host_to_plugin_to_host(provider: &Provider) -> Result<()> {
+    const LENGTH: u64 = 1 << 20;
+    let pair = Pair::new(provider)?;
+    let [first, second] = &pair.workers;
+    let (source, target) = (HostMemory::new(&pattern(1 << 20))?, HostMemory::new(&[0; 1 << 20])?);
+    let from = source.map(&pair, first)?;
+    let between = pair.allocate(second, LENGTH)?;
+    let to = target.map(&pair, first)?;
+
+    let receive = pair.receive_at(second, between, (BASE, LENGTH), 1)?;
+    let send = pair.sandbox.task_tag_send(first, 1, 1).data(part(from, BASE, LENGTH)?).submit()?;
+    assert_eq!(source.wait(&pair, send)??.status, 0);
+    assert_eq!(registered(&block_on_for(LIMIT, receive)??), Some(LENGTH));
+
+    let receive = pair.receive_at(first, to, (BASE, LENGTH), 2)?;
+    let send = pair.sandbox.task_tag_send(second, 0, 2).data(part(between, BASE, LENGTH)?).submit()?;
+    let received = target.wait(&pair, receive)??;
+    assert_eq!((received.status, received.sender_tag, registered(&received)), (0, 2, Some(LENGTH)));
+    assert_eq!(block_on_for(LIMIT, send)??.status, 0);
+    assert!(target.bytes() == pattern(1 << 20), "the bytes are there as soon as the answer is");
+    Ok(())
+}
+
+pub(crate) fn parts_of_the_host_s_memory_are_sent_and_received_alone(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let [first, second] = &pair.workers;
+    let (source, target) = (HostMemory::new(&pattern(5000))?, HostMemory::new(&[0xee; 5000])?);
+    let (from, to) = (source.map(&pair, first)?, target.map(&pair, second)?);
+    // To a message's own end, and to a place with more room than it needs.
+    let send = pair.sandbox.task_tag_send(first, 1, 1).data(part(from, BASE + 100, 300)?).submit()?;
+    source.wait(&pair, send)??;
+    assert_eq!(inline(&pair.receive(4000, 1)?), &pattern(5000)[100..400]);
+    let receive = pair.receive_at(second, to, (BASE + 4000, 1000), 2)?;
+    pair.send(2, b"hello")?;
+    assert_eq!(registered(&target.wait(&pair, receive)??), Some(5));
+    let bytes = target.bytes();
+    assert_eq!(&bytes[4000..4005], b"hello");
+    assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == 0xee || (4000..4005).contains(&at)));
+    // Nothing at all, at the very end.
+    let receive = pair.receive_at(second, to, (BASE + 5000, 0), 3)?;
+    let send = pair.sandbox.task_tag_send(first, 1, 3).data(part(from, BASE + 5000, 0)?).submit()?;
+    assert_eq!(source.wait(&pair, send)??.status, 0);
+    assert_eq!(registered(&target.wait(&pair, receive)??), Some(0));
+    Ok(())
+}
+
+pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let second = &pair.workers[1];
+    let host = HostMemory::new(&[0xee; 64])?;
+    for memory in [pair.allocate(second, 64)?, host.map(&pair, second)?] {
+        for waits in [true, false] {
+            let early = waits.then(|| pair.receive_at(second, memory, (BASE, 10), 7)).transpose()?;
+            pair.send(7, &pattern(11)[..])?;
+            pair.settle()?;
+            let receive = early.map_or_else(|| pair.receive_at(second, memory, (BASE, 10), 7), Ok)?;
+            let received = host.wait(&pair, receive)??;
+            assert_eq!(received.status, Status::MESSAGE_TRUNCATED.code());
+            assert_eq!(registered(&received), Some(0));
+        }
+    }
+    assert_eq!(host.bytes(), [0xee; 64]);
+    pair.works()
+}
+
+pub(crate) fn sends_share_bytes_and_receives_do_not(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let [first, second] = &pair.workers;
+    let memory = pair.allocate(second, 100)?;
+    let pending = pair.receive_at(second, memory, (BASE, 50), 1)?;
+    for at in [(BASE, 1), (BASE + 49, 51)] {
+        let refused = block_on_for(LIMIT, pair.receive_at(second, memory, at, 2)?)??;
+        assert_eq!((refused.status, registered(&refused)), (Status::BUSY.code(), Some(0)));
+    }
+    let send = || {
+        pair.sandbox
+            .task_tag_send(second, 0, 3)
+            .data(part(memory, BASE, 5)?)
+            .submit()
+            .map_err(anyhow::Error::from)
+    };
+    assert_eq!(block_on_for(LIMIT, send()?)??.status, Status::BUSY.code());
+    pair.send(1, b"hello")?;
+    assert_eq!(registered(&block_on_for(LIMIT, pending)??), Some(5));
+    let sends = [send()?, send()?, send()?];
+    for send in sends {
+        assert_eq!(block_on_for(LIMIT, send)??.status, 0);
+        let received = pair.sandbox.task_tag_recv(first, 10, 3, ALL).submit()?;
+        assert_eq!(inline(&block_on_for(LIMIT, received)??), b"hello");
+    }
+    Ok(())
+}
+
+pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let second = &pair.workers[1];
+    let host = HostMemory::new(&[0; 64])?;
+    for memory in [pair.allocate(second, 64)?, host.map(&pair, second)?] {
+        let refused = |task: Completion<sandbox_protocol::TagRecv>, what: &str| -> Result<()> {
+            let error = block_on_for(LIMIT, task)?.err().with_context(|| what.to_owned())?;
+            assert_eq!(error.code(), DocaError::INVALID_VALUE, "{what}: {error}");
+            Ok(())
+        };
+        let forged = [
+            memory + 0x100,
+            memory ^ 1 << 32,
+            memory ^ 1 << 33,
+            memory & 0xffff_ffff,
+            memory << 32,
+            u64::MAX,
+            1,
+            BASE,
+        ];
+        for handle in forged {
+            refused(pair.receive_at(second, handle, (BASE, 1), 1)?, &format!("{handle:#x} for {memory:#x}"))?;
+        }
+        let outside = [
+            (BASE - 1, 1),
+            (BASE - 1, 65),
+            (BASE, 65),
+            (BASE + 64, 1),
+            (BASE + 65, 0),
+            (0, 1),
+            (0, 64),
+            (BASE, u64::MAX),
+            (BASE + 1, u64::MAX),
+            (BASE + 64, u64::MAX - BASE - 63),
+            (u64::MAX, 1),
+            (u64::MAX, u64::MAX),
+        ];
+        for at in outside {
+            refused(pair.receive_at(second, memory, at, 1)?, &format!("{at:x?}"))?;
+        }
+        // To another host of the same worker the handle means nothing, whatever it registered itself.
+        let service = provider.connect()?;
+        let sandbox = crate::provider::sandbox(&service)?;
+        let worker = service.worker().id(second.id()).plugin(&sandbox).start().wait()?;
+        let foreign = || sandbox.task_tag_recv(&worker, 1, 1, ALL).memh_id(memory).buffer(BASE).submit();
+        refused(foreign()?, "another host's")?;
+        let own = sandbox.task_mem_map(&worker, MapParams::allocate(BASE, 64)).submit()?;
+        assert_ne!(block_on_for(LIMIT, own)??.memh_id, memory);
+        refused(foreign()?, "another host's")?;
+    }
+    pair.works()
+}
+
+pub(crate) fn what_cannot_be_registered_is_refused(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let (first, sandbox) = (&pair.workers[0], &pair.sandbox);
+    let allocate = MapParams::allocate(BASE, 4096);
+    let map = |params, handle: &[u8]| -> Result<DocaError> {
+        let task = sandbox.task_mem_map(first, params).exported_memh(handle).submit()?;
+        Ok(block_on_for(LIMIT, task)?.map_or_else(|error| error.code(), |_| DocaError::SUCCESS))
+    };
+    let cases = [
+        ("an address of the host", MapParams { flags: 0, ..allocate }, DocaError::INVALID_VALUE),
+        ("flags that do not count", MapParams { field_mask: 3, ..allocate }, DocaError::INVALID_VALUE),
+        ("no handle", MapParams::exported(BASE), DocaError::INVALID_VALUE),
+        ("no length", MapParams::allocate(BASE, 0), DocaError::DRIVER),
+        ("a length that does not count", MapParams { field_mask: 5, ..allocate }, DocaError::DRIVER),
+        ("over the limit", MapParams::allocate(BASE, (1 << 30) + 1), DocaError::NO_MEMORY),
+        ("far over", MapParams::allocate(BASE, 1 << 60), DocaError::NO_MEMORY),
+        ("all there is", MapParams::allocate(BASE, u64::MAX), DocaError::NO_MEMORY),
+    ];
+    for (what, params, code) in cases {
+        assert_eq!(map(params, &[])?, code, "{what}");
+    }
+    let host = HostMemory::new(&[0; 64])?;
+    let mut described = host.memory.window(&host.worker)?;
+    let last = described.len() - 1;
+    described[last] ^= 1;
+    for bytes in [&described[..], &described[..20], &[0; 100], &[7]] {
+        assert_eq!(map(MapParams::exported(BASE), bytes)?, DocaError::DRIVER, "{} bytes", bytes.len());
+    }
+    pair.works()
+}
+
+pub(crate) fn a_host_cannot_register_without_end(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let first = &pair.workers[0];
+    let mut handles = Vec::new();
+    let code = loop {
+        let task = pair.sandbox.task_mem_map(first, MapParams::allocate(BASE, 16)).submit()?;
+        match block_on_for(LIMIT, task)? {
+            Ok(mapped) => handles.push(mapped.memh_id),
+            Err(error) => break error.code(),
+        }
+        assert!(handles.len() <= 1024, "no end");
+    };
+    assert_eq!((code, handles.len()), (DocaError::NO_MEMORY, 1024));
+    handles.sort_unstable();
+    handles.dedup();
+    assert_eq!(handles.len(), 1024);
+    pair.works()
+}
