@@ -75,7 +75,12 @@ fn the_graph_plugin() {
 
 #[test]
 fn the_sandbox_protocol() {
-    check("../ui-tests/tests/protocols/sandbox.rs", "sandbox_protocol.expanded.rs");
+    check("../plugins/sandbox-rs/protocol/src/lib.rs", "sandbox_protocol.expanded.rs");
+}
+
+#[test]
+fn the_sandbox_plugin() {
+    check("../plugins/sandbox-rs/plugin/src/lib.rs", "sandbox_plugin.expanded.rs");
 }
 
 #[test]

@@ -10,8 +10,10 @@ use urom_abi::protocol::Protocol;
 use crate::bindings::first_difference;
 
 /// The folder of each plugin that is there to be used, and its protocol.
-const PLUGINS: &[(&str, &describe::Protocol)] =
-    &[("plugins/graph-rs", graph_protocol::Protocol::DESCRIPTION)];
+const PLUGINS: &[(&str, &describe::Protocol)] = &[
+    ("plugins/graph-rs", graph_protocol::Protocol::DESCRIPTION),
+    ("plugins/sandbox-rs", sandbox_protocol::Protocol::DESCRIPTION),
+];
 
 /// Writes `PLUGIN/include/NAME.h` for each plugin; with `check`, compares instead and fails when one is out of date.
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {

@@ -1,75 +1,150 @@
+use bytemuck::{Pod, Zeroable};
 use urom_abi::{Data, Received, urom_command, urom_notification};
-/// `ucp_mem_map_params_t`.
+/// Which memory to map: `ucp_mem_map_params_t` of UCX 1.16 and newer, 48 bytes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-pub(crate) struct MapParams {
-    pub(crate) field_mask: u64,
-    pub(crate) address: u64,
-    pub(crate) length: u64,
-    pub(crate) flags: u32,
-    pub(crate) prot: u32,
-    pub(crate) memory_type: u32,
-    pub(crate) reserved: u32,
-    pub(crate) exported_memh_buffer: u64,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable, urom_abi::Described)]
+pub struct MapParams {
+    /// Which of the other fields count: a bit each, in UCX's order, `ADDRESS` first.
+    pub field_mask: u64,
+    /// Where the memory begins, in the addresses that later commands use for it.
+    pub address: u64,
+    /// How long it is, in bytes.
+    pub length: u64,
+    /// 2 (`UCP_MEM_MAP_ALLOCATE`) for memory that the plugin allocates.
+    pub flags: u32,
+    /// Not used by the plugin.
+    pub prot: u32,
+    /// Not used by the plugin.
+    pub memory_type: u32,
+    /// C's padding.
+    pub pad: u32,
+    /// C has the address of the exported handle here.
+    pub exported_memh_buffer: u64,
 }
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Command<'a> {
-    MemMap { context: u64, map_params: MapParams, exported_memh: &'a [u8] },
-    TagSend { context: u64, dest: u64, data: Data<'a>, tag: u64 },
-    TagRecv {
+impl MapParams {
+    /// Bit of [`field_mask`](Self::field_mask): the address counts (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
+    pub const FIELD_ADDRESS: u64 = 1;
+    /// Bit of [`field_mask`](Self::field_mask): the length counts.
+    pub const FIELD_LENGTH: u64 = 2;
+    /// Bit of [`field_mask`](Self::field_mask): the flags count.
+    pub const FIELD_FLAGS: u64 = 4;
+    /// Bit of [`field_mask`](Self::field_mask): there is an exported handle.
+    pub const FIELD_EXPORTED: u64 = 0x20;
+    /// Bit of [`flags`](Self::flags): the plugin allocates the memory (`UCP_MEM_MAP_ALLOCATE`).
+    pub const ALLOCATE: u32 = 2;
+    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte `address`.
+    pub fn allocate(address: u64, length: u64) -> MapParams {
+        let field_mask = Self::FIELD_ADDRESS | Self::FIELD_LENGTH | Self::FIELD_FLAGS;
+        MapParams {
+            field_mask,
+            address,
+            length,
+            flags: Self::ALLOCATE,
+            ..Self::zeroed()
+        }
+    }
+    /// The host's own memory, whose exported handle goes with the command; later commands call its first byte
+    /// `address`.
+    pub fn exported(address: u64) -> MapParams {
+        MapParams {
+            field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
+            address,
+            ..Self::zeroed()
+        }
+    }
+}
+/// What a host can ask of the sandbox plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command<'a> {
+    /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+    /// host that made it only.
+    MemMap {
+        /// Any value; the answer repeats it.
         context: u64,
-        buffer: u64,
-        count: u64,
+        /// Which memory.
+        map_params: MapParams,
+        /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
+        /// what `ucx::Memory::window` makes.
+        exported_memh: &'a [u8],
+    },
+    /// Sends `data` to worker `dest` of the domain.
+    TagSend {
+        /// Any value; the answer repeats it.
+        context: u64,
+        /// The receiver's id in the domain.
+        dest: u64,
+        /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
+        /// registered bytes.
+        data: Data<'a>,
+        /// The tag to send with.
         tag: u64,
+    },
+    /// Receives the first message whose tag matches.
+    TagRecv {
+        /// Any value; the answer repeats it.
+        context: u64,
+        /// Where to receive in registered memory; not used without `memh_id`.
+        buffer: u64,
+        /// How many bytes fit.
+        count: u64,
+        /// The tag to match.
+        tag: u64,
+        /// Which bits of the tag must match.
         tag_mask: u64,
+        /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
+        /// (unless set) receives into the answer.
         memh_id: u64,
     },
 }
-/// The command `MemMap`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+/// host that made it only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct MemMap<'a> {
-    /// The field `context`.
-    pub(crate) context: u64,
-    /// The field `map_params`.
-    pub(crate) map_params: MapParams,
-    /// The field `exported_memh`.
-    pub(crate) exported_memh: &'a [u8],
+pub struct MemMap<'a> {
+    /// Any value; the answer repeats it.
+    pub context: u64,
+    /// Which memory.
+    pub map_params: MapParams,
+    /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
+    /// what `ucx::Memory::window` makes.
+    pub exported_memh: &'a [u8],
 }
-/// The command `TagSend`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Sends `data` to worker `dest` of the domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct TagSend<'a> {
-    /// The field `context`.
-    pub(crate) context: u64,
-    /// The field `dest`.
-    pub(crate) dest: u64,
-    /// The field `data`.
-    pub(crate) data: Data<'a>,
-    /// The field `tag`.
-    pub(crate) tag: u64,
+pub struct TagSend<'a> {
+    /// Any value; the answer repeats it.
+    pub context: u64,
+    /// The receiver's id in the domain.
+    pub dest: u64,
+    /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
+    /// registered bytes.
+    pub data: Data<'a>,
+    /// The tag to send with.
+    pub tag: u64,
 }
-/// The command `TagRecv`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Receives the first message whose tag matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct TagRecv {
-    /// The field `context`.
-    pub(crate) context: u64,
-    /// The field `buffer`.
-    pub(crate) buffer: u64,
-    /// The field `count`.
-    pub(crate) count: u64,
-    /// The field `tag`.
-    pub(crate) tag: u64,
-    /// The field `tag_mask`.
-    pub(crate) tag_mask: u64,
-    /// The field `memh_id`.
-    pub(crate) memh_id: u64,
+pub struct TagRecv {
+    /// Any value; the answer repeats it.
+    pub context: u64,
+    /// Where to receive in registered memory; not used without `memh_id`.
+    pub buffer: u64,
+    /// How many bytes fit.
+    pub count: u64,
+    /// The tag to match.
+    pub tag: u64,
+    /// Which bits of the tag must match.
+    pub tag_mask: u64,
+    /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
+    /// (unless set) receives into the answer.
+    pub memh_id: u64,
 }
 /// The protocol of the plugin `worker_sandbox`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct Protocol;
+pub struct Protocol;
 /// What a plugin `worker_sandbox` does: one method for each command, which ends with the notification that answers it.
 ///
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
@@ -79,7 +154,7 @@ pub(crate) struct Protocol;
     dead_code,
     reason = "a plugin's futures stay on the thread that polls them"
 )]
-pub(crate) trait Handler<
+pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
@@ -98,19 +173,20 @@ pub(crate) trait Handler<
     fn progress(&self) -> bool {
         false
     }
-    /// Answers the command [`MemMap`].
+    /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+    /// host that made it only.
     async fn mem_map(
         &self,
         cx: &AnySide::Context,
         cmd: MemMap<'_>,
     ) -> ::core::result::Result<MemMapped, AnySide::Error>;
-    /// Answers the command [`TagSend`].
+    /// Sends `data` to worker `dest` of the domain.
     async fn tag_send(
         &self,
         cx: &AnySide::Context,
         cmd: TagSend<'_>,
     ) -> ::core::result::Result<TagSent, AnySide::Error>;
-    /// Answers the command [`TagRecv`].
+    /// Receives the first message whose tag matches.
     async fn tag_recv(
         &self,
         cx: &AnySide::Context,
@@ -123,13 +199,13 @@ pub(crate) trait Handler<
 }
 /// Sends commands to the plugin `worker_sandbox`: one `task_*` method for each command.
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
+pub struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: AnyHost::Plugin,
 }
 /// A command [`MemMap`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
+pub struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: MemMap<'task>,
@@ -137,7 +213,7 @@ pub(crate) struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 /// A command [`TagSend`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
+pub struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: TagSend<'task>,
@@ -145,7 +221,7 @@ pub(crate) struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 /// A command [`TagRecv`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct TagRecvTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
+pub struct TagRecvTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: TagRecv,
@@ -369,7 +445,7 @@ const _: () = {
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
         name: "Command",
-        docs: "",
+        docs: " What a host can ask of the sandbox plugin.",
         tag: <u64 as __describe::Described>::TYPE,
         len: __LEN,
         union_at: __UNION_AT,
@@ -377,14 +453,14 @@ const _: () = {
         variants: &[
             __describe::Variant {
                 name: "MemMap",
-                docs: "",
+                docs: " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only.",
                 tag: 0u64,
                 also: ::core::option::Option::None,
                 reply: ::core::option::Option::Some("MemMapped"),
                 fields: &[
                     __describe::Field {
                         name: "context",
-                        docs: "",
+                        docs: " Any value; the answer repeats it.",
                         kind: __describe::FieldKind::Echo,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -393,7 +469,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "map_params",
-                        docs: "",
+                        docs: " Which memory.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             MapParams,
@@ -418,7 +494,7 @@ const _: () = {
                 payloads: &[
                     __describe::Payload {
                         name: "exported_memh",
-                        docs: "",
+                        docs: " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes.",
                         ty: __describe::found_or_opaque::<
                             u8,
                         >(<__describe::Probe<u8>>::FOUND, "u8"),
@@ -433,14 +509,14 @@ const _: () = {
             },
             __describe::Variant {
                 name: "TagSend",
-                docs: "",
+                docs: " Sends `data` to worker `dest` of the domain.",
                 tag: 1u64,
                 also: ::core::option::Option::None,
                 reply: ::core::option::Option::Some("TagSent"),
                 fields: &[
                     __describe::Field {
                         name: "context",
-                        docs: "",
+                        docs: " Any value; the answer repeats it.",
                         kind: __describe::FieldKind::Echo,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -449,7 +525,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "dest",
-                        docs: "",
+                        docs: " The receiver's id in the domain.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -486,7 +562,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "tag",
-                        docs: "",
+                        docs: " The tag to send with.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -495,7 +571,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "memh_id",
-                        docs: "",
+                        docs: " Which registered memory; 0 for data that travels with the command.",
                         kind: __describe::FieldKind::Selector {
                             of: "data",
                         },
@@ -508,7 +584,7 @@ const _: () = {
                 payloads: &[
                     __describe::Payload {
                         name: "data",
-                        docs: "",
+                        docs: " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes.",
                         ty: __describe::found_or_opaque::<
                             ::core::primitive::u8,
                         >(
@@ -524,14 +600,14 @@ const _: () = {
             },
             __describe::Variant {
                 name: "TagRecv",
-                docs: "",
+                docs: " Receives the first message whose tag matches.",
                 tag: 2u64,
                 also: ::core::option::Option::None,
                 reply: ::core::option::Option::Some("TagReceived"),
                 fields: &[
                     __describe::Field {
                         name: "context",
-                        docs: "",
+                        docs: " Any value; the answer repeats it.",
                         kind: __describe::FieldKind::Echo,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -540,7 +616,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "buffer",
-                        docs: "",
+                        docs: " Where to receive in registered memory; not used without `memh_id`.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -549,7 +625,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "count",
-                        docs: "",
+                        docs: " How many bytes fit.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -558,7 +634,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "tag",
-                        docs: "",
+                        docs: " The tag to match.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -567,7 +643,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "tag_mask",
-                        docs: "",
+                        docs: " Which bits of the tag must match.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -576,7 +652,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "memh_id",
-                        docs: "",
+                        docs: " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -591,15 +667,15 @@ const _: () = {
     #[automatically_derived]
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
-        pub(crate) const FIXED_LEN: usize = __LEN;
+        pub const FIXED_LEN: usize = __LEN;
         /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub(crate) const FINGERPRINT: u64 = __FINGERPRINT;
+        pub const FINGERPRINT: u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
-        pub(crate) fn decode(
+        pub fn decode(
             bytes: &'a [u8],
         ) -> ::core::result::Result<Command<'a>, ::urom_abi::wire::DecodeError> {
             ::core::result::Result::Ok(
@@ -639,7 +715,7 @@ const _: () = {
         /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
         /// nothing is written then.
         #[inline]
-        pub(crate) fn encode(
+        pub fn encode(
             &self,
             out: &mut [u8],
         ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
@@ -729,7 +805,7 @@ const _: () = {
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
-        pub(crate) fn encoded_len(&self) -> ::core::option::Option<usize> {
+        pub fn encoded_len(&self) -> ::core::option::Option<usize> {
             match self {
                 Command::MemMap {
                     context: field_0,
@@ -789,7 +865,7 @@ const _: () = {
         /// # Errors
         /// Which field is wrong, and how.
         #[inline]
-        pub(crate) fn decode(
+        pub fn decode(
             bytes: &'a [u8],
         ) -> ::core::result::Result<MemMap<'a>, ::urom_abi::wire::DecodeError> {
             let (fixed, mut behind) = ::urom_abi::wire::start::<__LEN>("MemMap", bytes)?;
@@ -889,7 +965,7 @@ const _: () = {
         /// # Errors
         /// Which field is wrong, and how.
         #[inline]
-        pub(crate) fn decode(
+        pub fn decode(
             bytes: &'a [u8],
         ) -> ::core::result::Result<TagSend<'a>, ::urom_abi::wire::DecodeError> {
             let (fixed, mut behind) = ::urom_abi::wire::start::<
@@ -1002,7 +1078,7 @@ const _: () = {
         /// # Errors
         /// Which field is wrong, and how.
         #[inline]
-        pub(crate) fn decode(
+        pub fn decode(
             bytes: &[u8],
         ) -> ::core::result::Result<TagRecv, ::urom_abi::wire::DecodeError> {
             let fixed = ::urom_abi::wire::exact::<__LEN>("TagRecv", bytes)?;
@@ -1060,7 +1136,7 @@ const _: () = {
     impl Protocol {
         /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
         /// one agree on the bytes.
-        pub(crate) const FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+        pub const FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
             .text("worker_sandbox")
             .number(1u64)
             .number(__FINGERPRINT)
@@ -1229,15 +1305,15 @@ const _: () = {
     #[automatically_derived]
     impl<AnyHost: ::urom_abi::protocol::HostSide> Client<AnyHost> {
         /// The plugin as the service knows it.
-        pub(crate) fn plugin(&self) -> &AnyHost::Plugin {
+        pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        /// Makes the command [`MemMap`].
-        pub(crate) fn task_mem_map<'task>(
+        /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+        /// host that made it only.
+        pub fn task_mem_map<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
             map_params: MapParams,
-            exported_memh: &'task [u8],
         ) -> MemMapTask<'task, AnyHost> {
             MemMapTask {
                 plugin: &self.plugin,
@@ -1245,12 +1321,12 @@ const _: () = {
                 command: MemMap {
                     context: __AT_MemMap_context.zero(),
                     map_params: map_params,
-                    exported_memh: exported_memh,
+                    exported_memh: ::urom_abi::wire::unset(),
                 },
             }
         }
-        /// Makes the command [`TagSend`].
-        pub(crate) fn task_tag_send<'task>(
+        /// Sends `data` to worker `dest` of the domain.
+        pub fn task_tag_send<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
             dest: u64,
@@ -1267,8 +1343,8 @@ const _: () = {
                 },
             }
         }
-        /// Makes the command [`TagRecv`].
-        pub(crate) fn task_tag_recv<'task>(
+        /// Receives the first message whose tag matches.
+        pub fn task_tag_recv<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
             count: u64,
@@ -1291,16 +1367,22 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> MemMapTask<'task, AnyHost> {
-        /// Sets `context`, which the answer repeats; 0 unless set.
-        pub(crate) fn context(mut self, context: u64) -> Self {
+        /// Any value; the answer repeats it.
+        pub fn context(mut self, context: u64) -> Self {
             self.command.context = context;
+            self
+        }
+        /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
+        /// what `ucx::Memory::window` makes.
+        pub fn exported_memh(mut self, exported_memh: &'task [u8]) -> Self {
+            self.command.exported_memh = exported_memh;
             self
         }
         /// Submits the command. What it returns resolves to the notification.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then.
-        pub(crate) fn submit(
+        pub fn submit(
             self,
         ) -> ::core::result::Result<
             AnyHost::Completion<MemMap<'static>>,
@@ -1316,7 +1398,7 @@ const _: () = {
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
-        pub(crate) fn submit_with<AnyCallback>(
+        pub fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
         ) -> ::core::result::Result<(), AnyHost::Error>
@@ -1335,16 +1417,14 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> TagSendTask<'task, AnyHost> {
-        /// Sets `context`, which the answer repeats; 0 unless set.
-        pub(crate) fn context(mut self, context: u64) -> Self {
+        /// Any value; the answer repeats it.
+        pub fn context(mut self, context: u64) -> Self {
             self.command.context = context;
             self
         }
-        /// Sets `data`; empty or not there unless set.
-        pub(crate) fn data(
-            mut self,
-            data: impl ::core::convert::Into<Data<'task>>,
-        ) -> Self {
+        /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
+        /// registered bytes.
+        pub fn data(mut self, data: impl ::core::convert::Into<Data<'task>>) -> Self {
             self.command.data = ::core::convert::Into::into(data);
             self
         }
@@ -1352,7 +1432,7 @@ const _: () = {
         ///
         /// # Errors
         /// What stopped it; nothing was sent then.
-        pub(crate) fn submit(
+        pub fn submit(
             self,
         ) -> ::core::result::Result<
             AnyHost::Completion<TagSend<'static>>,
@@ -1368,7 +1448,7 @@ const _: () = {
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
-        pub(crate) fn submit_with<AnyCallback>(
+        pub fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
         ) -> ::core::result::Result<(), AnyHost::Error>
@@ -1387,18 +1467,19 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> TagRecvTask<'task, AnyHost> {
-        /// Sets `context`, which the answer repeats; 0 unless set.
-        pub(crate) fn context(mut self, context: u64) -> Self {
+        /// Any value; the answer repeats it.
+        pub fn context(mut self, context: u64) -> Self {
             self.command.context = context;
             self
         }
-        /// Sets `buffer`; 0 unless set.
-        pub(crate) fn buffer(mut self, buffer: u64) -> Self {
+        /// Where to receive in registered memory; not used without `memh_id`.
+        pub fn buffer(mut self, buffer: u64) -> Self {
             self.command.buffer = buffer;
             self
         }
-        /// Sets `memh_id`; 0 unless set.
-        pub(crate) fn memh_id(mut self, memh_id: u64) -> Self {
+        /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
+        /// (unless set) receives into the answer.
+        pub fn memh_id(mut self, memh_id: u64) -> Self {
             self.command.memh_id = memh_id;
             self
         }
@@ -1406,7 +1487,7 @@ const _: () = {
         ///
         /// # Errors
         /// What stopped it; nothing was sent then.
-        pub(crate) fn submit(
+        pub fn submit(
             self,
         ) -> ::core::result::Result<AnyHost::Completion<TagRecv>, AnyHost::Error> {
             <AnyHost as ::urom_abi::protocol::HostSide>::submit(
@@ -1419,7 +1500,7 @@ const _: () = {
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
-        pub(crate) fn submit_with<AnyCallback>(
+        pub fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
         ) -> ::core::result::Result<(), AnyHost::Error>
@@ -1437,60 +1518,83 @@ const _: () = {
         }
     }
 };
+/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Notification {
-    MemMapped { context: u64, memh_id: u64 },
-    TagSent { context: u64, status: i8 },
-    TagReceived { context: u64, data: Received, sender_tag: u64, status: i8 },
+pub enum Notification {
+    /// The memory is registered. C's plugin sends the tag of the next one.
+    MemMapped {
+        /// The command's.
+        context: u64,
+        /// The handle for later commands, never 0.
+        memh_id: u64,
+    },
+    /// The data may be changed again; it need not have been received.
+    TagSent {
+        /// The command's.
+        context: u64,
+        /// How the send ended.
+        status: i8,
+    },
+    /// A message came.
+    TagReceived {
+        /// The command's.
+        context: u64,
+        /// The message, or how much of it is now in registered memory. Nothing when there was an error.
+        data: Received,
+        /// The sender's tag; 0 when there was an error.
+        sender_tag: u64,
+        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
+        status: i8,
+    },
 }
-/// The notification `MemMapped`.
+/// The memory is registered. C's plugin sends the tag of the next one.
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct MemMapped {
-    /// The field `memh_id`.
-    pub(crate) memh_id: u64,
+pub struct MemMapped {
+    /// The handle for later commands, never 0.
+    pub memh_id: u64,
 }
 /// The fields of `MemMapped` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct MemMappedEcho {
-    /// The field `context`.
-    pub(crate) context: u64,
+pub struct MemMappedEcho {
+    /// The command's.
+    pub context: u64,
 }
-/// The notification `TagSent`.
+/// The data may be changed again; it need not have been received.
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct TagSent {
-    /// The field `status`.
-    pub(crate) status: i8,
+pub struct TagSent {
+    /// How the send ended.
+    pub status: i8,
 }
 /// The fields of `TagSent` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct TagSentEcho {
-    /// The field `context`.
-    pub(crate) context: u64,
+pub struct TagSentEcho {
+    /// The command's.
+    pub context: u64,
 }
-/// The notification `TagReceived`.
+/// A message came.
 #[derive(Debug, PartialEq, ::core::clone::Clone)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct TagReceived {
-    /// The field `data`.
-    pub(crate) data: Received,
-    /// The field `sender_tag`.
-    pub(crate) sender_tag: u64,
-    /// The field `status`.
-    pub(crate) status: i8,
+pub struct TagReceived {
+    /// The message, or how much of it is now in registered memory. Nothing when there was an error.
+    pub data: Received,
+    /// The sender's tag; 0 when there was an error.
+    pub sender_tag: u64,
+    /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
+    pub status: i8,
 }
 /// The fields of `TagReceived` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
-pub(crate) struct TagReceivedEcho {
-    /// The field `context`.
-    pub(crate) context: u64,
+pub struct TagReceivedEcho {
+    /// The command's.
+    pub context: u64,
 }
 #[allow(
     clippy::too_many_arguments,
@@ -1651,7 +1755,7 @@ const _: () = {
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
         name: "Notification",
-        docs: "",
+        docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.",
         tag: <u64 as __describe::Described>::TYPE,
         len: __LEN,
         union_at: __UNION_AT,
@@ -1659,14 +1763,14 @@ const _: () = {
         variants: &[
             __describe::Variant {
                 name: "MemMapped",
-                docs: "",
+                docs: " The memory is registered. C's plugin sends the tag of the next one.",
                 tag: 0u64,
                 also: ::core::option::Option::Some(1u64),
                 reply: ::core::option::Option::None,
                 fields: &[
                     __describe::Field {
                         name: "context",
-                        docs: "",
+                        docs: " The command's.",
                         kind: __describe::FieldKind::Echo,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -1675,7 +1779,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "memh_id",
-                        docs: "",
+                        docs: " The handle for later commands, never 0.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -1687,14 +1791,14 @@ const _: () = {
             },
             __describe::Variant {
                 name: "TagSent",
-                docs: "",
+                docs: " The data may be changed again; it need not have been received.",
                 tag: 1u64,
                 also: ::core::option::Option::None,
                 reply: ::core::option::Option::None,
                 fields: &[
                     __describe::Field {
                         name: "context",
-                        docs: "",
+                        docs: " The command's.",
                         kind: __describe::FieldKind::Echo,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -1703,7 +1807,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "status",
-                        docs: "",
+                        docs: " How the send ended.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             i8,
@@ -1715,14 +1819,14 @@ const _: () = {
             },
             __describe::Variant {
                 name: "TagReceived",
-                docs: "",
+                docs: " A message came.",
                 tag: 2u64,
                 also: ::core::option::Option::None,
                 reply: ::core::option::Option::None,
                 fields: &[
                     __describe::Field {
                         name: "context",
-                        docs: "",
+                        docs: " The command's.",
                         kind: __describe::FieldKind::Echo,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -1759,7 +1863,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "sender_tag",
-                        docs: "",
+                        docs: " The sender's tag; 0 when there was an error.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             u64,
@@ -1768,7 +1872,7 @@ const _: () = {
                     },
                     __describe::Field {
                         name: "status",
-                        docs: "",
+                        docs: " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.",
                         kind: __describe::FieldKind::Plain,
                         ty: __describe::found_or_opaque::<
                             i8,
@@ -1779,7 +1883,7 @@ const _: () = {
                 payloads: &[
                     __describe::Payload {
                         name: "data",
-                        docs: "",
+                        docs: " The message, or how much of it is now in registered memory. Nothing when there was an error.",
                         ty: __describe::found_or_opaque::<
                             ::core::primitive::u8,
                         >(
@@ -1798,15 +1902,15 @@ const _: () = {
     #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
-        pub(crate) const FIXED_LEN: usize = __LEN;
+        pub const FIXED_LEN: usize = __LEN;
         /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub(crate) const FINGERPRINT: u64 = __FINGERPRINT;
+        pub const FINGERPRINT: u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
-        pub(crate) fn decode(
+        pub fn decode(
             bytes: &[u8],
         ) -> ::core::result::Result<Notification, ::urom_abi::wire::DecodeError> {
             ::core::result::Result::Ok(
@@ -1869,7 +1973,7 @@ const _: () = {
         /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
         /// nothing is written then.
         #[inline]
-        pub(crate) fn encode(
+        pub fn encode(
             &self,
             out: &mut [u8],
         ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
@@ -1921,7 +2025,7 @@ const _: () = {
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
-        pub(crate) fn encoded_len(&self) -> ::core::option::Option<usize> {
+        pub fn encoded_len(&self) -> ::core::option::Option<usize> {
             match self {
                 Notification::MemMapped { context: field_0, memh_id: field_1 } => {
                     ::core::option::Option::Some(__LEN)
@@ -2017,16 +2121,16 @@ const _: () = {
     #[automatically_derived]
     impl MemMappedEcho {
         #[doc(hidden)]
-        pub(crate) const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
+        pub const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
         #[doc(hidden)]
         #[inline]
-        pub(crate) fn zero() -> MemMappedEcho {
+        pub fn zero() -> MemMappedEcho {
             MemMappedEcho {
                 context: __AT_MemMapped_context.zero(),
             }
         }
         #[doc(hidden)]
-        pub(crate) fn refusal(
+        pub fn refusal(
             &self,
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
@@ -2101,16 +2205,16 @@ const _: () = {
     #[automatically_derived]
     impl TagSentEcho {
         #[doc(hidden)]
-        pub(crate) const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
+        pub const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
         #[doc(hidden)]
         #[inline]
-        pub(crate) fn zero() -> TagSentEcho {
+        pub fn zero() -> TagSentEcho {
             TagSentEcho {
                 context: __AT_TagSent_context.zero(),
             }
         }
         #[doc(hidden)]
-        pub(crate) fn refusal(
+        pub fn refusal(
             &self,
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
@@ -2134,7 +2238,7 @@ const _: () = {
         /// # Errors
         /// `NoMemory` when the C heap has no room.
         #[inline]
-        pub(crate) fn payload(
+        pub fn payload(
             len: usize,
         ) -> ::core::result::Result<::urom_abi::Payload, ::urom_abi::wire::EncodeError> {
             ::urom_abi::wire::payload::<__LEN, _>("TagReceived", len)
@@ -2229,16 +2333,16 @@ const _: () = {
     #[automatically_derived]
     impl TagReceivedEcho {
         #[doc(hidden)]
-        pub(crate) const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
+        pub const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
         #[doc(hidden)]
         #[inline]
-        pub(crate) fn zero() -> TagReceivedEcho {
+        pub fn zero() -> TagReceivedEcho {
             TagReceivedEcho {
                 context: __AT_TagReceived_context.zero(),
             }
         }
         #[doc(hidden)]
-        pub(crate) fn refusal(
+        pub fn refusal(
             &self,
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,

@@ -1,8 +1,8 @@
 //! The sandbox plugin: sends and receives tagged messages between the workers of a domain.
 //!
-//! It is DOCA's `worker_sandbox`, byte for byte, on UCX of its own. Every receive and every send is a future that owns its
-//! memory, so a command holds up nobody, a message may be there before its receive, and what is pending when the worker
-//! stops ends without a trace.
+//! It is DOCA's `worker_sandbox`, byte for byte, on UCX of its own. Every receive and every send is a future that owns
+//! its memory, so a command holds up nobody, a message may be there before its receive, and what is pending when the
+//! worker stops ends without a trace.
 //!
 //! # Registered memory
 //!
@@ -11,11 +11,17 @@
 //! - with `ALLOCATE`, memory of this process: a message is received into it and sent on without passing the host;
 //! - with an exported handle, memory of the host. UCX's exported handles take an RDMA device, so the handle is a window
 //!   (`ucx::Memory::window`): bytes by which this plugin reads and writes the host's memory over UCX, while the host
-//!   progresses its UCX worker.
+//!   progresses its UCX worker. The bytes take one more copy, in this process, on their way.
 //!
 //! A handle is an entry of a table, with a generation, of the connection that made it: what is stale, forged or another
-//! host's is `INVALID_VALUE`. The protocol has no command that ends a registration, and C's interface tells no plugin that
-//! a host left, so registrations stay until the worker stops. Their number and their memory are bounded.
+//! host's is `INVALID_VALUE`. The protocol has no command that ends a registration, and C's interface tells no plugin
+//! that a host left, so registrations stay until the worker stops. Their number and their memory are bounded.
+//!
+//! # What a status says
+//!
+//! A notification fails when nothing was tried: `NOT_FOUND` for a destination that is nobody, `INVALID_VALUE` for a handle
+//! or bytes that are not the host's, `NO_MEMORY`, `DRIVER` when UCX made no endpoint or registration. Otherwise it succeeds,
+//! and its own status field has UCX's word on the send or receive.
 
 mod memory;
 

@@ -11,7 +11,8 @@ use urom_pdk::{Payload, prelude::*};
 
 use crate::driver;
 
-/// What all registrations together may cost. One costs its bytes here, and [`LEAST`] at least: so there are at most 1024.
+/// What all registrations together may cost. One costs its bytes in this process, and [`LEAST`] at least, so there are
+/// at most 1024.
 const MOST: u64 = 1 << 30;
 const LEAST: u64 = 1 << 20;
 

@@ -2,6 +2,14 @@
 //! `worker_sandbox` sample (`urom_sandbox.h`, version 1).
 //!
 //! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through [`Client`].
+//!
+//! ```
+//! use sandbox_protocol::MapParams;
+//!
+//! // 1 MiB in the plugin, whose first byte later commands call 0x1000.
+//! let params = MapParams::allocate(0x1000, 1 << 20);
+//! assert_eq!((params.address, params.length), (0x1000, 1 << 20));
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use urom_abi::{Data, Received, urom_command, urom_notification};
@@ -16,7 +24,7 @@ pub struct MapParams {
     pub address: u64,
     /// How long it is, in bytes.
     pub length: u64,
-    /// See [`MapParams::ALLOCATE`].
+    /// 2 (`UCP_MEM_MAP_ALLOCATE`) for memory that the plugin allocates.
     pub flags: u32,
     /// Not used by the plugin.
     pub prot: u32,
@@ -57,7 +65,8 @@ impl MapParams {
 #[urom_command(plugin = "worker_sandbox", version = 1)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// Registers memory for later sends and receives.
+    /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+    /// host that made it only.
     #[urom(reply = MemMapped)]
     MemMap {
         /// Any value; the answer repeats it.
@@ -65,7 +74,8 @@ pub enum Command<'a> {
         context: u64,
         /// Which memory.
         map_params: MapParams,
-        /// The exported handle of the host's memory; empty for memory that the plugin allocates.
+        /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
+        /// what `ucx::Memory::window` makes.
         #[urom(inline, optional, addr = map_params.exported_memh_buffer)]
         exported_memh: &'a [u8],
     },
@@ -77,7 +87,8 @@ pub enum Command<'a> {
         context: u64,
         /// The receiver's id in the domain.
         dest: u64,
-        /// Travels with the command, or lies in registered memory; nothing unless set.
+        /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
+        /// registered bytes.
         #[urom(inline, optional, unless = memh_id)]
         data: Data<'a>,
         /// The tag to send with.
@@ -101,7 +112,8 @@ pub enum Command<'a> {
         tag: u64,
         /// Which bits of the tag must match.
         tag_mask: u64,
-        /// Which registered memory to receive into; 0 (unless set) receives into the answer.
+        /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
+        /// (unless set) receives into the answer.
         #[urom(optional)]
         memh_id: u64,
     },
@@ -111,7 +123,7 @@ pub enum Command<'a> {
 #[urom_notification]
 #[derive(Debug, PartialEq)]
 pub enum Notification {
-    /// The memory is registered. C's plugin answers with tag 1.
+    /// The memory is registered. C's plugin sends the tag of the next one.
     #[urom(also = 1)]
     MemMapped {
         /// The command's.
@@ -133,12 +145,12 @@ pub enum Notification {
         /// The command's.
         #[urom(echo)]
         context: u64,
-        /// The message, or how much of it is now in registered memory. Cut to what fits.
+        /// The message, or how much of it is now in registered memory. Nothing when there was an error.
         #[urom(inline)]
         data: Received,
-        /// The sender's tag.
+        /// The sender's tag; 0 when there was an error.
         sender_tag: u64,
-        /// How the receive ended.
+        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
         status: i8,
     },
 }

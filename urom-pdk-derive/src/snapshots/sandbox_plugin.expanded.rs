@@ -1,0 +1,158 @@
+mod memory;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+use sandbox_protocol::{
+    Handler, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent,
+};
+use ucx::{Endpoint, Features, Stable, Status, WorkerAddress};
+use urom_pdk::{Data, Received, prelude::*};
+use memory::{Memories, receive};
+struct Sandbox {
+    memories: Memories,
+    /// Endpoints by the address they lead to: a member's id may mean another worker in the next domain.
+    peers: RefCell<HashMap<Box<[u8]>, Rc<Endpoint>>>,
+    worker: ucx::Worker,
+}
+impl Sandbox {
+    fn peer(&self, cx: &Context, dest: u64) -> Result<Rc<Endpoint>> {
+        let address = cx.domains().address(dest)?;
+        let mut peers = self.peers.borrow_mut();
+        if let Some(peer) = peers.get(address).filter(|peer| !peer.is_failed()) {
+            return Ok(Rc::clone(peer));
+        }
+        peers.retain(|_, peer| !peer.is_failed());
+        let peer = WorkerAddress::from_bytes(address)
+            .and_then(|address| self.worker.connect(&address));
+        let peer = Rc::new(peer.map_err(driver("connecting to a member"))?);
+        peers.insert(address.into(), Rc::clone(&peer));
+        Ok(peer)
+    }
+}
+impl Handler<::urom_pdk::Side> for Sandbox {
+    fn open(_: &OpenContext) -> Result<Self> {
+        let worker = ucx::Context::new(Features::TAG | Features::RMA)
+            .and_then(|context| context.worker());
+        let worker = worker.map_err(driver("opening UCX"))?;
+        Ok(Sandbox {
+            memories: Memories::default(),
+            peers: RefCell::default(),
+            worker,
+        })
+    }
+    fn address(&self) -> Result<Vec<u8>> {
+        Ok(
+            self
+                .worker
+                .address()
+                .map_err(driver("asking UCX for an address"))?
+                .as_bytes()
+                .to_vec(),
+        )
+    }
+    fn progress(&self) -> bool {
+        self.worker.progress()
+    }
+    async fn mem_map(&self, cx: &Context, cmd: MemMap<'_>) -> Result<MemMapped> {
+        let memh_id = self
+            .memories
+            .map(&self.worker, cx.dest_id(), &cmd.map_params, cmd.exported_memh)?;
+        Ok(MemMapped { memh_id })
+    }
+    async fn tag_send(&self, cx: &Context, cmd: TagSend<'_>) -> Result<TagSent> {
+        let peer = self.peer(cx, cmd.dest)?;
+        let sent = match cmd.data {
+            Data::Inline(bytes) => {
+                peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0
+            }
+            Data::Registered(at) => {
+                let (place, range) = self
+                    .memories
+                    .find(cx.dest_id(), at.memory.get(), at.address, at.len)?;
+                place.send(range, &peer, cmd.tag).await
+            }
+        };
+        Ok(TagSent {
+            status: sent.err().unwrap_or(Status::OK).code(),
+        })
+    }
+    async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
+        let (came, data) = if cmd.memh_id == 0 {
+            let (came, data) = receive(
+                    &self.worker,
+                    &cmd,
+                    TagReceived::payload(cmd.count as usize)?,
+                )
+                .await;
+            (came, Received::Inline(data))
+        } else {
+            let (place, range) = self
+                .memories
+                .find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
+            let came = place.receive(range, &self.worker, &cmd).await;
+            (
+                came,
+                Received::Registered {
+                    len: came.map_or(0, |info| info.length as u64),
+                },
+            )
+        };
+        let (sender_tag, status) = came
+            .map_or_else(|status| (0, status.code()), |info| (info.tag, 0));
+        Ok(TagReceived {
+            data,
+            sender_tag,
+            status,
+        })
+    }
+}
+#[cfg(panic = "abort")]
+::core::compile_error! {
+    "a plugin built with `panic = \"abort\"` takes the whole worker down when a handler panics: build with `panic = \"unwind\"`, or accept it with `#[urom_plugin(abort = \"allowed\")]`"
+}
+const _: () = {
+    const _: ::urom_pdk::__private::GetIfaceFn = urom_plugin_get_iface;
+    const _: ::urom_pdk::__private::GetVersionFn = urom_plugin_get_version;
+    #[cfg_attr(not(test), unsafe(no_mangle))]
+    unsafe extern "C" fn urom_plugin_get_iface(
+        iface: *mut ::urom_pdk::__private::PluginIface,
+    ) -> ::urom_pdk::__private::DocaError {
+        unsafe fn of<
+            AnyProtocol: ::urom_pdk::__private::Serve<::urom_pdk::Side, Sandbox>,
+        >(
+            _: fn() -> AnyProtocol,
+            iface: *mut ::urom_pdk::__private::PluginIface,
+        ) -> ::urom_pdk::__private::DocaError {
+            unsafe { ::urom_pdk::__private::get_iface::<Sandbox, AnyProtocol>(iface) }
+        }
+        unsafe {
+            of(<Sandbox as Handler<::urom_pdk::Side>>::__made_by_urom_command, iface)
+        }
+    }
+    #[cfg_attr(not(test), unsafe(no_mangle))]
+    unsafe extern "C" fn urom_plugin_get_version(
+        version: *mut u64,
+    ) -> ::urom_pdk::__private::DocaError {
+        unsafe fn of<
+            AnyProtocol: ::urom_pdk::__private::Serve<::urom_pdk::Side, Sandbox>,
+        >(
+            _: fn() -> AnyProtocol,
+            version: *mut u64,
+        ) -> ::urom_pdk::__private::DocaError {
+            unsafe { ::urom_pdk::__private::get_version::<AnyProtocol>(version) }
+        }
+        unsafe {
+            of(<Sandbox as Handler<::urom_pdk::Side>>::__made_by_urom_command, version)
+        }
+    }
+};
+impl Drop for Sandbox {
+    /// A send is reported when its bytes may change, which may be before they left. A worker gives its plugins 1.5 s.
+    fn drop(&mut self) {
+        drop(self.worker.flush().wait_for(Duration::from_millis(500)));
+    }
+}
+fn driver(what: &'static str) -> impl Fn(ucx::Error) -> Error {
+    move |error| Error::new(DocaError::DRIVER, what).with_source(error)
+}
