@@ -89,9 +89,9 @@ impl Orders {
                 let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
                 say(DomainWord::Start { len: table.len() as u64 }).await;
                 for piece in table.chunks(PIECE) {
-                    // Then an end is the next order, or the stream closes.
+                    // Another domain's table may be the next order: the worker must not wait for the rest of this one.
                     if cancelled.load(Ordering::Acquire) || orders.is_closed() {
-                        return;
+                        return say(DomainWord::End).await;
                     }
                     say(DomainWord::Piece(piece.to_vec())).await;
                 }

@@ -278,3 +278,39 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
         domain.end();
     });
 }
+
+#[test]
+fn a_start_that_is_taken_back_half_way_leaves_the_worker_to_others() {
+    with_one(|engine, _, worker| {
+        let parties = [0, 1].map(|_| Rally::new(1).party(0));
+        let long = TestDomain::new(engine, &parties[0], &[(1, worker)]);
+        assert_eq!(long.set_count(1), OK);
+        assert_eq!(long.add(0x1000, 16, &vec![7; 48 << 20], b"k"), OK);
+        let short = TestDomain::new(engine, &parties[1], &[(2, worker)]);
+        for _ in 0..3 {
+            parties.iter().for_each(|party| party.gathers.store(0, Ordering::Relaxed));
+            parties.iter().for_each(|party| party.frees.store(0, Ordering::Relaxed));
+            // The table of one is on its way, that of the other is next.
+            long.start();
+            while parties[0].counts() != (2, 2) {
+                engine.progress();
+            }
+            short.start();
+            while parties[1].counts() != (2, 2) {
+                engine.progress();
+            }
+            long.stop();
+            let deadline = Instant::now() + PATIENCE;
+            while state(short.ctx) == CtxState::STARTING {
+                assert!(Instant::now() < deadline, "the second domain does not start");
+                engine.progress();
+            }
+            assert_eq!(state(short.ctx), CtxState::RUNNING, "{:?}", short.reason());
+            assert_eq!(state(worker.ctx), CtxState::RUNNING);
+            assert_eq!(ask(engine, &worker, op::ADDR, 2, 0).0, OK);
+            short.stop();
+        }
+        long.destroy();
+        short.destroy();
+    });
+}
