@@ -1,7 +1,8 @@
 //! `doca_urom_domain`: configuration, start and stop.
 //!
-//! A start goes through three steps, all of them in calls of progress: the out-of-band exchange, the table to each of
-//! this process's workers, and their word that plugins find it. A stop is over when it returns: it gives up what is
+//! A start goes through four steps, all of them in calls of progress: the out-of-band exchange, the table to each of
+//! this process's workers, their word that plugins find it, and the exchange of verdicts, after which all processes run
+//! the domain or none. A stop is over when it returns: it gives up what is
 //! under way, and waits, though not for long, until no plugin finds anything of the domain.
 
 use std::cell::{Cell, RefCell};
@@ -15,7 +16,7 @@ use urom_abi::host::CtxState;
 
 use super::ctx::{Context, next_run};
 use super::event::{Event, Mailbox};
-use super::exchange::{Exchange, Oob, Step};
+use super::exchange::{Exchange, Oob, Outcome, Step};
 use super::failure::failure;
 use super::order::{Order, Reply, Start};
 use super::pe::{Pe, Ready};
@@ -34,7 +35,7 @@ pub(super) struct Domain {
     /// How many buffers there are to be.
     count: Cell<usize>,
     buffers: RefCell<Vec<Buffer>>,
-    run: RefCell<Option<DomainRun>>,
+    run: RefCell<Option<Box<DomainRun>>>,
 }
 
 /// A buffer of the host, and what others need to reach it.
@@ -54,6 +55,8 @@ struct DomainRun {
     exchange: Option<Exchange>,
     /// How many workers have not said that they have the table; `None` before it is sent.
     awaited: Option<usize>,
+    /// What went wrong at a worker of this process, once the others are being told.
+    wrong: Option<Failure>,
     failed: bool,
     cancelled: Arc<AtomicBool>,
 }
@@ -121,14 +124,15 @@ impl Domain {
         pe.have_timer()?;
         let number = next_run();
         let exchange = Exchange::new(oob, self.describe(&workers));
-        *self.run.borrow_mut() = Some(DomainRun {
+        *self.run.borrow_mut() = Some(Box::new(DomainRun {
             number,
             workers: workers.iter().map(|(_, run)| (run.id(), Rc::downgrade(run))).collect(),
             exchange: Some(exchange),
             awaited: None,
+            wrong: None,
             failed: false,
             cancelled: Arc::default(),
-        });
+        }));
         if let Some(handle) = ctx.handle() {
             pe.begin(number, Rc::clone(&handle));
             pe.exchange(handle);
@@ -181,7 +185,7 @@ impl Domain {
 
     /// One step of the exchange. Whether there is another.
     pub(super) fn exchange(&self, ctx: &Context) -> bool {
-        let take = |run: &mut DomainRun| run.exchange.take().map(|exchange| (run.number, exchange));
+        let take = |run: &mut Box<DomainRun>| run.exchange.take().map(|exchange| (run.number, exchange));
         let taken = self.run.borrow_mut().as_mut().and_then(take);
         let Some((number, exchange)) = taken else { return false };
         // The host's functions may do anything, even stop this domain: then what they did was for nothing.
@@ -197,7 +201,7 @@ impl Domain {
                 run.exchange = Some(exchange);
                 true
             }
-            Step::Done(table) => {
+            Step::Done(Outcome::Table(table)) => {
                 run.awaited = Some(run.workers.len());
                 let mailbox = ctx.pe().map(|pe| Arc::clone(pe.mailbox()));
                 drop(own);
@@ -206,7 +210,18 @@ impl Domain {
                 }
                 false
             }
+            Step::Done(Outcome::Agreed) => {
+                let wrong = run.wrong.take();
+                drop(own);
+                match wrong {
+                    None => self.announce(ctx, CtxState::RUNNING),
+                    Some(failure) => self.fail(ctx, &failure),
+                }
+                false
+            }
             Step::Failed(failure) => {
+                // What is known here says more than what became of telling others.
+                let failure = run.wrong.take().unwrap_or(failure);
                 drop(own);
                 self.fail(ctx, &failure);
                 false
@@ -231,16 +246,18 @@ impl Domain {
 
     pub(super) fn on_event(&self, ctx: &Context, event: Event) {
         let Event::DomainStarted(result) = event else { return };
-        if let Err(failure) = result {
-            return self.fail(ctx, &failure);
-        }
         let mut own = self.run.borrow_mut();
-        let Some(run) = own.as_mut() else { return };
+        let Some(run) = own.as_mut().filter(|run| !run.failed && run.wrong.is_none()) else { return };
         run.awaited = run.awaited.map(|awaited| awaited.saturating_sub(1));
-        if run.awaited == Some(0) && !run.failed {
-            drop(own);
-            self.announce(ctx, CtxState::RUNNING);
+        match &result {
+            Err(_) => drop(run.end()),
+            Ok(()) if run.awaited == Some(0) => {}
+            Ok(()) => return,
         }
+        let (Some(oob), Ok(pe), Some(handle)) = (self.oob.get(), ctx.pe(), ctx.handle()) else { return };
+        run.exchange = Some(Exchange::of_verdicts(oob, result.as_ref().copied()));
+        run.wrong = result.err();
+        pe.exchange(handle);
     }
 
     fn announce(&self, ctx: &Context, next: CtxState) {

@@ -1,5 +1,5 @@
-//! The out-of-band exchange of a domain that starts: two all-gathers by the host's functions, first of sizes, then of
-//! blobs.
+//! The out-of-band exchange of a domain that starts: all-gathers by the host's functions, first of sizes, then of blobs,
+//! and at last of verdicts, so that a domain runs everywhere or nowhere.
 //!
 //! The functions are called here and nowhere else, one after the other, by whoever makes a step. What they are given
 //! to write to and read from stays where it is until `req_test` says that they are done with it.
@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::failure::failure;
 use super::memory::Memory;
 use crate::wire::control::Failure;
-use crate::wire::domain::{MAX_MEMBERS, MAX_TABLE, Size, Table};
+use crate::wire::domain::{MAX_MEMBERS, MAX_TABLE, Size, Table, Verdict};
 
 /// The most memory the second round may take, in bytes: the longest blob for every participant.
 const MAX_PADDED: u64 = 256 << 20;
@@ -144,19 +144,35 @@ enum Round {
     /// The first is over.
     Between(Vec<usize>),
     Blobs(Gather, Vec<usize>),
+    /// This process is done, and has not told the others.
+    Settled,
+    Verdicts(Gather),
 }
 
 /// What a step came to.
 pub(super) enum Step {
     /// There is another.
     Again(Exchange),
-    /// All blobs, each of them checked, one behind the other.
-    Done(Vec<u8>),
+    /// It is over.
+    Done(Outcome),
     /// It failed.
     Failed(Failure),
 }
 
+/// What an exchange gives.
+pub(super) enum Outcome {
+    /// All blobs, each of them checked, one behind the other.
+    Table(Vec<u8>),
+    /// The workers of all participants have the table.
+    Agreed,
+}
+
 impl Exchange {
+    /// The last round, in which everybody says how it went here. It fails when it went wrong anywhere.
+    pub(super) fn of_verdicts(oob: Oob, own: Result<(), &Failure>) -> Exchange {
+        Exchange { oob, blob: Verdict::new(own).as_bytes().to_vec(), round: Round::Settled }
+    }
+
     /// An exchange that brings in `blob`. Nothing is called yet.
     pub(super) fn new(oob: Oob, blob: Vec<u8>) -> Exchange {
         Exchange { oob, blob, round: Round::None }
@@ -167,12 +183,12 @@ impl Exchange {
     pub(super) fn step(mut self) -> Step {
         match self.next() {
             Ok(None) => Step::Again(self),
-            Ok(Some(table)) => Step::Done(table),
+            Ok(Some(outcome)) => Step::Done(outcome),
             Err(failure) => Step::Failed(failure),
         }
     }
 
-    fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+    fn next(&mut self) -> Result<Option<Outcome>, Failure> {
         match &mut self.round {
             Round::None => {
                 let size = Size::new(self.blob.len());
@@ -192,7 +208,16 @@ impl Exchange {
             }
             Round::Blobs(gather, sizes) => {
                 if gather.test()? {
-                    return table(gather, sizes).map(Some);
+                    return table(gather, sizes).map(|table| Some(Outcome::Table(table)));
+                }
+            }
+            Round::Settled => {
+                let gather = Gather::start(self.oob, "verdicts", &self.blob, size_of::<Verdict>())?;
+                self.round = Round::Verdicts(gather);
+            }
+            Round::Verdicts(gather) => {
+                if gather.test()? {
+                    return agreed(gather).map(|()| Some(Outcome::Agreed));
                 }
             }
         }
@@ -252,4 +277,19 @@ fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
         bytes.extend_from_slice(blob);
     }
     Ok(bytes)
+}
+
+/// Whether it went well everywhere.
+fn agreed(gather: &Gather) -> Result<(), Failure> {
+    for (number, block) in gather.blocks().enumerate() {
+        let verdict = Verdict::read_from_bytes(block).ok().and_then(|verdict| verdict.result());
+        let why = match verdict {
+            Some(Ok(())) => continue,
+            Some(Err(why)) => why,
+            None => failure(DocaError::IO_FAILED, "what came from it is no verdict of this release"),
+        };
+        let text = format!("participant {number} of the domain failed: {}", why.text);
+        return Err(failure(DocaError(why.code), text));
+    }
+    Ok(())
 }

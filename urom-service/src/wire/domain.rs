@@ -2,8 +2,8 @@
 //!
 //! Every process describes its part, a [`Participant`], in a blob. The out-of-band exchange carries the blobs to all of
 //! them: first a round of [`Size`]s, then the blobs, padded to the longest. The blobs one behind the other are the
-//! *table*, which each process sends to its own workers in pieces of [`PIECE`] bytes. Whoever reads a blob believes
-//! nothing of it: [`Table`].
+//! *table*, which each process sends to its own workers in pieces of [`PIECE`] bytes. A last round of [`Verdict`]s says
+//! how that went. Whoever reads a blob believes nothing of it: [`Table`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use urom_abi::DocaError;
-use zerocopy::little_endian::U64;
+use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bytes;
@@ -128,6 +128,48 @@ impl Size {
     /// The length, unless these are not the bytes of a size.
     pub fn blob_len(&self) -> Option<u64> {
         (self.magic == MAGIC).then(|| self.len.get())
+    }
+}
+
+/// What a process says in the last round: whether its workers have the table.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Verdict {
+    magic: [u8; 8],
+    /// 0 when they have.
+    code: U32,
+    /// How much of the text says why not.
+    len: U32,
+    text: [u8; VERDICT_TEXT],
+}
+
+/// The longest reason in a [`Verdict`], in bytes.
+const VERDICT_TEXT: usize = 240;
+
+const VERDICT_MAGIC: [u8; 8] = *b"uromdom!";
+
+impl Verdict {
+    /// How it went. A long reason is cut.
+    pub fn new(result: Result<(), &Failure>) -> Verdict {
+        let mut verdict =
+            Verdict { magic: VERDICT_MAGIC, code: U32::ZERO, len: U32::ZERO, text: [0; VERDICT_TEXT] };
+        if let Err(failure) = result {
+            let text = &failure.text.as_bytes()[..failure.text.len().min(VERDICT_TEXT)];
+            verdict.code = U32::new(failure.code);
+            verdict.len = U32::new(text.len() as u32);
+            verdict.text[..text.len()].copy_from_slice(text);
+        }
+        verdict
+    }
+
+    /// How it went, unless these are not the bytes of a verdict.
+    pub fn result(&self) -> Option<Result<(), Failure>> {
+        let text = self.text.get(..self.len.get() as usize)?;
+        if self.magic != VERDICT_MAGIC {
+            return None;
+        }
+        let failed = |code| Failure::new(code, String::from_utf8_lossy(text));
+        Some(DocaError(self.code.get()).check().map_err(failed))
     }
 }
 

@@ -107,3 +107,20 @@ fn a_size_is_told_from_other_bytes() {
     bytes[7] ^= 1;
     assert_eq!(Size::read_from_bytes(&bytes).unwrap().blob_len(), None);
 }
+
+#[test]
+fn a_verdict_keeps_code_and_reason_and_is_told_from_other_bytes() {
+    let told = |verdict: Verdict| Verdict::read_from_bytes(verdict.as_bytes()).unwrap().result();
+    assert_eq!(told(Verdict::new(Ok(()))), Some(Ok(())));
+    let full = Failure::new(DocaError::FULL, "no room");
+    assert_eq!(told(Verdict::new(Err(&full))), Some(Err(full.clone())));
+    let long = Failure::new(DocaError::FULL, "ä".repeat(1000));
+    let cut = told(Verdict::new(Err(&long))).unwrap().unwrap_err();
+    assert!(long.text.starts_with(cut.text.trim_end_matches('\u{fffd}')) && cut.text.len() >= 240);
+    let bytes = Verdict::new(Err(&full)).as_bytes().to_vec();
+    for (at, bit) in [(0, 1), (7, 0x80), (13, 1), (15, 0x80)] {
+        let mut changed = bytes.clone();
+        changed[at] ^= bit;
+        assert_eq!(Verdict::read_from_bytes(&changed).unwrap().result(), None, "byte {at}");
+    }
+}

@@ -7,7 +7,7 @@ use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data};
 
 use crate::domain_support::{TestDomain, ask, op, seeker, with_one, with_seekers};
-use crate::rally::{Fault, Rally};
+use crate::rally::{Fault, ROUNDS, Rally};
 use crate::support::{Engine, OK, TestService, TestWorker, failure, state};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
@@ -36,7 +36,7 @@ fn a_domain_starts_runs_and_stops_as_the_samples_expect() {
             domain.run(&engine);
             // Nothing more is to be seen until a task completes.
             engine.is_quiet(20_000);
-            assert_eq!(party.counts(), (2 * times, 2 * times));
+            assert_eq!(party.counts(), (ROUNDS * times, ROUNDS * times));
             assert_eq!(c!(doca_ctx_start(domain.ctx)), BAD);
             assert_eq!(c!(doca_urom_domain_destroy(domain.raw)), DocaError::NOT_PERMITTED);
             domain.stop();
@@ -187,7 +187,7 @@ fn an_exchange_that_is_never_over_holds_nothing_up_and_can_be_stopped() {
         let engine = Engine::new();
         let service = TestService::start(at, &engine);
         let worker = seeker(service.raw, &engine, 1);
-        for round in 0..2 {
+        for round in 0..ROUNDS {
             let mut party = Rally::new(1).party(0);
             party.fault = Some(Fault::Never(round));
             let domain = TestDomain::new(&engine, &party, &[(1, worker)]);

@@ -20,7 +20,7 @@ fn a_function_that_fails_ends_the_start_and_is_named() {
         let faults: [fn(usize) -> Fault; 3] = [Fault::Allgather, Fault::Test, Fault::Free];
         let names = ["allgather", "req_test", "req_free"];
         let codes = [DocaError::IO_FAILED, DocaError::CONNECTION_RESET, DocaError::DRIVER];
-        for (round, what) in [(0, "sizes"), (1, "blobs")] {
+        for (round, what) in [(0, "sizes"), (1, "blobs"), (2, "verdicts")] {
             for ((fault, name), code) in faults.iter().zip(names).zip(codes) {
                 let mut party = Rally::new(1).party(0);
                 party.fault = Some(fault(round));
@@ -97,6 +97,9 @@ fn what_another_participant_sends_is_not_believed() {
             (1, |bytes| bytes.fill(0), INVALID),
             (1, |bytes| bytes.fill(0xff), io),
             (1, |bytes| bytes[0] = 0x7f, io),
+            (2, |bytes| bytes.fill(0), io),
+            (2, |bytes| bytes[8] = 7, DocaError::NO_MEMORY),
+            (2, |bytes| bytes[15] = 1, io),
         ] {
             let (failed, text) = run(in_round(round, change)).unwrap_err();
             assert_eq!(failed, code, "{text}");
@@ -276,6 +279,73 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
         }
         assert_eq!(state(domain.ctx), CtxState::RUNNING);
         domain.end();
+    });
+}
+
+/// Two participants in this thread, with a worker each.
+fn with_two(body: impl FnOnce(&TestService, [(&Engine, TestWorker); 2])) {
+    with_one(|engine, service, worker| {
+        let other = Engine::new();
+        let there = seeker(service.raw, &other, 2);
+        body(service, [(engine, worker), (&other, there)]);
+        there.end(&other);
+    });
+}
+
+#[test]
+fn what_fails_at_one_worker_ends_the_start_of_all_participants() {
+    with_two(|_, [(engine, worker), (other, there)]| {
+        // The second's worker knows the first's id otherwise.
+        let alone = Rally::new(1).party(0);
+        let before = TestDomain::new(other, &alone, &[(1, there)]);
+        before.run(other);
+        let rally = Rally::new(2);
+        let parties = [rally.party(0), rally.party(1)];
+        let domains = [
+            TestDomain::new(engine, &parties[0], &[(1, worker)]),
+            TestDomain::new(other, &parties[1], &[(2, there)]),
+        ];
+        let meeting = [(engine, &domains[0]), (other, &domains[1])];
+        domains.each_ref().into_iter().for_each(TestDomain::start);
+        assert_eq!(together(&meeting), [1, 1]);
+        let (code, text) = domains[0].reason();
+        assert_eq!(code, DocaError::ALREADY_EXIST, "{text}");
+        assert!(text.contains("participant 1") && text.contains("worker 1 is known"), "{text}");
+        let (code, text) = domains[1].reason();
+        assert_eq!(code, DocaError::ALREADY_EXIST, "{text}");
+        assert!(text.starts_with("the domain could not start at worker 2"), "{text}");
+        engine.is_quiet(1000);
+        other.is_quiet(1000);
+        // It was there at the first's worker, for a moment.
+        assert_eq!(ask(engine, &worker, op::ADDR, 2, 0).0, DocaError::NOT_FOUND);
+        before.end();
+        domains.each_ref().into_iter().for_each(TestDomain::start);
+        meet(&meeting);
+        assert_eq!(ask(engine, &worker, op::ADDR, 2, 0).0, OK);
+        domains.into_iter().for_each(TestDomain::end);
+    });
+}
+
+#[test]
+fn a_domain_runs_nowhere_before_all_workers_of_all_participants_have_its_table() {
+    with_two(|_, [(engine, worker), (other, there)]| {
+        let rally = Rally::new(2);
+        let parties = [rally.party(0), rally.party(1)];
+        let here = TestDomain::new(engine, &parties[0], &[(1, worker)]);
+        let elsewhere = TestDomain::new(other, &parties[1], &[(2, there)]);
+        here.start();
+        elsewhere.start();
+        // The second makes all steps but the last.
+        let deadline = Instant::now() + PATIENCE;
+        while parties[1].counts().1 < 2 {
+            assert!(Instant::now() < deadline, "the exchange does not go on");
+            assert_eq!((engine.progress(), other.progress()), (0, 0));
+        }
+        engine.is_quiet(10_000);
+        assert_eq!(state(here.ctx), CtxState::STARTING);
+        meet(&[(engine, &here), (other, &elsewhere)]);
+        here.end();
+        elsewhere.end();
     });
 }
 

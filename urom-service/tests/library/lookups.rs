@@ -10,7 +10,7 @@ use urom_abi::host::CtxState;
 use crate::domain_support::{TestDomain, ask, ask_plugin, handle, meet, op, seeker, segment, with_seekers};
 use crate::processes::{Plugins, Uromd};
 use crate::rally::Rally;
-use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, failure, state};
+use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, state};
 
 const UNKNOWN: (DocaError, Vec<u8>) = (DocaError::NOT_FOUND, Vec::new());
 
@@ -226,9 +226,11 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     let (code, text) = domain.reason();
     assert_eq!(code, DocaError::NOT_CONNECTED);
     assert!(text.contains("could not start at worker 1"), "{text}");
-    assert_eq!(state(counterpart.ctx), CtxState::RUNNING, "{}", failure(counterpart.ctx));
-    counterpart.stop();
+    let (code, text) = counterpart.reason();
+    assert_eq!(code, DocaError::NOT_CONNECTED);
+    assert!(text.contains("participant 0 of the domain failed"), "{text}");
     assert_eq!(ask(&engine, &left, op::ADDR, 0, 0), UNKNOWN);
+    assert_eq!(ask(&other, &there, op::ADDR, 2, 0), UNKNOWN);
     domain.destroy();
     right.destroy();
     // One that runs stays, for its other workers.

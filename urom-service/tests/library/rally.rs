@@ -19,6 +19,9 @@ pub struct Rally {
     blocks: Mutex<HashMap<(usize, usize), Block>>,
 }
 
+/// How many all-gathers a start takes.
+pub const ROUNDS: usize = 3;
+
 /// A block as it is, and as others see it.
 type Block = [Vec<u8>; 2];
 
@@ -117,7 +120,7 @@ unsafe extern "C" fn allgather(
     // SAFETY: what `oob` gave.
     let party = unsafe { &*info.cast::<Party>() };
     party.called();
-    let round = Party::count(&party.gathers) % 2;
+    let round = Party::count(&party.gathers) % ROUNDS;
     if party.fault == Some(Fault::Allgather(round)) {
         return DocaError::IO_FAILED;
     }
@@ -148,8 +151,8 @@ unsafe extern "C" fn test(request: *mut c_void) -> DocaError {
         inside();
     }
     match party.fault {
-        Some(Fault::Test(round)) if round == request.round % 2 => return DocaError::CONNECTION_RESET,
-        Some(Fault::Never(round)) if round == request.round % 2 => return DocaError::IN_PROGRESS,
+        Some(Fault::Test(round)) if round == request.round % ROUNDS => return DocaError::CONNECTION_RESET,
+        Some(Fault::Never(round)) if round == request.round % ROUNDS => return DocaError::IN_PROGRESS,
         _ => {}
     }
     let blocks = party.rally.blocks.lock().unwrap();
@@ -172,5 +175,5 @@ unsafe extern "C" fn free(request: *mut c_void) -> DocaError {
     let party = unsafe { &*request.party };
     party.called();
     party.frees.fetch_add(1, Ordering::Relaxed);
-    if party.fault == Some(Fault::Free(request.round % 2)) { DocaError::DRIVER } else { OK }
+    if party.fault == Some(Fault::Free(request.round % ROUNDS)) { DocaError::DRIVER } else { OK }
 }
