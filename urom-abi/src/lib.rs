@@ -12,6 +12,7 @@
 //! | [`list`] | the intrusive list those structures hang in | `ucs_list_link_t` |
 //! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_cmd_desc`, `urom_worker_notif_desc` |
 //! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
+//! | [`address`] | the frame around a plugin's address | - |
 //! | [`shared`] | commands with several owners | - |
 //! | [`wire`] | layouts, checked reading, errors | the hand-written `*_pack` and `*_unpack` functions |
 //! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
@@ -25,6 +26,7 @@
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target is not");
 
+pub mod address;
 pub mod cpu;
 pub mod describe;
 pub mod descriptor;

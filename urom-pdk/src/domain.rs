@@ -10,10 +10,9 @@ use std::fmt;
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use urom_abi::DocaError;
 use urom_abi::plugin::{DomainLookups, MemhLookupFn, WorkerCtx};
+use urom_abi::{DocaError, address};
 
-use crate::frame;
 use crate::{Error, Result};
 
 /// One of a member's buffers, by its place in the order in which they were added to the domain.
@@ -94,7 +93,8 @@ impl<'cx> Domains<'cx> {
     }
 
     /// The packed, exported memory handle of a buffer, with which a DPU reaches the memory itself
-    /// (`doca_urom_worker_domain_memh_lookup`). May be empty: without an RDMA device nothing can be exported.
+    /// (`doca_urom_worker_domain_memh_lookup`). Without an RDMA device nothing can be exported: then there is none, and it
+    /// is `NOT_FOUND`, or empty, as the worker likes.
     ///
     /// # Errors
     /// As for every look-up.
@@ -258,7 +258,7 @@ impl Shared {
             code.check().map_err(|code| failed(code, member, "address"))?;
             let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| senseless(member, "address"))?;
             // SAFETY: the worker gives the bytes of an address, and the caller says how long they stay.
-            match unsafe { frame::open(start) } {
+            match unsafe { address::open(start) } {
                 Some(bytes) => Ok(take(bytes)),
                 None => Err(Error::new(
                     DocaError::INVALID_VALUE,

@@ -15,7 +15,6 @@ use urom_abi::version::API_VERSION;
 
 use crate::domain::OpenDomains;
 use crate::executor::{Execute, start};
-use crate::frame;
 use crate::guard::{catch, guard, install_hook};
 use crate::{Error, OpenContext, Result, Side, log};
 
@@ -69,7 +68,7 @@ impl Instance {
             Some(address) => address,
             None => {
                 let address = self.executor.address()?;
-                frame::around(&address).ok_or_else(|| {
+                urom_abi::address::around(&address).ok_or_else(|| {
                     let text = format!("an address of {} bytes is longer than a worker takes", address.len());
                     Error::new(DocaError::TOO_BIG, text)
                 })?
@@ -141,8 +140,8 @@ unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
     });
 }
 
-/// `urom_plugin_iface::addr`: the handler's address in its [`frame`], which [`Domains::address`](crate::Domains::address)
-/// takes off again. A handler without an address has an empty frame, so that a look-up of it can be read.
+/// `urom_plugin_iface::addr`: the handler's address in its [frame](urom_abi::address), which
+/// [`Domains::address`](crate::Domains::address) takes off again. A handler without an address has an empty frame, so that a look-up of it can be read.
 unsafe extern "C" fn addr(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut usize) -> DocaError {
     guard("addr", DocaError::UNEXPECTED, || {
         // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.

@@ -106,7 +106,6 @@ pub mod log;
 mod domain;
 mod error;
 mod executor;
-mod frame;
 mod guard;
 mod held;
 mod iface;

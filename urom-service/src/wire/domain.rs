@@ -245,6 +245,13 @@ impl<'a> Table<'a> {
                         member.id, address.plugin
                     ));
                 }
+                // Plugins are told no length: they read as much as a frame says.
+                if !address.address.is_empty() && !urom_abi::address::is_sound(address.address) {
+                    return wrong(format!(
+                        "the address of plugin `{}` at worker {} was damaged on its way",
+                        address.plugin, member.id
+                    ));
+                }
             }
             match self.owners.entry(member.id) {
                 Entry::Vacant(entry) => entry.insert(number),

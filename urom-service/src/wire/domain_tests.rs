@@ -65,6 +65,7 @@ fn what_cannot_be_is_refused_and_the_participant_is_named() {
     assert_eq!(with(|second| second.members.push(second.members[0].clone())), invalid);
     assert_eq!(with(|second| second.members[0].addresses[1].plugin = "one"), invalid);
     assert_eq!(with(|second| second.members[0].addresses[1].plugin = ""), invalid);
+    assert_eq!(with(|second| second.members[0].addresses[0].address = b"\xffUROMad\x01"), invalid);
     assert_eq!(with(|second| second.segments[0].len = 0), invalid);
     assert_eq!(with(|second| second.segments[0].va = 0), invalid);
     assert_eq!(with(|second| second.segments[1].len = 2), invalid);

@@ -1,4 +1,5 @@
-//! The frame around a plugin's address: C's look-up of an address tells no length, so the kit writes it down in front.
+//! The frame around a plugin's address: C's look-up of an address tells no length, so the plugin kit writes it down in
+//! front. Addresses come from other processes, so a worker checks frames before plugins read them.
 
 use std::ptr::NonNull;
 
@@ -12,7 +13,7 @@ const HEADER: usize = MAGIC.len() + 8;
 const LONGEST: u32 = 1 << 20;
 
 /// The address in its frame; `None` when it is too long for one.
-pub(crate) fn around(address: &[u8]) -> Option<Vec<u8>> {
+pub fn around(address: &[u8]) -> Option<Vec<u8>> {
     let len = u32::try_from(address.len()).ok().filter(|len| *len <= LONGEST)?;
     let mut framed = Vec::with_capacity(HEADER + address.len());
     framed.extend_from_slice(&MAGIC);
@@ -22,12 +23,24 @@ pub(crate) fn around(address: &[u8]) -> Option<Vec<u8>> {
     Some(framed)
 }
 
+/// Whether [`open`] may be called on these bytes: they are a whole frame and nothing else, or differ from every frame
+/// before they end.
+pub fn is_sound(bytes: &[u8]) -> bool {
+    let known = bytes.len().min(MAGIC.len());
+    if bytes[..known] != MAGIC[..known] {
+        return true;
+    }
+    let Some((header, body)) = bytes.split_first_chunk::<HEADER>() else { return false };
+    let len = (body.len() as u32).to_le_bytes();
+    body.len() <= LONGEST as usize && header[8..12] == len && header[12..] == len.map(|byte| !byte)
+}
+
 /// The address in the frame that begins at `start`; `None` when none begins there.
 ///
 /// # Safety
-/// At least one byte is readable at `start`. When the bytes begin with the magic, [`around`] made them, and all it made is
-/// readable. They stay unchanged during `'a`.
-pub(crate) unsafe fn open<'a>(start: NonNull<u8>) -> Option<&'a [u8]> {
+/// At least one byte is readable at `start`. When the bytes begin with the magic, [`around`] made them, or [`is_sound`] is
+/// true of them, and all are readable. They stay unchanged during `'a`.
+pub unsafe fn open<'a>(start: NonNull<u8>) -> Option<&'a [u8]> {
     for (index, wanted) in MAGIC.iter().enumerate() {
         // SAFETY: the bytes before this one were those of the magic, which does not end here.
         let byte = unsafe { start.add(index) };
@@ -75,6 +88,22 @@ mod tests {
             let mut bytes = MAGIC[..len].to_vec();
             bytes.push(!MAGIC[len]);
             assert_eq!(opened(&bytes.into_boxed_slice()), None);
+        }
+    }
+
+    #[test]
+    fn bytes_are_sound_when_nothing_behind_them_would_be_read() {
+        let framed = around(b"twelve bytes").unwrap();
+        assert!(is_sound(&framed) && is_sound(&around(b"").unwrap()));
+        assert!(is_sound(b"an address of another kind") && is_sound(b"x"));
+        for len in 0..framed.len() {
+            assert!(!is_sound(&framed[..len]), "{len}");
+        }
+        assert!(!is_sound(&[&framed[..], b"!"].concat()));
+        for index in 0..HEADER {
+            let mut damaged = framed.clone();
+            damaged[index] ^= 1;
+            assert_eq!(is_sound(&damaged), index < MAGIC.len(), "{index}");
         }
     }
 
