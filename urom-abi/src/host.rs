@@ -340,7 +340,8 @@ pub struct Extensions {
     /// Asks for the embedded service, with `plugin_path` (as `UROM_PLUGIN_PATH`; NULL: that variable). Idle only.
     pub urom_service_set_embedded:
         unsafe extern "C" fn(service: *mut Service, plugin_path: *const c_char) -> DocaError,
-    /// Why a context failed to start or left RUNNING, as a code: `SUCCESS` when nothing failed.
+    /// Why a context failed to start or left RUNNING, or a domain refused a setting, as a code: `SUCCESS` when nothing
+    /// failed since the last start.
     pub urom_ctx_get_failure_code: unsafe extern "C" fn(ctx: *const Ctx) -> DocaError,
     /// The same as text: writes at most `capacity` bytes, no NUL, and returns the
     /// text's whole length; 0 when nothing failed.

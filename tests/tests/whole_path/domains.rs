@@ -125,6 +125,20 @@ pub(crate) fn an_id_that_two_processes_use_fails_the_start_of_both(provider: &Pr
     Ok(())
 }
 
+pub(crate) fn a_setting_that_is_refused_is_explained(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (_graph, worker) = graph_worker(&service)?;
+    let domain = || service.domain().worker(3, &worker).gather(InProcess::group(1).remove(0));
+    let refusal = |builder: urom_host::DomainBuilder| {
+        block_on_for(LIMIT, builder.start())?.err().context("it cannot start")
+    };
+    let error = refusal(domain().worker(4, &worker))?;
+    assert!(error.to_string().contains("two ids in the domain, 3 and 4"), "{error}");
+    let error = refusal(domain().buffer(Buffer { address: 0x1000, ..Buffer::default() }))?;
+    assert!(error.to_string().contains("0 bytes at 0x1000"), "{error}");
+    Ok(())
+}
+
 pub(crate) fn a_domain_is_on_the_engine_of_its_workers(provider: &Provider) -> Result<()> {
     let service = provider.connect()?;
     let graph = graph(&service)?;

@@ -73,6 +73,7 @@ on_every_provider! {
         a_participant_that_dies_fails_the_start_of_the_others,
         an_id_that_two_processes_use_fails_the_start_of_both,
         a_domain_is_on_the_engine_of_its_workers,
+        a_setting_that_is_refused_is_explained,
         waiting_for_a_domain_neither_hangs_nor_spins,
     }
     losses::{

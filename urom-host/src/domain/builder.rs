@@ -10,7 +10,7 @@ use super::context::Owner;
 use super::exchange::Exchange;
 use super::{Buffer, StartingDomain};
 use crate::engine::ProgressEngine;
-use crate::error::{Error, Result, check};
+use crate::error::{Error, Result};
 use crate::gather::AllGather;
 use crate::library::Library;
 use crate::thread;
@@ -149,7 +149,9 @@ impl Owner {
     fn configure(&self, buffers: &[Buffer]) -> Result<()> {
         let (api, domain) = (self.api(), self.domain());
         let set = |code: DocaError, what: &'static str| {
-            check(code, || format!("setting {what} of {}", self.name()))
+            let refused =
+                |code| Error::new(code, format!("setting {what} of {}", self.name())).why(self.failure());
+            code.check().map_err(refused)
         };
         let mut oob = self.exchange.oob();
         // SAFETY: the domain is live and idle; the structure is copied, and the exchange it leads to lives as long.

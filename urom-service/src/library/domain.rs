@@ -22,7 +22,7 @@ use super::order::{Order, Reply, Start};
 use super::pe::{Pe, Ready};
 use super::run::Run;
 use crate::wire::control::Failure;
-use crate::wire::domain::{Address, MAX_MEMBERS, MAX_SEGMENTS, Member, Participant, Segment, is_range};
+use crate::wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
 /// How long a stop waits for its workers: one that does not answer in this time is about to be given up.
 const STOP_DEADLINE: Duration = Duration::from_secs(1);
@@ -46,6 +46,10 @@ pub(super) struct Buffer {
     pub(super) mkey: Vec<u8>,
 }
 
+fn invalid(text: impl Into<String>) -> Failure {
+    failure(DocaError::INVALID_VALUE, text)
+}
+
 /// From a start to the next idle.
 struct DomainRun {
     number: u64,
@@ -67,39 +71,55 @@ impl Domain {
     }
 
     /// Each id and each context once.
-    pub(super) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), DocaError> {
+    pub(super) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), Failure> {
         let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
         ids.sort_unstable();
-        let mut contexts: Vec<_> = workers.iter().map(|(_, ctx)| Weak::as_ptr(ctx)).collect();
+        if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(invalid(format!(
+                "two workers of the domain have the id {}: give each its own",
+                twice[0]
+            )));
+        }
+        let mut contexts: Vec<_> = workers.iter().map(|(id, ctx)| (Weak::as_ptr(ctx), *id)).collect();
         contexts.sort_unstable();
-        let unique = ids.is_sorted_by(|a, b| a < b) && contexts.is_sorted_by(|a, b| a < b);
-        if workers.is_empty() || workers.len() > MAX_MEMBERS || !unique {
-            return Err(DocaError::INVALID_VALUE);
+        if let Some(twice) = contexts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            let (one, other) = (twice[0].1, twice[1].1);
+            return Err(invalid(format!(
+                "one worker has two ids in the domain, {one} and {other}: give it one"
+            )));
         }
         *self.workers.borrow_mut() = workers;
         Ok(())
     }
 
     /// Begins anew, without buffers.
-    pub(super) fn set_count(&self, count: usize) -> Result<(), DocaError> {
+    pub(super) fn set_count(&self, count: usize) -> Result<(), Failure> {
         if count == 0 || count > MAX_SEGMENTS {
-            return Err(DocaError::INVALID_VALUE);
+            let text = format!(
+                "a domain cannot be given {count} buffers: 1 to {MAX_SEGMENTS} are possible, and without any there is no \
+                 need for a count"
+            );
+            return Err(invalid(text));
         }
         self.count.set(count);
         self.buffers.borrow_mut().clear();
         Ok(())
     }
 
-    pub(super) fn add_buffer(&self, buffer: Buffer) -> Result<(), DocaError> {
-        if self.count.get() == 0 {
-            return Err(DocaError::BAD_STATE);
+    pub(super) fn add_buffer(&self, buffer: Buffer) -> Result<(), Failure> {
+        let count = self.count.get();
+        if count == 0 {
+            let text = "the domain's buffers were not counted: call doca_urom_domain_set_buffers_count first";
+            return Err(failure(DocaError::BAD_STATE, text));
         }
         if !is_range(buffer.va, buffer.len) {
-            return Err(DocaError::INVALID_VALUE);
+            let text = format!("a buffer of {} bytes at {:#x} cannot be", buffer.len, buffer.va);
+            return Err(invalid(text));
         }
         let mut buffers = self.buffers.borrow_mut();
-        if buffers.len() >= self.count.get() {
-            return Err(DocaError::FULL);
+        if buffers.len() >= count {
+            let text = format!("the domain has its {count} buffers: set a higher count first");
+            return Err(failure(DocaError::FULL, text));
         }
         buffers.push(buffer);
         Ok(())
@@ -110,8 +130,7 @@ impl Domain {
             failure(code, "the domain has no progress engine: call doca_pe_connect_ctx before doca_ctx_start")
         })?;
         let oob = self.oob.get().ok_or_else(|| {
-            let text = "the domain has no out-of-band functions: call doca_urom_domain_set_oob";
-            failure(DocaError::INVALID_VALUE, text)
+            invalid("the domain has no out-of-band functions: call doca_urom_domain_set_oob")
         })?;
         let (added, count) = (self.buffers.borrow().len(), self.count.get());
         if added != count {

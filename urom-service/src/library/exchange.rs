@@ -32,14 +32,20 @@ pub(super) struct Oob {
 
 impl Oob {
     /// `INVALID_VALUE` for a structure that does not say enough, or nonsense.
-    pub(super) fn new(oob: &OobColl) -> Result<Oob, DocaError> {
+    pub(super) fn new(oob: &OobColl) -> Result<Oob, Failure> {
         let (count, index) = (oob.n_oob_indexes as usize, oob.oob_index as usize);
-        match (oob.allgather, oob.req_test, oob.req_free) {
-            (Some(allgather), Some(test), Some(free)) if index < count && count <= MAX_MEMBERS => {
-                Ok(Oob { allgather, test, free, info: oob.coll_info, count, index })
-            }
-            _ => Err(DocaError::INVALID_VALUE),
+        let (Some(allgather), Some(test), Some(free)) = (oob.allgather, oob.req_test, oob.req_free) else {
+            let text = "one of the domain's out-of-band functions is NULL: it needs all three";
+            return Err(failure(DocaError::INVALID_VALUE, text));
+        };
+        if index >= count || count > MAX_MEMBERS {
+            let text = format!(
+                "there is no participant {index} of {count}: oob_index is below n_oob_indexes, which is at most \
+                 {MAX_MEMBERS}"
+            );
+            return Err(failure(DocaError::INVALID_VALUE, text));
         }
+        Ok(Oob { allgather, test, free, info: oob.coll_info, count, index })
     }
 }
 

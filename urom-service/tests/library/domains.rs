@@ -76,7 +76,9 @@ fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
         let other = seeker(service.raw, engine, 2);
         assert_eq!(domain.set_workers(&[]), INVALID);
         assert_eq!(domain.set_workers(&[(1, worker), (1, other)]), INVALID);
+        assert!(failure(domain.ctx).contains("have the id 1"), "{}", failure(domain.ctx));
         assert_eq!(domain.set_workers(&[(1, worker), (2, worker)]), INVALID);
+        assert!(failure(domain.ctx).contains("two ids in the domain, 1 and 2"), "{}", failure(domain.ctx));
         let mut ids = [1, 2];
         let mut raw = [worker.raw, std::ptr::null_mut()];
         assert_eq!(
@@ -102,6 +104,7 @@ fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
         assert_eq!(domain.add(0, 16, b"h", b"k"), INVALID);
         assert_eq!(domain.add(0x1000, 0, b"h", b"k"), INVALID);
         assert_eq!(domain.add(usize::MAX, 2, b"h", b"k"), INVALID);
+        assert!(failure(domain.ctx).contains("2 bytes at 0xffffffffffffffff"), "{}", failure(domain.ctx));
         let va = std::ptr::without_provenance_mut(0x1000);
         assert_eq!(
             c!(doca_urom_domain_add_buffer(domain.raw, va, 16, null.cast(), 1, null.cast(), 0)),
@@ -114,6 +117,7 @@ fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
         assert_eq!(domain.add(usize::MAX, 1, b"", b""), OK);
         assert_eq!(domain.add(0x1000, 16, b"h", b"k"), OK);
         assert_eq!(domain.add(0x2000, 16, b"h", b"k"), DocaError::FULL);
+        assert!(failure(domain.ctx).contains("has its 2 buffers"), "{}", failure(domain.ctx));
         // Too late.
         let mut oob = party.oob();
         assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, &mut oob)), OK);

@@ -10,8 +10,10 @@ use urom_abi::host::{self, Ctx, OobColl};
 use crate::library::ctx::{Context, Kind};
 use crate::library::domain::{Buffer, Domain};
 use crate::library::exchange::Oob;
+use crate::library::failure::failure;
 use crate::library::guard::{guard, guard_or};
 use crate::library::handle::{domain, present, publish, put, withdraw, worker};
+use crate::wire::control::Failure;
 use crate::wire::domain::{MAX_MEMBERS, MAX_TABLE};
 
 pub(super) unsafe extern "C" fn create(out: *mut *mut host::Domain) -> DocaError {
@@ -32,21 +34,25 @@ pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Domain) -> DocaError
     })
 }
 
-/// Runs `set` on an idle domain.
+/// Runs `set` on an idle domain, which keeps what it refused and why.
 ///
 /// # Safety
 ///
 /// `pointer` is the caller's object.
 unsafe fn configure(
     pointer: *mut host::Domain,
-    set: impl FnOnce(&Domain) -> Result<(), DocaError>,
+    set: impl FnOnce(&Domain) -> Result<(), Failure>,
 ) -> DocaError {
     guard(|| {
         // SAFETY: the caller's promise.
         let (ctx, own) = unsafe { domain(pointer) }?;
         ctx.require_idle()?;
-        set(own)
+        set(own).map_err(|failure| ctx.fail(&failure))
     })
+}
+
+fn invalid(text: impl Into<String>) -> Failure {
+    failure(DocaError::INVALID_VALUE, text)
 }
 
 pub(super) unsafe extern "C" fn set_buffers_count(pointer: *mut host::Domain, count: usize) -> DocaError {
@@ -79,12 +85,14 @@ pub(super) unsafe extern "C" fn add_buffer(
 /// # Safety
 ///
 /// `len` bytes can be read at `start`, unless it is NULL.
-unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, DocaError> {
+unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, Failure> {
     if len == 0 {
         return Ok(Vec::new());
     }
     if start.is_null() || len > MAX_TABLE {
-        return Err(DocaError::INVALID_VALUE);
+        let text =
+            format!("a memory handle or key of {len} bytes cannot be, or is NULL: {MAX_TABLE} are possible");
+        return Err(invalid(text));
     }
     // SAFETY: the caller's promise.
     Ok(unsafe { slice::from_raw_parts(start.cast::<u8>(), len) }.to_vec())
@@ -93,7 +101,7 @@ unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, DocaError> {
 pub(super) unsafe extern "C" fn set_oob(pointer: *mut host::Domain, oob: *mut OobColl) -> DocaError {
     let set = |own: &Domain| {
         // SAFETY: the caller's structure, or NULL.
-        let oob = unsafe { oob.as_ref() }.ok_or(DocaError::INVALID_VALUE)?;
+        let oob = unsafe { oob.as_ref() }.ok_or_else(|| invalid("the out-of-band functions are NULL"))?;
         own.set_oob(Oob::new(oob)?);
         Ok(())
     };
@@ -108,10 +116,11 @@ pub(super) unsafe extern "C" fn set_workers(
     count: usize,
 ) -> DocaError {
     let set = |own: &Domain| {
-        present(domain_worker_ids)?;
-        present(workers)?;
-        if count == 0 || count > MAX_MEMBERS {
-            return Err(DocaError::INVALID_VALUE);
+        if domain_worker_ids.is_null() || workers.is_null() || count == 0 || count > MAX_MEMBERS {
+            let text = format!(
+                "a domain needs 1 to {MAX_MEMBERS} workers and their ids: it was given {count}, or NULL"
+            );
+            return Err(invalid(text));
         }
         // SAFETY: the caller gives `count` ids.
         let ids = unsafe { slice::from_raw_parts(domain_worker_ids, count) };
@@ -119,10 +128,11 @@ pub(super) unsafe extern "C" fn set_workers(
         let workers = unsafe { slice::from_raw_parts(workers, count) };
         let pairs = ids.iter().zip(workers).map(|(id, pointer)| {
             // SAFETY: the caller's object.
-            let (ctx, _) = unsafe { worker(*pointer) }?;
+            let worker = unsafe { worker(*pointer) };
+            let (ctx, _) = worker.map_err(|_| invalid(format!("the domain's worker {id} is no worker")))?;
             Ok((*id, ctx.weak()))
         });
-        own.set_workers(pairs.collect::<Result<_, DocaError>>()?)
+        own.set_workers(pairs.collect::<Result<_, Failure>>()?)
     };
     // SAFETY: the caller's object.
     unsafe { configure(pointer, set) }
