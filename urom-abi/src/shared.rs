@@ -4,6 +4,7 @@
 //! its second chains commands that wait in a [`CommandStack`].
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -13,12 +14,25 @@ use crate::plugin::WorkerCmdDesc;
 
 /// One of the owners of a command, on one thread. The last one frees the block.
 ///
-/// Its bytes can only be read, whatever the number of owners.
+/// Its bytes can only be read, whatever the number of owners. The count is no atomic one, so all owners stay on the thread
+/// of the first, unlike a [`CommandDesc`]:
+///
+/// ```compile_fail,E0277
+/// fn assert_send<T: Send>() {}
+/// assert_send::<urom_abi::shared::SharedCommand>();
+/// ```
 pub struct SharedCommand {
     desc: ManuallyDrop<CommandDesc>,
+    /// Neither `Send` nor `Sync`.
+    on_one_thread: PhantomData<*const ()>,
 }
 
 impl SharedCommand {
+    /// One more owner of a block whose count knows of it.
+    fn owner(desc: CommandDesc) -> SharedCommand {
+        SharedCommand { desc: ManuallyDrop::new(desc), on_one_thread: PhantomData }
+    }
+
     fn block(&self) -> *mut WorkerCmdDesc {
         self.desc.block.as_ptr()
     }
@@ -38,7 +52,7 @@ impl SharedCommand {
 
 impl From<CommandDesc> for SharedCommand {
     fn from(desc: CommandDesc) -> SharedCommand {
-        let command = SharedCommand { desc: ManuallyDrop::new(desc) };
+        let command = SharedCommand::owner(desc);
         // SAFETY: the descriptor has one owner and hangs in no list, so its link is free: two words.
         unsafe { command.count().write(1) };
         command
@@ -53,7 +67,7 @@ impl Clone for SharedCommand {
         let more = owners.checked_add(1).unwrap_or_else(|| std::process::abort());
         // SAFETY: as above.
         unsafe { self.count().write(more) };
-        SharedCommand { desc: ManuallyDrop::new(CommandDesc { block: self.desc.block }) }
+        SharedCommand::owner(CommandDesc { block: self.desc.block })
     }
 }
 
@@ -114,7 +128,7 @@ impl CommandStack {
     /// Takes the command on top.
     pub fn pop(&mut self) -> Option<SharedCommand> {
         let block = self.top?;
-        let command = SharedCommand { desc: ManuallyDrop::new(CommandDesc { block }) };
+        let command = SharedCommand::owner(CommandDesc { block });
         // SAFETY: `push` wrote it.
         self.top = NonNull::new(unsafe { command.next().read() });
         Some(command)
