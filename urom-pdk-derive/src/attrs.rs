@@ -36,7 +36,7 @@ impl Keys {
         let mut keys = Keys::default();
         for helper in attributes.extract_if(.., |attribute| attribute.path().is_ident("urom")) {
             match helper.meta {
-                Meta::List(list) => keys.extend(list.tokens, errors),
+                Meta::List(list) if !list.tokens.is_empty() => keys.extend(list.tokens, errors),
                 other => errors.on(other, messages::attribute_without_keys()),
             }
         }

@@ -27,6 +27,8 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
             continue;
         }
         items.extend(makes);
+        let mut fields = HashSet::new();
+        variant.fields.retain(|field| fields.insert(names::text(&field.ident)));
         variant.fields.iter_mut().for_each(harmless);
         model.variants.push(variant);
     }
@@ -53,7 +55,7 @@ fn harmless(field: &mut Field) {
     if !borrows && validate::unsafe_type(&field.ty).is_some() {
         field.ty = parse_quote!(());
     }
-    if validate::SETTERS.iter().any(|name| field.ident == name) {
+    if validate::SETTERS.contains(&&*names::text(&field.ident)) {
         field.echo = None;
         field.optional = None;
     }

@@ -6,13 +6,14 @@ pub(crate) mod plugin;
 
 use std::collections::HashSet;
 
-use proc_macro2::{Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Path, parse_quote};
+use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Meta, Path, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Kind, Messages, Plugin, Spanned, TagWidth, Variant};
+use crate::tokens;
 use keys::{FieldKeys, MessagesKeys, VariantKeys};
 
 /// Which of the two macros is at work.
@@ -90,14 +91,16 @@ fn variants(which: Macro, item: &mut ItemEnum, tag: TagWidth, errors: &mut Error
     let mut next_tag = Some(0);
     for variant in &mut item.variants {
         let keys = VariantKeys::read(which, &mut variant.attrs, errors);
-        refuse_cfg(&variant.attrs, errors);
+        refuse_cfg(&mut variant.attrs, errors);
         let stated = stated_tag(keys.tag, variant.discriminant.as_ref().map(|(_, value)| value), tag, errors);
         let (tag_value, tag_span) = match (stated, next_tag) {
             (Some((value, span)), _) => (value, span),
             (None, Some(value)) => (value, variant.ident.span()),
             (None, None) => {
                 errors.on(&variant.ident, messages::no_tag_left(tag.most()));
-                (0, variant.ident.span())
+                // One that nobody has, or that would be a mistake more.
+                let free = (0..).find(|free| variants.iter().all(|other: &Variant| other.tag != *free));
+                (free.unwrap_or_default(), variant.ident.span())
             }
         };
         next_tag = tag_value.checked_add(1).filter(|next| *next <= tag.most());
@@ -142,7 +145,7 @@ fn stated_tag(
 
 /// A tag as it is written.
 fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64> {
-    let value = match stated {
+    let value = match tokens::ungrouped(stated) {
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse::<u64>().ok(),
         _ => None,
     };
@@ -172,7 +175,7 @@ fn fields(which: Macro, variant: &mut syn::Variant, errors: &mut Errors) -> Opti
     for mut field in std::mem::take(&mut named.named) {
         let FieldKeys { echo, header, optional, word, codec, inline } =
             FieldKeys::read(which, &mut field.attrs, errors);
-        refuse_cfg(&field.attrs, errors);
+        refuse_cfg(&mut field.attrs, errors);
         if let Some(ident) = field.ident.clone() {
             let (ty, docs) = (field.ty.clone(), docs(&field.attrs));
             fields.push(Field { ident, ty, docs, echo, header, optional, word, codec, inline });
@@ -185,8 +188,15 @@ fn fields(which: Macro, variant: &mut syn::Variant, errors: &mut Errors) -> Opti
     Some(fields)
 }
 
-fn refuse_cfg(attributes: &[Attribute], errors: &mut Errors) {
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")) {
+/// Takes out what makes a message depend on `cfg`, so that rustc does not report it once more.
+fn refuse_cfg(attributes: &mut Vec<Attribute>, errors: &mut Errors) {
+    let is_conditional = |attribute: &mut Attribute| match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("cfg_attr") => ["cfg", "urom"]
+            .iter()
+            .any(|name| tokens::mentions(list.tokens.clone(), &Ident::new(name, Span::call_site()))),
+        meta => meta.path().is_ident("cfg"),
+    };
+    for attribute in attributes.extract_if(.., is_conditional) {
         errors.on(attribute, messages::conditional());
     }
 }
@@ -202,7 +212,7 @@ fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
         return;
     }
     if !item.attrs.iter().any(|attribute| attribute.path().is_ident("repr")) {
-        let width = syn::Ident::new(tag.name(), Span::call_site());
+        let width = Ident::new(tag.name(), Span::call_site());
         item.attrs.push(parse_quote!(#[repr(#width)]));
     }
     let tags = variants.iter().map(|variant| variant.tag).collect::<HashSet<_>>();

@@ -1,7 +1,7 @@
 //! Looking into tokens whose meaning does not matter: types and expressions.
 
 use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
-use syn::Lifetime;
+use syn::{Expr, Lifetime};
 
 /// The lifetimes named in `tokens`, without their ticks.
 pub(crate) fn lifetimes_in(tokens: TokenStream) -> Vec<String> {
@@ -29,6 +29,14 @@ pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
         TokenTree::Group(group) => mentions(group.stream(), name),
         _ => false,
     })
+}
+
+/// The expression without the groups that a macro leaves around it.
+pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => ungrouped(&group.expr),
+        _ => expr,
+    }
 }
 
 /// The tokens with one space between any two: the same text for every compiler.

@@ -7,7 +7,7 @@ mod payloads;
 mod types;
 mod words;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use proc_macro2::Ident;
 use syn::LitStr;
@@ -47,6 +47,16 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
         exprs::within_reach(variant, errors);
         exprs::cannot_panic(variant, errors);
     }
+}
+
+/// Whether two variants, or two fields of one, have the same name.
+pub(crate) fn repeats_a_name(model: &Messages) -> bool {
+    fn repeats<'a>(mut all: impl Iterator<Item = &'a Ident>) -> bool {
+        let mut known = HashSet::new();
+        !all.all(|name| known.insert(names::text(name)))
+    }
+    repeats(model.variants.iter().map(|variant| &variant.ident))
+        || model.variants.iter().any(|variant| repeats(variant.fields.iter().map(|field| &field.ident)))
 }
 
 fn plugin_name(name: &LitStr, errors: &mut Errors) {
@@ -130,7 +140,7 @@ fn methods(model: &Messages, errors: &mut Errors) {
                 owners.insert(name, quoted(&variant.ident));
             }
         }
-        let clashes = |field: &&Field| field.has_setter() && SETTERS.iter().any(|name| field.ident == name);
+        let clashes = |field: &&Field| field.has_setter() && SETTERS.contains(&&*names::text(&field.ident));
         for field in variant.fields.iter().filter(clashes) {
             errors.on(&field.ident, messages::setter_name_taken(&field.ident));
         }

@@ -8,6 +8,8 @@ enum Command {
     Work {
         #[urom]
         value: u64,
+        #[urom()]
+        empty: u64,
     },
 }
 

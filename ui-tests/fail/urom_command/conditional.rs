@@ -12,6 +12,15 @@ enum Command {
     #[cfg(unix)]
     #[urom(reply = Done)]
     Rest,
+    #[urom(reply = Done)]
+    Later {
+        #[cfg_attr(unix, urom(optional))]
+        key: u64,
+        #[cfg_attr(unix, cfg(any()))]
+        gone: u64,
+        #[cfg_attr(unix, doc = "What does not touch the bytes may depend on anything.")]
+        documented: u64,
+    },
 }
 
 #[urom_notification]

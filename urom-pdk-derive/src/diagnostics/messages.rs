@@ -92,7 +92,7 @@ messages! {
     word_taken(word, payload): "the word `{word}` is filled by `{payload}` already: give each payload words of its own";
     not_a_field(variant, name): "`{variant}` has no field `{name}`: name one that it has";
     not_a_word(name): "`{name}` has a value of its own, and a payload would fill it: mark it `#[urom(word)]`";
-    not_a_plain_root(name): "a payload cannot fill a member of `{name}`, which is no plain field of its own: name a plain structure that is neither `echo` nor `header`";
+    not_a_plain_root(name): "a payload cannot fill a member of `{name}`, which is no plain field of its own: name a plain structure that is neither `echo` nor `header`, or put a `len` that only reads the member in parentheses";
     length_of_array(): "an array has its length in its type: remove `len`";
     when_without_option(found): "a payload with a condition can be absent: make its type `Option<{found}>`";
     option_without_address(): "nothing says whether this payload is there: add `when = ...`, or remove `addr = none`";

@@ -7,6 +7,8 @@ use super::Macro;
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Addr, Inline, Len, Spanned, TagWidth};
+use crate::names;
+use crate::tokens::ungrouped;
 
 /// `#[urom_command(...)]`, `#[urom_notification(...)]`.
 pub(super) struct MessagesKeys {
@@ -57,8 +59,8 @@ fn required<T>(
 }
 
 fn tag_type(ty: &Type, errors: &mut Errors) -> TagWidth {
-    let named = |width: &TagWidth| matches!(ty, Type::Path(path) if path.path.is_ident(width.name()));
-    TagWidth::ALL.into_iter().find(named).unwrap_or_else(|| {
+    let name = names::written(ty);
+    TagWidth::ALL.into_iter().find(|width| width.name() == name).unwrap_or_else(|| {
         errors.on(ty, messages::not_a_tag_type());
         TagWidth::U64
     })
@@ -144,7 +146,7 @@ impl FieldKeys {
 }
 
 fn len(tokens: TokenStream) -> Option<Len> {
-    let expr = syn::parse2(tokens).ok()?;
+    let expr = ungrouped(&syn::parse2(tokens).ok()?).clone();
     Some(match path(&expr) {
         Some(path) => Len::Path(path),
         None => Len::Given(expr),
@@ -161,7 +163,7 @@ fn addr(tokens: TokenStream) -> Option<Addr> {
 
 /// `a` or `a.b.c`.
 fn path(expr: &Expr) -> Option<Vec<Ident>> {
-    match expr {
+    match ungrouped(expr) {
         Expr::Path(path) => Some(vec![path.path.get_ident()?.clone()]),
         Expr::Field(field) => {
             let mut path = path(&field.base)?;

@@ -59,13 +59,13 @@ struct Panics<'a> {
 impl<'ast> Visit<'ast> for Panics<'_> {
     fn visit_expr_binary(&mut self, binary: &'ast ExprBinary) {
         let constant = is_literal(&binary.left) && is_literal(&binary.right);
-        let by_constant = is_literal(&binary.right);
+        let by_constant = is_number(&binary.right);
         let found = match binary.op {
             BinOp::Add(_) | BinOp::AddAssign(_) => Some(("+", "checked_add")),
             BinOp::Sub(_) | BinOp::SubAssign(_) => Some(("-", "checked_sub")),
             BinOp::Mul(_) | BinOp::MulAssign(_) => Some(("*", "checked_mul")),
             BinOp::Shl(_) | BinOp::ShlAssign(_) => Some(("<<", "checked_shl")),
-            // rustc itself refuses a literal that these cannot work with.
+            // rustc itself refuses a number that these never work with. -1 is none: one dividend overflows with it.
             BinOp::Div(_) | BinOp::DivAssign(_) if !by_constant => Some(("/", "checked_div")),
             BinOp::Rem(_) | BinOp::RemAssign(_) if !by_constant => Some(("%", "checked_rem")),
             BinOp::Shr(_) | BinOp::ShrAssign(_) if !by_constant => Some((">>", "checked_shr")),
@@ -94,6 +94,16 @@ impl<'ast> Visit<'ast> for Panics<'_> {
             self.errors.on(&call.method, messages::can_panic(&call.method, "unwrap_or"));
         }
         visit::visit_expr_method_call(self, call);
+    }
+}
+
+/// Whether it is a literal without a sign or a cast that could give it one.
+fn is_number(expr: &Expr) -> bool {
+    match expr {
+        Expr::Lit(_) => true,
+        Expr::Paren(paren) => is_number(&paren.expr),
+        Expr::Group(group) => is_number(&group.expr),
+        _ => false,
     }
 }
 
