@@ -133,7 +133,8 @@ impl<'a> Behind<'a> {
         there: bool,
         count: impl Count,
     ) -> Result<P, DecodeError> {
-        let (message, most) = (self.message, usize::MAX / P::UNIT);
+        // No run of bytes is longer than `isize` can say.
+        let (message, most) = (self.message, isize::MAX as usize / P::UNIT);
         let out_of_range = |found| out_of_range(message, field, found, most as u64);
         if !there && let Some(absent) = P::absent(count).map_err(out_of_range)? {
             return Ok(absent);

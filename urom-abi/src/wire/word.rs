@@ -23,8 +23,8 @@ pub trait Count: Copy {
     /// The number.
     ///
     /// # Errors
-    /// What was found when no payload can have so many: a negative number (as its two's complement), one over the
-    /// largest `usize`, or (as the largest `u64`) `None`.
+    /// What was found when no payload can have so many: a negative number (as its two's complement), or, as the largest
+    /// `u64`, `None` and what does not fit one.
     fn count(self) -> Result<usize, u64>;
 }
 
@@ -44,7 +44,10 @@ macro_rules! counts {
         impl Count for $ty {
             #[inline(always)]
             fn count(self) -> Result<usize, u64> {
-                self.try_into().map_err(|_| self as u64)
+                self.try_into().map_err(|_| {
+                    let found = self as u64;
+                    if found as $ty == self { found } else { u64::MAX }
+                })
             }
         }
     )*};
@@ -78,6 +81,6 @@ mod tests {
         assert_eq!((u64::MAX.count(), i32::MAX.count()), (Ok(usize::MAX), Ok(0x7fff_ffff)));
         assert_eq!(((-1i8).count(), i64::MIN.count()), (Err(u64::MAX), Err(1 << 63)));
         assert_eq!((None::<u8>.count(), Some(-2i32).count()), (Err(u64::MAX), Err(u64::MAX - 1)));
-        assert!((1u128 << 64).count().is_err());
+        assert_eq!(((1u128 << 64).count(), (1i128 << 65).count()), (Err(u64::MAX), Err(u64::MAX)));
     }
 }

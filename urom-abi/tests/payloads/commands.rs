@@ -151,11 +151,23 @@ fn lengths_that_the_bytes_do_not_have_are_refused_by_name() {
 
 #[test]
 fn counts_that_no_payload_can_have_are_out_of_range() {
-    let most = u64::MAX / 4;
+    let most = i64::MAX as u64 / 4;
     let negative = DecodeProblem::OutOfRange { found: -2i64 as u64, most };
     assert_eq!(refused("counts", |fixed| N.write(fixed, &-1)), negative);
     let overflow = DecodeProblem::OutOfRange { found: u64::MAX, most };
     assert_eq!(refused("counts", |fixed| N.write(fixed, &i32::MAX)), overflow);
+}
+
+#[test]
+fn what_was_found_out_of_range_is_more_than_what_is_possible() {
+    let refused = |count: Option<i128>| {
+        let (_, mut behind) = urom_abi::wire::start::<0>("M", &[]).unwrap();
+        behind.take::<&[u8]>("data", true, count).unwrap_err().problem
+    };
+    for count in [None, Some(-1), Some(1 << 64), Some(i128::MIN)] {
+        let DecodeProblem::OutOfRange { found, most } = refused(count) else { panic!("{count:?}") };
+        assert!(found > most, "{count:?}: {found}, but at most {most}");
+    }
 }
 
 #[test]
