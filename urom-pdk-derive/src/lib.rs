@@ -105,8 +105,9 @@ use proc_macro::TokenStream;
 ///
 /// An expression sees all plain, header and echoed fields of its variant and the payloads before its own, each by its
 /// name and by value; a field with a codec is a reference, a notification's payload is seen as `Elements`. A `len` is any
-/// integer or an `Option` of one. Expressions work on numbers that a peer sent, so what can panic or overflow in them is
-/// refused: call a function that gives an `Option`. A member is an expression in parentheses: `len = (a.b)`.
+/// integer or an `Option` of one. Expressions work on numbers that a peer sent, so operators and methods of
+/// theirs that can panic or overflow are refused: use one that gives an `Option`, such as `checked_mul`. What a function or
+/// a macro of yours does is yours to see to. A member is an expression in parentheses: `len = (a.b)`.
 ///
 /// ```ignore
 /// #[urom(reply = Collected)]

@@ -71,22 +71,22 @@ pub(crate) fn written(tokens: impl ToTokens) -> String {
 
 /// The constant that places one field. The underscores in front keep it apart from the user's own names.
 pub(crate) fn field_const(variant: &Variant, field: &Field) -> Ident {
-    constant(&format!("__AT_{}_", text(&variant.ident)), &field.ident)
+    constant(&format!("__AT_{}_", owner(variant)), &field.ident)
 }
 
 /// The constant that places the address word at a payload's own place.
 pub(crate) fn address_const(variant: &Variant, payload: &Field) -> Ident {
-    constant(&format!("__ADDRESS_OF_{}_", text(&variant.ident)), &payload.ident)
+    constant(&format!("__ADDRESS_OF_{}_", owner(variant)), &payload.ident)
 }
 
 /// The constant that places the length word at a payload's own place.
 pub(crate) fn length_const(variant: &Variant, payload: &Field) -> Ident {
-    constant(&format!("__LENGTH_OF_{}_", text(&variant.ident)), &payload.ident)
+    constant(&format!("__LENGTH_OF_{}_", owner(variant)), &payload.ident)
 }
 
 /// The function of a payload's `len` or `when` expression.
 pub(crate) fn expression(key: &str, variant: &Variant, payload: &Field) -> Ident {
-    constant(&format!("__{key}_of_{}_", text(&variant.ident)), &payload.ident)
+    constant(&format!("__{key}_of_{}_", owner(variant)), &payload.ident)
 }
 
 /// The constant of the sizes and alignments of a variant's fields.
@@ -97,6 +97,12 @@ pub(crate) fn extents_const(variant: &Variant) -> Ident {
 /// The constant of the offsets of a variant's fields.
 pub(crate) fn offsets_const(variant: &Variant) -> Ident {
     constant("__OFFSETS_", &variant.ident)
+}
+
+/// A variant's name in front of a field's: `tag_send` and `len` are not `tag` and `send_len`.
+fn owner(variant: &Variant) -> String {
+    let name = text(&variant.ident);
+    if name.contains('_') { format!("{}_{name}", name.len()) } else { name }
 }
 
 fn constant(prefix: &str, name: &Ident) -> Ident {

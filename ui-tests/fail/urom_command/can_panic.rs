@@ -23,6 +23,8 @@ enum Command<'a> {
         indexed: &'a [u8],
         #[urom(inline, len = rows.checked_mul(2).unwrap())]
         unwrapped: &'a [u8],
+        #[urom(inline, len = rows.pow(2))]
+        squared: &'a [u8],
         #[urom(inline, len = (rows as i64) / -1)]
         overflowing: &'a [u8],
         #[urom(inline, when = rows + columns > 8)]

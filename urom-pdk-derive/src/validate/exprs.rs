@@ -52,6 +52,19 @@ impl<'ast> Visit<'ast> for Reach<'_> {
     }
 }
 
+/// Methods of numbers and of `Option` that panic, and those that do not.
+const PANICKING: [(&str, &str); 9] = [
+    ("unwrap", "unwrap_or"),
+    ("expect", "unwrap_or"),
+    ("pow", "checked_pow"),
+    ("abs", "unsigned_abs"),
+    ("ilog2", "checked_ilog2"),
+    ("div_euclid", "checked_div_euclid"),
+    ("rem_euclid", "checked_rem_euclid"),
+    ("next_power_of_two", "checked_next_power_of_two"),
+    ("next_multiple_of", "checked_next_multiple_of"),
+];
+
 struct Panics<'a> {
     errors: &'a mut Errors,
 }
@@ -90,8 +103,9 @@ impl<'ast> Visit<'ast> for Panics<'_> {
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        if call.method == "unwrap" || call.method == "expect" {
-            self.errors.on(&call.method, messages::can_panic(&call.method, "unwrap_or"));
+        let found = PANICKING.iter().find(|(method, _)| call.method == method);
+        if let Some((method, instead)) = found {
+            self.errors.on(&call.method, messages::can_panic(method, instead));
         }
         visit::visit_expr_method_call(self, call);
     }
