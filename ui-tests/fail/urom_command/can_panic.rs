@@ -29,6 +29,8 @@ enum Command<'a> {
         overflowing: &'a [u8],
         #[urom(inline, when = rows + columns > 8)]
         maybe: Option<&'a [u8]>,
+        #[urom(inline, when = matches!(rows * 3, 1 | 2))]
+        chosen: Option<&'a [u8]>,
         #[urom(inline, len = rows / 2 + (1 << 4))]
         constants: &'a [u8],
     },

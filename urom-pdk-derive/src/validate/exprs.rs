@@ -1,7 +1,9 @@
 //! The expressions of `len` and `when` work on numbers that a peer sent, so nothing in them may panic.
 
+use proc_macro2::TokenStream;
+use syn::parse::ParseStream;
 use syn::visit::{self, Visit};
-use syn::{BinOp, Expr, ExprBinary, ExprIndex, ExprMethodCall, ExprPath, ExprUnary, Ident, UnOp};
+use syn::{BinOp, Expr, ExprBinary, ExprIndex, ExprMethodCall, ExprPath, ExprUnary, Ident, Macro, UnOp};
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Count, Field, Given, Len, Variant};
@@ -100,6 +102,18 @@ impl<'ast> Visit<'ast> for Panics<'_> {
     fn visit_expr_index(&mut self, index: &'ast ExprIndex) {
         self.errors.on(&index.index, messages::can_panic("[]", "get"));
         visit::visit_expr_index(self, index);
+    }
+
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        // Of its body no more is known than that most begin with an expression, as that of `matches!` does.
+        let first = call.parse_body_with(|body: ParseStream<'_>| {
+            let first = body.parse::<Expr>()?;
+            body.parse::<TokenStream>()?;
+            Ok(first)
+        });
+        if let Ok(first) = first {
+            Panics { errors: &mut *self.errors }.visit_expr(&first);
+        }
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
