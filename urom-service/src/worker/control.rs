@@ -182,7 +182,7 @@ async fn run(setup: Setup) -> End {
                     break End::Orderly;
                 }
             },
-            Some(event) = happened.recv() => control.handle(event),
+            Some(event) = happened.recv() => control.handle(event).await,
             Some(_) = control.sessions.join_next() => {}
             Some(_) = control.timers.join_next() => {}
             () = &mut deadline, if stopping => break End::Stuck,
@@ -207,7 +207,7 @@ async fn run(setup: Setup) -> End {
 }
 
 impl Control {
-    fn handle(&mut self, event: Event) {
+    async fn handle(&mut self, event: Event) {
         match event {
             Event::Daemon(message) => self.daemon_says(message),
             Event::DaemonGone(end) => {
@@ -227,7 +227,7 @@ impl Control {
                     let _ = events.send(Event::Late { link }).await;
                 });
             }
-            Event::Host { link, message } => self.host_says(link, message),
+            Event::Host { link, message } => self.host_says(link, message).await,
             Event::HostGone { link, end } => self.host_gone(link, end),
             Event::Late { link } => {
                 if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
@@ -259,7 +259,7 @@ impl Control {
         }
     }
 
-    fn host_says(&mut self, key: LinkKey, message: HostToWorker) {
+    async fn host_says(&mut self, key: LinkKey, message: HostToWorker) {
         let Some(link) = self.links.get_mut(&key) else { return };
         match message {
             HostToWorker::Ping => {}
@@ -268,14 +268,14 @@ impl Control {
             }
             HostToWorker::Attach(attach) if self.expected.contains(&attach.ticket) => self.admit(key, attach),
             HostToWorker::Attach(attach) => link.early = Some(attach),
-            HostToWorker::Domain { domain, word } => self.domain(key, domain, word),
+            HostToWorker::Domain { domain, word } => self.domain(key, domain, word).await,
         }
     }
 
-    fn domain(&mut self, key: LinkKey, domain: u64, word: DomainWord) {
+    async fn domain(&mut self, key: LinkKey, domain: u64, word: DomainWord) {
         let Some(link) = self.links.get_mut(&key) else { return };
         let heard = match &mut link.intake {
-            Some(intake) => intake.hear(domain, word),
+            Some(intake) => intake.hear(domain, word).await,
             None => Err(Failure::new(DocaError::BAD_STATE, "a host attaches before it starts a domain")),
         };
         match heard {

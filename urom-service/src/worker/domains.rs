@@ -27,7 +27,7 @@ pub(crate) type Key = (LinkKey, u64);
 #[derive(Debug)]
 pub(crate) struct Domains {
     names: RwLock<HashMap<u64, Entry>>,
-    /// Only the control thread takes this lock.
+    /// Taken by one event of the control streams at a time.
     roll: Mutex<Roll>,
 }
 
@@ -89,7 +89,9 @@ impl Domains {
         let mut roll = self.roll.lock().unwrap_or_else(PoisonError::into_inner);
         let entries = table.members() + table.segments();
         roll.admit(key, entries, &table)?;
-        let members = roll.members(&table.participants);
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        let members = roll.members(&table.participants, &names);
+        drop(names);
         let ids = members.iter().map(|(id, _)| *id).collect();
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
         let differs =
@@ -202,7 +204,13 @@ impl Roll {
         Ok(())
     }
 
-    fn members(&mut self, participants: &[Participant<'_>]) -> Vec<(u64, Member)> {
+    /// The members of a table. Buffers that are known from another domain are those: so they are compared once, not for
+    /// every member.
+    fn members(
+        &mut self,
+        participants: &[Participant<'_>],
+        names: &HashMap<u64, Entry>,
+    ) -> Vec<(u64, Member)> {
         let mut all = Vec::new();
         for participant in participants {
             let store = &mut self.store;
@@ -213,6 +221,9 @@ impl Roll {
                 mkey: store.keep(segment.mkey),
             });
             let segments: Arc<[Segment]> = segments.collect();
+            let known = participant.members.first().and_then(|member| names.get(&member.id));
+            let known = known.map(|known| &known.member.segments).filter(|known| **known == segments);
+            let segments = known.map_or(segments, Arc::clone);
             for member in &participant.members {
                 let keep = |address: &Address<'_>| {
                     (self.store.keep(address.plugin.as_bytes()), self.store.keep(address.address))

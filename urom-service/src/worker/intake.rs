@@ -34,10 +34,14 @@ impl Intake {
     ///
     /// # Errors
     /// Why the host must go: it does not keep to the order of things.
-    pub(crate) fn hear(&mut self, domain: u64, word: DomainWord) -> Result<Option<WorkerToHost>, Failure> {
+    pub(crate) async fn hear(
+        &mut self,
+        domain: u64,
+        word: DomainWord,
+    ) -> Result<Option<WorkerToHost>, Failure> {
         match word {
             DomainWord::Start { len } => self.start(domain, len),
-            DomainWord::Piece(bytes) => self.piece(domain, &bytes),
+            DomainWord::Piece(bytes) => self.piece(domain, &bytes).await,
             DomainWord::End => {
                 if self.table.as_ref().is_some_and(|table| table.domain == domain) {
                     self.table = None;
@@ -65,7 +69,7 @@ impl Intake {
         }
     }
 
-    fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<WorkerToHost>, Failure> {
+    async fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<WorkerToHost>, Failure> {
         let fits = |table: &&mut Partial| {
             table.domain == domain && bytes.len() <= table.len - table.bytes.len() && !bytes.is_empty()
         };
@@ -79,7 +83,11 @@ impl Intake {
             return Ok(None);
         }
         let whole = self.table.take().map(|table| table.bytes).unwrap_or_default();
-        let result = self.domains.start((self.link, domain), &whole);
+        let (domains, key) = (Arc::clone(&self.domains), (self.link, domain));
+        // A long table takes seconds, in which the heartbeats must go on.
+        let starting = tokio::task::spawn_blocking(move || domains.start(key, &whole));
+        let panicked = |_| Err(Failure::new(DocaError::UNEXPECTED, "reading the domain's table panicked"));
+        let result = starting.await.unwrap_or_else(panicked);
         Ok(Some(WorkerToHost::DomainStarted { domain, result }))
     }
 }
@@ -87,5 +95,29 @@ impl Intake {
 impl Drop for Intake {
     fn drop(&mut self) {
         self.domains.end_all(self.link);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::wire::domain::{Member, Participant};
+
+    #[tokio::test]
+    async fn reading_a_table_holds_nothing_else_up() {
+        let blob =
+            Participant { members: vec![Member { id: 7, addresses: Vec::new() }], segments: Vec::new() }
+                .encode();
+        let mut intake = Intake::new(1, Arc::new(Domains::new()));
+        assert!(intake.hear(3, DomainWord::Start { len: blob.len() as u64 }).await.unwrap().is_none());
+        let others = Cell::new(false);
+        let hear = async {
+            let answer = intake.hear(3, DomainWord::Piece(blob)).await.unwrap();
+            assert!(matches!(answer, Some(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) })));
+            assert!(others.get(), "heartbeats had to wait");
+        };
+        tokio::join!(biased; hear, async { others.set(true) });
     }
 }
