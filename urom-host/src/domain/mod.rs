@@ -43,7 +43,8 @@ pub struct Buffer {
 /// A domain is to workers what a communicator is to MPI processes. Every process of an application puts in its workers,
 /// each under an id of the application's choice (usually a rank), and its [buffers](Buffer). While the domain starts, the
 /// processes exchange these through an [`AllGather`](crate::gather::AllGather); once it runs, plugins on the workers look
-/// up addresses, memory handles and keys by those ids.
+/// up addresses, memory handles and keys by those ids. With this project's service it runs in all processes or in none:
+/// when a worker fails, the others' errors name its process.
 ///
 /// [`DomainBuilder::start`] makes one, on all processes at the same time:
 ///
