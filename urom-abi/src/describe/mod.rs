@@ -67,15 +67,17 @@ pub struct Variant {
 }
 
 impl Messages {
-    /// Which message these bytes are, by their tag alone; a second tag counts too. `None` for a tag that none has, and for
-    /// fewer bytes than a tag.
+    /// Which message these bytes are, by their tag alone. A second tag counts too, unless it is another message's own: such
+    /// bytes are only read as the message with the second tag when that one is asked for. `None` for a tag that none has,
+    /// and for fewer bytes than a tag.
     #[must_use]
     pub fn find(&self, message: &[u8]) -> Option<&'static Variant> {
         let tag = message.get(..self.tag.size())?;
         let mut word = [0; 8];
         word.get_mut(..tag.len())?.copy_from_slice(tag);
         let tag = u64::from_le_bytes(word);
-        self.variants.iter().find(|variant| variant.tag == tag || variant.also == Some(tag))
+        let own = self.variants.iter().find(|variant| variant.tag == tag);
+        own.or_else(|| self.variants.iter().find(|variant| variant.also == Some(tag)))
     }
 }
 
@@ -173,6 +175,13 @@ mod tests {
         assert_eq!(name(1, &[2, 1, 9]), Some("Send"));
         assert_eq!(name(4, &[7, 0, 0, 0]), Some("Receive"));
         assert_eq!(name(8, &[2, 0, 0, 0, 0, 0, 0, 0]), Some("Send"));
+    }
+
+    #[test]
+    fn a_messages_own_tag_comes_before_the_second_tag_of_another() {
+        const VARIANTS: &[Variant] = &[variant("Mapped", 0, Some(1)), variant("Sent", 1, None)];
+        let messages = Messages { variants: VARIANTS, ..messages(8) };
+        assert_eq!(messages.find(&1u64.to_le_bytes()).map(|variant| variant.name), Some("Sent"));
     }
 
     #[test]
