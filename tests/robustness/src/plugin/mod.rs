@@ -1,0 +1,257 @@
+//! Whole plugins under arbitrary programs: [`run`] does with a plugin what the input says, through its C functions, and
+//! knows at every step which notifications must come, in which order, with which bytes.
+//!
+//! The input's first byte chooses one of three plugins; then follow steps. A step is one byte, whose low three bits
+//! say what to do, and its operands; [`Step`] lists them. What the input ends in the middle of is not done.
+
+mod handlers;
+mod script;
+mod worker;
+
+use urom_abi::DocaError;
+use urom_abi::descriptor::NotificationDesc;
+
+use crate::check;
+use crate::exact;
+use crate::subject::{RDMO, SANDBOX, Subject, UCC};
+use handlers::{ADDRESS, Rdmo, Sandbox, Ucc};
+use script::{Script, script};
+use worker::{PLUGIN_ID, Worker, iface};
+
+/// The most commands of one program that wait together: more than two chunks of the executor's slots.
+const MOST: usize = 200;
+/// The highest number of commands in one program.
+const MOST_COMMANDS: usize = 2000;
+
+/// One thing that a worker does.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// Low bits 0 and 1, then a behaviour, two bytes of length, and a command: it goes into the list.
+    Queue {
+        /// What its handler will do: see the module `script`.
+        behaviour: u8,
+        /// The command.
+        bytes: &'a [u8],
+    },
+    /// Low bits 2, then a behaviour: the last command goes into the list again, as often as the high bits say.
+    Repeat {
+        /// What its handler will do.
+        behaviour: u8,
+        /// How often; at least once.
+        times: usize,
+    },
+    /// Low bits 3: the list goes to the plugin.
+    Flush,
+    /// Low bits 4: the plugin goes on, and every notification is packed, with room as the high bits say.
+    Progress {
+        /// 0 as much as it takes, 1 and 2 less, 3 none and NULL, else more.
+        room: u8,
+    },
+    /// Low bits 5, then a choice: one of the waiting commands is woken, and let go on if the high bits are not 0.
+    Wake {
+        /// Which.
+        choice: usize,
+        /// Whether it goes on.
+        release: bool,
+    },
+    /// Low bits 6: calls that only ask, or that are wrong; the high bits are room for an address.
+    Ask {
+        /// How many bytes.
+        room: usize,
+    },
+    /// Low bits 7: bytes that handlers hold are let go; or, with high bits 31, the plugin is closed and opened again.
+    LetGo {
+        /// How many.
+        count: usize,
+    },
+    /// See `LetGo`.
+    Reopen,
+}
+
+impl<'a> Step<'a> {
+    /// The first step of a program, which loses it.
+    pub fn next(input: &mut &'a [u8]) -> Option<Step<'a>> {
+        let mut byte = || {
+            let (first, rest) = input.split_first()?;
+            *input = rest;
+            Some(*first)
+        };
+        let first = byte()?;
+        let high = first >> 3;
+        Some(match first & 7 {
+            0 | 1 => {
+                let (behaviour, len) = (byte()?, u16::from_le_bytes([byte()?, byte()?]));
+                let (bytes, rest) = input.split_at(usize::from(len).min(input.len()));
+                *input = rest;
+                Step::Queue { behaviour, bytes }
+            }
+            2 => Step::Repeat { behaviour: byte()?, times: usize::from(high) + 1 },
+            3 => Step::Flush,
+            4 => Step::Progress { room: high },
+            5 => Step::Wake { choice: byte()?.into(), release: high != 0 },
+            6 => Step::Ask { room: usize::from(high) * 2 },
+            _ if high == 31 => Step::Reopen,
+            _ => Step::LetGo { count: high.into() },
+        })
+    }
+}
+
+/// Runs a program.
+///
+/// # Panics
+/// When the plugin does not do what it must: exactly one notification for each command, in the order in which they
+/// ended, with the right status and bytes; nothing left when it is closed.
+pub fn run(input: &[u8]) {
+    let Some((choice, mut steps)) = input.split_first() else { return };
+    let (subject, iface) = match choice % 3 {
+        0 => (&SANDBOX, iface::<Sandbox, sandbox_protocol::Protocol>()),
+        1 => (&RDMO, iface::<Rdmo, test_protocols::rdmo::Protocol>()),
+        _ => (&UCC, iface::<Ucc, test_protocols::ucc::Protocol>()),
+    };
+    let mut run = Run {
+        subject,
+        worker: Worker::new(iface),
+        script: script(),
+        last: exact(&[]),
+        queued: Vec::new(),
+        commands: Vec::new(),
+        expected: Vec::new(),
+        unanswered: 0,
+    };
+    run.worker.open();
+    while let Some(step) = Step::next(&mut steps) {
+        run.step(step);
+    }
+    run.close();
+    run.worker.nonsense();
+}
+
+/// A command, by its place among all of the program.
+struct Command {
+    bytes: Box<[u8]>,
+    is_well_formed: bool,
+    is_answered: bool,
+}
+
+/// A program that runs.
+struct Run {
+    subject: &'static Subject,
+    worker: Worker,
+    script: std::rc::Rc<Script>,
+    last: Box<[u8]>,
+    /// What is in the list: index.
+    queued: Vec<u64>,
+    commands: Vec<Command>,
+    /// What has ended and was not collected, in order.
+    expected: Vec<(u64, DocaError)>,
+    /// How many commands were handed over and not answered yet.
+    unanswered: usize,
+}
+
+impl Run {
+    fn step(&mut self, step: Step<'_>) {
+        match step {
+            Step::Queue { behaviour, bytes } => {
+                self.last = exact(bytes);
+                self.queue(behaviour);
+            }
+            Step::Repeat { behaviour, times } => (0..times).for_each(|_| self.queue(behaviour)),
+            Step::Flush => self.flush(),
+            Step::Progress { room } => self.progress(room),
+            Step::Wake { choice, release } => self.script.wake(choice, release),
+            Step::Ask { room } => {
+                self.worker.nonsense();
+                self.worker.addr(room, ADDRESS);
+            }
+            Step::LetGo { count } => self.script.let_go(count),
+            Step::Reopen => {
+                self.close();
+                self.worker.open();
+            }
+        }
+    }
+
+    fn queue(&mut self, behaviour: u8) {
+        if self.unanswered + self.queued.len() >= MOST || self.commands.len() >= MOST_COMMANDS {
+            return;
+        }
+        let index = self.commands.len() as u64;
+        self.worker.queue(index << 8 | u64::from(behaviour), token(index), &self.last);
+        let is_well_formed = (self.subject.command)(&self.last).is_ok();
+        self.commands.push(Command { bytes: self.last.clone(), is_well_formed, is_answered: false });
+        self.queued.push(index);
+    }
+
+    fn flush(&mut self) {
+        assert_eq!(self.worker.flush(), DocaError::SUCCESS);
+        assert_eq!(self.worker.forget_queued(), 0, "the whole list was taken");
+        let refused = self.queued.iter().filter(|index| !self.commands[**index as usize].is_well_formed);
+        let mut ended: Vec<_> = refused.map(|index| (*index, DocaError::INVALID_VALUE)).collect();
+        ended.extend(self.script.take_ended());
+        // Those that end while the list is taken end in the list's order.
+        ended.sort_unstable_by_key(|(index, _)| *index);
+        self.expected.append(&mut ended);
+        self.unanswered += self.queued.len();
+        self.queued.clear();
+    }
+
+    fn progress(&mut self, room: u8) {
+        let (code, notifications) = self.worker.progress();
+        self.expected.extend(self.script.take_ended());
+        let want = if self.expected.is_empty() { DocaError::EMPTY } else { DocaError::SUCCESS };
+        assert_eq!((code, notifications.len()), (want, self.expected.len()));
+        for ((index, status), notification) in
+            std::mem::take(&mut self.expected).into_iter().zip(notifications)
+        {
+            self.collect(index, status, &notification);
+            let whole = 32 + notification.payload().len();
+            let room = match room {
+                0 => Some(whole),
+                1 => Some(whole - 1),
+                2 => Some(whole / 2),
+                3 => None,
+                more => Some(whole + usize::from(more)),
+            };
+            self.worker.pack(notification, room);
+        }
+    }
+
+    fn collect(&mut self, index: u64, status: DocaError, notification: &NotificationDesc) {
+        let header = notification.header();
+        assert_eq!((header.plugin_id, header.urom_context), (PLUGIN_ID, token(index)));
+        assert_eq!((header.status, notification.dest_id() >> 8), (status, index));
+        let command = &mut self.commands[index as usize];
+        assert!(!std::mem::replace(&mut command.is_answered, true), "a command has one answer");
+        self.unanswered -= 1;
+        if status == DocaError::SUCCESS {
+            check::answers(self.subject, &command.bytes, notification.payload());
+        } else {
+            assert_eq!(notification.payload(), check::refusal(self.subject, &command.bytes));
+        }
+    }
+
+    /// Closes the plugin: what waits ends without an answer, and nothing is left but what handlers hold.
+    fn close(&mut self) {
+        let waiting = self.unanswered - self.expected.len();
+        assert_eq!(self.script.running.get(), waiting, "what has not ended waits");
+        self.worker.close();
+        assert_eq!((self.script.running.get(), self.script.handlers.get()), (0, 0));
+        assert!(self.script.take_ended().is_empty(), "what is dropped did not end");
+        // A closed plugin takes nothing, and leaves the list to the worker.
+        assert_eq!(self.worker.flush(), DocaError::INVALID_VALUE);
+        assert_eq!(self.worker.forget_queued(), self.queued.len());
+        assert_eq!(self.worker.progress().0, DocaError::INVALID_VALUE);
+        // Wakers are kept beyond the close, and bytes too.
+        self.script.wake(0, true);
+        self.worker.close();
+        self.script.reset();
+        self.queued.clear();
+        self.expected.clear();
+        self.unanswered = 0;
+    }
+}
+
+/// The host's token of a command: nothing that anything else is.
+fn token(index: u64) -> u64 {
+    !index.rotate_left(17)
+}

@@ -1,0 +1,176 @@
+//! A worker in miniature: calls the C functions of a plugin of this process, as a worker does, and more carelessly.
+
+use std::ffi::c_void;
+use std::ptr::{NonNull, null_mut, without_provenance_mut};
+
+use urom_abi::DocaError;
+use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
+use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc, WorkerNotify};
+use urom_abi::protocol::{Protocol, Serve};
+use urom_pdk::Side;
+
+/// The id that the plugin was given.
+pub(super) const PLUGIN_ID: u64 = 4;
+
+/// A worker with one plugin, open or closed.
+pub(super) struct Worker {
+    iface: PluginIface,
+    /// From a box that the drop gives back; the plugin keeps this pointer, so it is made once.
+    ctx: NonNull<WorkerCtx>,
+    commands: DescriptorList<WorkerCmdDesc>,
+    notifications: DescriptorList<WorkerNotifDesc>,
+}
+
+/// The interface of a plugin.
+pub(super) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
+    let empty = PluginIface {
+        api_version: 0,
+        open: None,
+        close: None,
+        addr: None,
+        worker_cmd: None,
+        progress: None,
+        notif_pack: None,
+    };
+    let mut iface = empty;
+    // SAFETY: a structure of this frame.
+    assert_eq!(unsafe { urom_pdk::__private::get_iface::<T, P>(&mut iface) }, DocaError::SUCCESS);
+    iface
+}
+
+impl Worker {
+    /// A worker whose plugin is closed.
+    pub(super) fn new(iface: PluginIface) -> Worker {
+        let domain_iface =
+            DomainLookups { addr_lookup: None, seg_lookup: None, memh_lookup: None, mkey_lookup: None };
+        let ctx = Box::new(WorkerCtx { iface, domain_iface, plugin_ctx: null_mut() });
+        let ctx = NonNull::from(Box::leak(ctx));
+        Worker { iface, ctx, commands: DescriptorList::new(), notifications: DescriptorList::new() }
+    }
+
+    /// Opens the plugin, on a context with rubbish where its state will be.
+    pub(super) fn open(&mut self) {
+        let ctx = self.ctx.as_ptr();
+        // SAFETY: the context lives as long as this, and the plugin is closed.
+        unsafe { (*ctx).plugin_ctx = without_provenance_mut::<c_void>(0x10) };
+        let open = self.iface.open.expect("open");
+        // SAFETY: the context is address-stable and this thread's.
+        assert_eq!(unsafe { open(ctx) }, DocaError::SUCCESS);
+    }
+
+    /// Closes the plugin. A second call must do nothing.
+    pub(super) fn close(&mut self) {
+        let (ctx, close) = (self.ctx.as_ptr(), self.iface.close.expect("close"));
+        // SAFETY: a context that was opened, or was closed since.
+        unsafe { close(ctx) };
+        // SAFETY: the context lives as long as this.
+        assert!(unsafe { (*ctx).plugin_ctx }.is_null());
+    }
+
+    /// Puts a command into the list of the next [`flush`](Worker::flush).
+    pub(super) fn queue(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
+        self.commands
+            .push_back(CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room"));
+    }
+
+    /// Hands all queued commands over; a closed plugin takes none.
+    pub(super) fn flush(&mut self) -> DocaError {
+        let (ctx, worker_cmd) = (self.ctx.as_ptr(), self.iface.worker_cmd.expect("worker_cmd"));
+        // SAFETY: a context and a list, both of this thread.
+        unsafe { worker_cmd(ctx, self.commands.as_raw()) }
+    }
+
+    /// Frees what is queued.
+    pub(super) fn forget_queued(&mut self) -> usize {
+        std::iter::from_fn(|| self.commands.pop_front()).count()
+    }
+
+    /// Calls progress once.
+    pub(super) fn progress(&mut self) -> (DocaError, Vec<NotificationDesc>) {
+        let (ctx, progress) = (self.ctx.as_ptr(), self.iface.progress.expect("progress"));
+        // SAFETY: a context and a list, both of this thread.
+        let code = unsafe { progress(ctx, self.notifications.as_raw()) };
+        (code, std::iter::from_fn(|| self.notifications.pop_front()).collect())
+    }
+
+    /// Calls with NULL where something is expected: all are told apart from work.
+    pub(super) fn nonsense(&self) {
+        let ctx = self.ctx.as_ptr();
+        let worker_cmd = self.iface.worker_cmd.expect("worker_cmd");
+        let progress = self.iface.progress.expect("progress");
+        let pack = self.iface.notif_pack.expect("notif_pack");
+        let open = self.iface.open.expect("open");
+        let codes = [
+            // SAFETY: NULL is what the plugin has to expect; the context is this thread's.
+            unsafe { worker_cmd(ctx, null_mut()) },
+            // SAFETY: likewise.
+            unsafe { worker_cmd(null_mut(), null_mut()) },
+            // SAFETY: likewise.
+            unsafe { progress(ctx, null_mut()) },
+            // SAFETY: likewise.
+            unsafe { progress(null_mut(), null_mut()) },
+            // SAFETY: likewise.
+            unsafe { pack(null_mut(), null_mut(), null_mut()) },
+            // SAFETY: likewise.
+            unsafe { open(null_mut()) },
+        ];
+        assert_eq!(codes, [DocaError::INVALID_VALUE; 6]);
+    }
+
+    /// Calls addr with `room` bytes; `want` is the address.
+    pub(super) fn addr(&self, room: usize, want: &[u8]) {
+        let (ctx, addr) = (self.ctx.as_ptr(), self.iface.addr.expect("addr"));
+        let (mut to, mut len) = (vec![0xee; room].into_boxed_slice(), room);
+        // SAFETY: a context of this thread and a buffer of `len` bytes.
+        let code = unsafe { addr(ctx, to.as_mut_ptr().cast(), &mut len) };
+        // The kit's frame is around it.
+        assert!(len >= want.len());
+        if room >= len {
+            assert_eq!(code, DocaError::SUCCESS);
+            assert!(to[..len].ends_with(want));
+        } else {
+            assert_eq!(code, DocaError::INVALID_VALUE);
+            assert!(to.iter().all(|byte| *byte == 0xee), "too little room is left alone");
+        }
+    }
+
+    /// Packs a notification into `room` bytes, or where NULL is.
+    pub(super) fn pack(&self, notification: NotificationDesc, room: Option<usize>) {
+        let pack = self.iface.notif_pack.expect("notif_pack");
+        let mut whole = Vec::new();
+        let header = notification.header();
+        whole.extend_from_slice(&header.plugin_id.to_le_bytes());
+        whole.extend_from_slice(&header.urom_context.to_le_bytes());
+        whole.extend_from_slice(&header.len.to_le_bytes());
+        whole.extend_from_slice(&header.status.0.to_le_bytes());
+        whole.extend_from_slice(&[0; 4]);
+        whole.extend_from_slice(notification.payload());
+        let desc = notification.into_raw();
+        // SAFETY: the descriptor is this frame's.
+        let header: *mut WorkerNotify = unsafe { &raw mut (*desc).worker_notif };
+        let mut to = vec![0xee; room.unwrap_or(0)].into_boxed_slice();
+        let mut len = room.unwrap_or(whole.len());
+        let at = if room.is_some() { to.as_mut_ptr().cast() } else { null_mut() };
+        // SAFETY: a notification of this plugin, and NULL or a buffer of `len` bytes.
+        let code = unsafe { pack(header, &mut len, at) };
+        let desc = NonNull::new(desc).expect("not NULL");
+        // SAFETY: it was given away above and nobody took it.
+        drop(unsafe { NotificationDesc::from_raw(desc) });
+        assert_eq!(len, whole.len());
+        if room.is_some_and(|room| room >= len) {
+            assert_eq!((code, &to[..len]), (DocaError::SUCCESS, &whole[..]));
+            assert!(to[len..].iter().all(|byte| *byte == 0xee));
+        } else {
+            assert_eq!(code, DocaError::INVALID_VALUE);
+            assert!(to.iter().all(|byte| *byte == 0xee), "too little room is left alone");
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.close();
+        // SAFETY: from a box, in `new`; the plugin is closed.
+        drop(unsafe { Box::from_raw(self.ctx.as_ptr()) });
+    }
+}

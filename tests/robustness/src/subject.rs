@@ -1,0 +1,166 @@
+//! The four protocols as values: what [`check`](crate::check) asks of generated code, without its types.
+
+use std::fmt::Debug;
+
+use urom_abi::describe;
+use urom_abi::descriptor::NotificationDesc;
+use urom_abi::protocol::{Protocol, Reply, Request};
+use urom_abi::wire::{DecodeError, EncodeError};
+
+use crate::incoming::{self, Arrived};
+
+/// What reading gives: the bytes that writing it again makes.
+pub type Again = Result<Vec<u8>, DecodeError>;
+
+/// One protocol.
+pub struct Subject {
+    /// Its description.
+    pub description: &'static describe::Protocol,
+    /// Reads a command of any kind.
+    pub command: fn(&[u8]) -> Again,
+    /// Reads a command of one kind, in the description's order.
+    pub commands: &'static [fn(&[u8]) -> Again],
+    /// Reads a notification of any kind.
+    pub notification: fn(&[u8]) -> Again,
+    /// Reads a notification of one kind, as the answer to a command whose echoed field, if it has one, has this value.
+    pub replies: &'static [fn(&[u8], u64) -> Again],
+    /// The bytes of the answer to what cannot be served.
+    pub refusal: fn(&[u8]) -> Vec<u8>,
+}
+
+/// All protocols of this workspace.
+pub static SUBJECTS: [&Subject; 4] = [&GRAPH, &SANDBOX, &RDMO, &UCC];
+
+/// A command as a structure of its own, and how it is read.
+pub trait Sent: Request {
+    /// The protocol it belongs to.
+    const SUBJECT: &'static Subject;
+    /// `bytes` are read as this very value, by itself and as one of its protocol's commands.
+    fn is_read_from(&self, bytes: &[u8]);
+}
+
+/// A notification as a structure of its own. Every echoed field is one number.
+pub trait Answered: Reply + Clone + Debug + PartialEq {
+    /// The protocol it belongs to.
+    const SUBJECT: &'static Subject;
+    /// The echoed field.
+    fn echo(value: u64) -> Self::Echo;
+}
+
+/// What a message writes into exactly the room it takes, after it was seen to leave less room alone.
+///
+/// `encode` and `len` are the message's own.
+pub fn written(len: Option<usize>, encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>) -> Vec<u8> {
+    let len = len.expect("a message in memory has a length");
+    for room in [0, len / 2, len.saturating_sub(1)] {
+        let mut short = vec![0xee; room];
+        match encode(&mut short) {
+            Err(EncodeError::TooBig { need, room: found, .. }) => assert_eq!((need, found), (len, room)),
+            other => panic!("{len} bytes into {room}: {other:?}"),
+        }
+        assert!(short.iter().all(|byte| *byte == 0xee), "something was written though not all fits");
+    }
+    let mut out = vec![0xee; len];
+    assert_eq!(encode(&mut out), Ok(len));
+    out
+}
+
+/// The same notification, by copy and in its place, and as a descriptor.
+fn answered<R: Answered>(bytes: &[u8], echo: u64) -> Again {
+    let echo = R::echo(echo);
+    let copied = R::decode(bytes, &echo);
+    let in_place = R::decode(Arrived::new(bytes), &echo);
+    assert_eq!(copied, in_place);
+    let again = copied?.into_descriptor(&echo).expect("what was read can be written").payload().to_vec();
+    let in_place = in_place?.into_descriptor(&echo).expect("what was read can be written");
+    assert_eq!(in_place.payload(), again);
+    assert_eq!(incoming::living(), 0, "a notification that was taken over is given back");
+    Ok(again)
+}
+
+fn refused<P: Protocol>(bytes: &[u8]) -> Vec<u8> {
+    P::refusal(bytes).as_ref().map(NotificationDesc::payload).expect("the C heap has room").to_vec()
+}
+
+macro_rules! subject {
+    ($(#[$doc:meta])* $name:ident = $module:path {
+        $($command:ident $(<$life:lifetime>)?),*;
+        $($reply:ident $({ $echo:ident })?),* $(,)?
+    }) => {
+        $(#[$doc])*
+        pub static $name: Subject = {
+            use $module as this;
+            Subject {
+                description: <this::Protocol as Protocol>::DESCRIPTION,
+                command: |bytes| {
+                    let command = this::Command::decode(bytes)?;
+                    Ok(written(command.encoded_len(), |out| command.encode(out)))
+                },
+                commands: &[$(|bytes| {
+                    let command = this::$command::decode(bytes)?;
+                    let _ = command.echo();
+                    Ok(written(Request::encoded_len(&command), |out| Request::encode(&command, out)))
+                }),*],
+                notification: |bytes| {
+                    let notification = this::Notification::decode(bytes)?;
+                    Ok(written(notification.encoded_len(), |out| notification.encode(out)))
+                },
+                replies: &[$(answered::<this::$reply>),*],
+                refusal: refused::<this::Protocol>,
+            }
+        };
+
+        $(const _: () = {
+            use $module as this;
+            impl $(<$life>)? Sent for this::$command $(<$life>)? {
+                const SUBJECT: &'static Subject = &$name;
+                fn is_read_from(&self, bytes: &[u8]) {
+                    let whole = this::Command::from(self.clone());
+                    assert_eq!(this::$command::decode(bytes).as_ref(), Ok(self));
+                    assert_eq!(this::Command::decode(bytes), Ok(whole));
+                }
+            }
+        };)*
+
+        $(const _: () = {
+            use $module as this;
+            impl Answered for this::$reply {
+                const SUBJECT: &'static Subject = &$name;
+                fn echo(_value: u64) -> Self::Echo {
+                    Self::Echo { $($echo: _value)? }
+                }
+            }
+        };)*
+    };
+}
+
+subject! {
+    /// The graph plugin's.
+    GRAPH = graph_protocol { Loopback; LoopbackDone }
+}
+
+subject! {
+    /// The sandbox plugin's.
+    SANDBOX = sandbox_protocol {
+        MemMap<'a>, TagSend<'a>, TagRecv;
+        MemMapped { context }, TagSent { context }, TagReceived { context },
+    }
+}
+
+subject! {
+    /// RDMO's control path.
+    RDMO = test_protocols::rdmo {
+        ClientInit<'a>, RqCreate<'a>, RqDestroy, MrReg<'a>, MrDereg;
+        ClientInitialized, RqCreated, RqDestroyed, MrRegistered, MrDeregistered,
+    }
+}
+
+subject! {
+    /// UCC's.
+    UCC = test_protocols::ucc {
+        LibCreate<'a>, LibDestroy, ContextCreate<'a>, ContextDestroy, TeamCreate, Coll<'a>, CreatePassiveDataChannel<'a>;
+        LibCreated { dpu_worker_id }, LibDestroyed { dpu_worker_id }, ContextCreated { dpu_worker_id },
+        ContextDestroyed { dpu_worker_id }, TeamCreated { dpu_worker_id }, CollDone { dpu_worker_id },
+        ChannelCreated { dpu_worker_id },
+    }
+}

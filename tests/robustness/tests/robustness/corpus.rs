@@ -1,0 +1,79 @@
+//! The committed inputs of the fuzz targets: every one of them holds.
+#![cfg_attr(miri, allow(dead_code, reason = "Miri does without files"))]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use robustness::targets;
+
+use crate::{programs, samples};
+
+fn directory(target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
+}
+
+/// The inputs of a target.
+fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let directory = directory(target);
+    let entries = fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let files = entries.map(|entry| entry.expect("a readable directory").path());
+    files.map(|file| (file.clone(), fs::read(&file).expect("a readable file"))).collect()
+}
+
+/// What the corpus begins with: samples and programs, each with a name.
+fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
+    match target {
+        "worker_cmd" => programs::programs().into_iter().map(|(name, program)| (name, program.0)).collect(),
+        _ => {
+            let is_command = target == "command_decode";
+            let samples = samples::all().into_iter().filter(|sample| sample.is_command == is_command);
+            samples.map(|sample| (sample.name, [&[sample.protocol][..], &sample.bytes].concat())).collect()
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "needs files; the programs and corruptions run under Miri")]
+fn every_input_of_the_corpus_holds() {
+    crate::quiet();
+    let mut directories = BTreeSet::new();
+    for (name, body) in targets::ALL {
+        directories.insert(name.to_owned());
+        let inputs = inputs(name);
+        assert!(!inputs.is_empty(), "{name} has no input");
+        for (file, input) in inputs {
+            let outcome = std::panic::catch_unwind(|| body(&input));
+            assert!(outcome.is_ok(), "{} does not hold", file.display());
+        }
+    }
+    let there =
+        fs::read_dir(directory("")).expect("the corpus").map(|entry| entry.expect("an entry").file_name());
+    let there: BTreeSet<_> = there.map(|name| name.into_string().expect("a target's name")).collect();
+    assert_eq!(there, directories, "a directory for each target, and no other");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "needs files")]
+fn the_corpus_is_small() {
+    let files: Vec<_> = targets::ALL.iter().flat_map(|(name, _)| inputs(name)).collect();
+    let bytes: usize = files.iter().map(|(_, input)| input.len()).sum();
+    assert!(files.len() < 300 && bytes < 1 << 20, "{} files, {bytes} bytes", files.len());
+}
+
+/// `UROM_BLESS=1` writes them.
+#[test]
+#[cfg_attr(miri, ignore = "needs files")]
+fn the_corpus_has_every_seed() {
+    for (target, _) in targets::ALL {
+        for (name, seed) in seeds(target) {
+            let file = directory(target).join(format!("seed-{name}"));
+            if std::env::var_os("UROM_BLESS").is_some() {
+                fs::create_dir_all(directory(target)).expect("a directory");
+                fs::write(&file, &seed).expect("a writable file");
+            }
+            let found = fs::read(&file).unwrap_or_default();
+            assert_eq!(found, seed, "{}: `UROM_BLESS=1 cargo test -p robustness` writes it", file.display());
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Every truncation of every sample, and every byte of it changed: an error or a message, never more.
+//!
+//! `check` copies what it is given into an allocation of exactly that length.
+
+use robustness::check;
+
+use crate::samples::{self, Sample};
+
+fn check(sample: &Sample, bytes: &[u8]) {
+    if sample.is_command {
+        check::command(sample.subject(), bytes);
+    } else {
+        check::notification(sample.subject(), bytes);
+    }
+}
+
+/// The offsets to try: all of the fixed part and of a short message, and of a long payload the first, the last and some
+/// between.
+fn offsets(sample: &Sample) -> Vec<usize> {
+    let description = sample.subject().description;
+    let messages = if sample.is_command { &description.commands } else { &description.notifications };
+    let (fixed, len) = (messages.len, sample.bytes.len());
+    // Miri is slow.
+    let all = (0..len.min(fixed + 256)).step_by(if cfg!(miri) { 17 } else { 1 });
+    let mut offsets: Vec<_> = all.chain((fixed + 256..len).step_by(131)).collect();
+    offsets.push(len - 1);
+    offsets
+}
+
+/// All samples, for Miri without the long ones.
+fn short() -> impl Iterator<Item = Sample> {
+    samples::all().into_iter().filter(|sample| !cfg!(miri) || sample.bytes.len() < 500)
+}
+
+#[test]
+fn samples_are_read_as_they_are() {
+    for sample in samples::all() {
+        let read = if sample.is_command { sample.subject().command } else { sample.subject().notification };
+        assert!(read(&sample.bytes).is_ok(), "{}", sample.name);
+        check(&sample, &sample.bytes);
+    }
+}
+
+#[test]
+fn every_truncation_and_every_extension_is_an_error_or_a_message() {
+    for sample in short() {
+        let mut lens = offsets(&sample);
+        lens.push(0);
+        for len in lens {
+            check(&sample, &sample.bytes[..len]);
+        }
+        for more in if cfg!(miri) { 8..=8 } else { 1..=16 } {
+            let longer = [&sample.bytes[..], &vec![0; more]].concat();
+            check(&sample, &longer);
+        }
+    }
+}
+
+#[test]
+fn every_changed_byte_is_an_error_or_a_message() {
+    for sample in short() {
+        let mut bytes = sample.bytes.clone();
+        for at in offsets(&sample) {
+            let was = bytes[at];
+            // In a long payload, one other value is as good as any.
+            let step = if cfg!(miri) || bytes.len() > 1000 && at >= 256 { 100 } else { 1 };
+            for other in (1..=255).step_by(step) {
+                bytes[at] = was.wrapping_add(other);
+                check(&sample, &bytes);
+            }
+            bytes[at] = was;
+        }
+    }
+}
+
+#[test]
+fn every_word_at_its_limits_is_an_error_or_a_message() {
+    let limits = [0, 1, 2, 1 << 31, 1 << 32, 1 << 61, 1 << 62, 1 << 63, u64::MAX - 1, u64::MAX];
+    for sample in short() {
+        let mut bytes = sample.bytes.clone();
+        let end = bytes.len().min(if cfg!(miri) { 64 } else { 256 });
+        for at in (0..end - 7).step_by(if cfg!(miri) { 24 } else { 4 }) {
+            let was: [u8; 8] = bytes[at..at + 8].try_into().expect("eight bytes");
+            let near = [1, u64::MAX].map(|by| u64::from_le_bytes(was).wrapping_add(by));
+            for value in limits.into_iter().chain(near) {
+                bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+                check(&sample, &bytes);
+            }
+            bytes[at..at + 8].copy_from_slice(&was);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Round trips of arbitrary values: every command and every notification of every protocol, in both directions.
+
+mod commands;
+mod notifications;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use robustness::check;
+use robustness::incoming::{Arrived, living};
+use robustness::subject::{Answered, Sent, written};
+use urom_abi::Payload;
+
+/// How many values of each message are tried. Nothing is written to files: what was found is to become a test.
+fn config() -> ProptestConfig {
+    let cases = if cfg!(miri) { 4 } else { 256 };
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// Payloads: mostly short, now and then longer than a message by default.
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    let long = if cfg!(miri) { 100 } else { 5000 };
+    prop_oneof![1 => Just(Vec::new()), 5 => vec(any::<u8>(), 1..64), 1 => vec(any::<u8>(), 64..long)]
+}
+
+/// Numbers, the ends of their range among them.
+fn word() -> impl Strategy<Value = u64> {
+    prop_oneof![any::<u64>(), 0..4u64, (u64::MAX - 3)..=u64::MAX]
+}
+
+/// What is written is read as the same value, takes the bytes that were told, and nothing else.
+fn command<C: Sent>(command: C) {
+    let bytes = written(command.encoded_len(), |out| command.encode(out));
+    let mut roomy = vec![0xee; bytes.len() + 9];
+    assert_eq!(command.encode(&mut roomy), Ok(bytes.len()));
+    assert_eq!(roomy, [&bytes[..], &[0xee; 9]].concat(), "nothing is written behind the message");
+    command.is_read_from(&bytes);
+    check::command(C::SUBJECT, &bytes);
+    // What C has behind an address word is not this message's.
+    let again = (C::SUBJECT.command)(&bytes).expect("it was read");
+    assert_eq!(again, bytes);
+}
+
+/// What a plugin answers is what a host reads, by copy and in place.
+fn notification<R: Answered>(reply: R, echo: u64) {
+    let echoed = R::echo(echo);
+    let desc = reply.clone().into_descriptor(&echoed).expect("the C heap has room");
+    let bytes = desc.payload().to_vec();
+    assert_eq!(desc.header().len, bytes.len() as u64);
+    check::notification(R::SUBJECT, &bytes);
+    assert_eq!((R::SUBJECT.notification)(&bytes).as_deref(), Ok(&bytes[..]));
+    assert_eq!(R::decode(&*robustness::exact(&bytes), &echoed).as_ref(), Ok(&reply));
+    let in_place = R::decode(Arrived::new(&bytes), &echoed);
+    assert_eq!(in_place.as_ref(), Ok(&reply));
+    let clone = in_place.clone();
+    drop(in_place);
+    assert_eq!(living(), 0, "a clone is a copy");
+    assert_eq!(clone, Ok(reply));
+}
+
+/// Whatever memory a payload has, the notification is the same; its own memory is not copied.
+fn payload<R: Answered>(
+    content: &[u8],
+    echo: u64,
+    make: impl Fn(Payload) -> R,
+    own: impl Fn(usize) -> Result<Payload, urom_abi::wire::EncodeError>,
+) {
+    let echo = R::echo(echo);
+    let fixed = R::SUBJECT.description.notifications.len;
+    let of_heap = make(Payload::from(content)).into_descriptor(&echo).expect("the C heap has room");
+    for more in [0, 1, 33] {
+        let mut room = own(content.len() + more).expect("the C heap has room");
+        assert!(room.iter().all(|byte| *byte == 0));
+        room[..content.len()].copy_from_slice(content);
+        room.truncate(content.len());
+        let at = room.as_ptr();
+        let desc = make(room).into_descriptor(&echo).expect("the C heap has room");
+        assert_eq!(desc.payload(), of_heap.payload());
+        if !content.is_empty() {
+            assert_eq!(desc.payload()[fixed..].as_ptr(), at, "the payload is where it was received");
+        }
+    }
+    // A payload of another notification, or a part of one, is copied.
+    let mut part = own(content.len() + 5).expect("the C heap has room");
+    part.advance(5);
+    part.copy_from_slice(content);
+    let desc = make(part).into_descriptor(&echo).expect("the C heap has room");
+    assert_eq!(desc.payload(), of_heap.payload());
+}
