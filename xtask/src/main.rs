@@ -7,9 +7,11 @@ mod bench;
 mod bindings;
 mod debian;
 mod demo;
+mod fuzz;
 mod headers;
 mod plugins;
 mod process;
+mod sanitize;
 mod setup;
 mod shell;
 mod target;
@@ -80,6 +82,21 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Runs the tests of foreign bytes and foreign memory under the address and leak sanitizers, and under Miri.
+    Sanitize,
+    /// Runs them under Miri only.
+    Miri,
+    /// Runs the fuzz targets.
+    Fuzz {
+        /// This one only.
+        target: Option<String>,
+        /// How many inputs each is given.
+        #[arg(long, default_value_t = 1_000_000)]
+        runs: u64,
+        /// Runs none: adds the inputs that earlier runs found, and that reach something new, to those in fuzz/corpus.
+        #[arg(long, conflicts_with = "runs")]
+        merge: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -106,6 +123,12 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Bindings { check } => {
             setup::for_bindings()?;
             bindings::run(&workspace.target_dir, check)?;
+        }
+        Task::Sanitize => return sanitize::run(&workspace),
+        Task::Miri => return sanitize::miri(&workspace),
+        Task::Fuzz { target, runs, merge } => {
+            let work = if merge { fuzz::Work::Merge } else { fuzz::Work::Run(runs) };
+            return fuzz::run(&workspace, target.as_deref(), &work);
         }
         Task::Headers { check } => headers::run(&workspace.root, check)?,
     }

@@ -11,12 +11,24 @@ use anyhow::{Context, Result, bail};
 /// build scripts that watch those variables would be run again each time.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    forget_package(&mut command);
+    command
+}
+
+/// The cargo of another of rustup's toolchains, likewise.
+pub(crate) fn cargo_of(toolchain: &str) -> Command {
+    let mut command = Command::new("rustup");
+    forget_package(&mut command);
+    command.args(["run", toolchain, "cargo"]).env_remove("CARGO").env_remove("RUSTC");
+    command
+}
+
+fn forget_package(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(is_about_this_package) {
             command.env_remove(name);
         }
     }
-    command
 }
 
 fn is_about_this_package(variable: &str) -> bool {

@@ -1,0 +1,122 @@
+//! `cargo xtask fuzz`: runs the fuzz targets, and keeps what they found worth keeping.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell;
+use crate::workspace::Workspace;
+
+/// The version that is installed when there is another or none.
+const CARGO_FUZZ: &str = "0.13.2";
+/// The longest input: the largest message by default, and some more.
+const MAX_LEN: &str = "-max_len=4200";
+
+/// What to do with the targets.
+pub(crate) enum Work {
+    /// Run each for so many inputs.
+    Run(u64),
+    /// Add to the committed inputs what runs found and what reaches something new.
+    Merge,
+}
+
+/// Works on one target, or on all. The result is that of the first that fails.
+pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Result<ExitCode> {
+    let directory = workspace.root.join("fuzz");
+    let targets = targets(&directory)?;
+    let chosen: Vec<_> = targets.iter().filter(|name| only.is_none_or(|only| only == *name)).collect();
+    if chosen.is_empty() {
+        bail!("no fuzz target `{}`: there are {}", only.unwrap_or_default(), targets.join(", "));
+    }
+    let tools = install(&workspace.target_dir)?;
+    let build = workspace.target_dir.join("fuzz");
+    for target in chosen {
+        let committed = directory.join("corpus").join(target);
+        let found = build.join("corpus").join(target);
+        for made in [&committed, &found] {
+            std::fs::create_dir_all(made).with_context(|| format!("could not make {}", made.display()))?;
+        }
+        let mut command = cargo_fuzz(&tools)?;
+        command
+            .args(["fuzz", "run", "--fuzz-dir"])
+            .arg(&directory)
+            .arg("--target-dir")
+            .arg(&build)
+            .arg(target);
+        match work {
+            // New inputs go to the first directory.
+            Work::Run(runs) => command.args([&found, &committed]).arg("--").arg(format!("-runs={runs}")),
+            Work::Merge => command.args([&committed, &found]).args(["--", "-merge=1"]),
+        };
+        // The second descriptor carries the log of plugins that are asked to fail.
+        let status = shell::status(command.args([MAX_LEN, "-close_fd_mask=2", "-print_final_stats=1"]))?;
+        if !status.success() {
+            eprintln!(
+                "{target} failed. Copy the input that it names into {} and run `cargo test -p robustness`, which says what \
+                 does not hold",
+                committed.display()
+            );
+            return Ok(shell::exit_code(status));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The targets, by their sources.
+fn targets(directory: &Path) -> Result<Vec<String>> {
+    let sources = directory.join("fuzz_targets");
+    let entries =
+        std::fs::read_dir(&sources).with_context(|| format!("could not read {}", sources.display()))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let file = PathBuf::from(entry?.file_name());
+        names.extend(file.file_stem().and_then(|name| name.to_str()).map(str::to_owned));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Cargo with cargo-fuzz on its path. Sanitizers and coverage are unstable, and the project's own Rust has them all the
+/// same.
+fn cargo_fuzz(tools: &Path) -> Result<Command> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(tools.join("bin")).chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(path).context("the search path cannot be extended")?;
+    let mut command = shell::cargo();
+    command.env("PATH", path).env("RUSTC_BOOTSTRAP", "1");
+    Ok(command)
+}
+
+/// Brings cargo-fuzz into the build tree's tools.
+fn install(target_dir: &Path) -> Result<PathBuf> {
+    let tools = target_dir.join("tools");
+    let version = Command::new(tools.join("bin/cargo-fuzz")).args(["fuzz", "--version"]).output();
+    if version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim().ends_with(CARGO_FUZZ)) {
+        return Ok(tools);
+    }
+    let mut install = shell::cargo();
+    install.args(["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ, "--root"]).arg(&tools);
+    shell::step(&format!("installing cargo-fuzz {CARGO_FUZZ}"), &mut install)?;
+    Ok(tools)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_found_by_their_sources() {
+        let workspace = Workspace::load().expect("cargo knows this workspace");
+        let found = targets(&workspace.root.join("fuzz")).expect("the targets");
+        assert_eq!(found, ["command_decode", "notification_decode", "worker_cmd"]);
+    }
+
+    #[test]
+    fn a_target_that_does_not_exist_is_named_with_those_that_do() {
+        let workspace = Workspace::load().expect("cargo knows this workspace");
+        let error = run(&workspace, Some("nothing"), &Work::Run(1)).expect_err("no such target");
+        let text = error.to_string();
+        assert!(text.contains("nothing") && text.contains("worker_cmd"), "{text}");
+    }
+}
