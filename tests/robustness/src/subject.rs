@@ -58,7 +58,7 @@ pub fn written(len: Option<usize>, encode: impl Fn(&mut [u8]) -> Result<usize, E
             Err(EncodeError::TooBig { need, room: found, .. }) => assert_eq!((need, found), (len, room)),
             other => panic!("{len} bytes into {room}: {other:?}"),
         }
-        assert!(short.iter().all(|byte| *byte == 0xee), "something was written though not all fits");
+        assert_eq!(short, vec![0xee; room], "something was written though not all fits");
     }
     let mut out = vec![0xee; len];
     assert_eq!(encode(&mut out), Ok(len));

@@ -19,9 +19,9 @@ use script::{Script, script};
 use worker::{PLUGIN_ID, Worker, iface};
 
 /// The most commands of one program that wait together: more than two chunks of the executor's slots.
-const MOST: usize = 200;
+const MOST: usize = 150;
 /// The highest number of commands in one program.
-const MOST_COMMANDS: usize = 2000;
+const MOST_COMMANDS: usize = 300;
 
 /// One thing that a worker does.
 #[derive(Debug, PartialEq, Eq)]

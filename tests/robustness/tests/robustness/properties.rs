@@ -12,7 +12,7 @@ use urom_abi::Payload;
 
 /// How many values of each message are tried. Nothing is written to files: what was found is to become a test.
 fn config() -> ProptestConfig {
-    let cases = if cfg!(miri) { 4 } else { 256 };
+    let cases = if cfg!(miri) { 2 } else { 256 };
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
