@@ -17,14 +17,14 @@ use options::Options;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    options.install_log();
+    options.common.install_log(env!("CARGO_CRATE_NAME"));
     match run::run(&options) {
         Ok(()) => {
             println!("Sample finished successfully");
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("multi_worker_bootstrap: {error}");
+            eprintln!("multi_worker_bootstrap: {}", example_common::explain(&error));
             println!("Sample finished with errors");
             ExitCode::FAILURE
         }

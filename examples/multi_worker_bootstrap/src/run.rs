@@ -23,17 +23,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         true => None,
         false => Some(Signals::new([SIGINT, SIGTERM]).context("cannot wait for signals")?),
     };
-    let mut builder = Service::builder().max_workers(WORKERS as u32);
-    if let Some(address) = &options.service {
-        builder = builder.address_from(address, "--service");
-    }
-    if let Some(device) = &options.device {
-        builder = builder.device(device);
-    }
-    let service = builder.connect()?;
+    let service = options.common.service().max_workers(WORKERS as u32).connect()?;
     info!("The service has CPUs {} for workers", service.cpus());
 
-    let shared = Shared { worker_log_level: options.worker_log_level(), measuring: Mutex::default() };
+    let shared = Shared { worker_log_level: options.common.worker_log_level(), measuring: Mutex::default() };
     thread::scope(|scope| {
         let (report, reports) = mpsc::channel();
         let (quits, threads): (Vec<_>, Vec<_>) = (0..WORKERS)

@@ -1,6 +1,5 @@
 //! The table of results.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use crate::worker::{MEASURED, Report, WARM_UP};
@@ -8,7 +7,7 @@ use crate::worker::{MEASURED, Report, WARM_UP};
 const HEAD: [&str; 6] =
     ["worker id", "group", "value sent", "value returned", "round trip [us]", "the first [us]"];
 
-/// One line for each worker, in columns as wide as they need to be.
+/// One line for each worker.
 pub(crate) fn render(reports: &[Report]) -> String {
     let micros = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1e6);
     let rows: Vec<[String; 6]> = reports
@@ -20,27 +19,11 @@ pub(crate) fn render(reports: &[Report]) -> String {
             [id, group, sent, returned, micros(*median), micros(*first)]
         })
         .collect();
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].len());
-        cells.chain([HEAD[column].len()]).max().unwrap_or(0)
-    };
-    let widths: [usize; 6] = std::array::from_fn(width);
-    let mut text = String::new();
-    let mut line = |cells: &[&str]| {
-        let cells: Vec<_> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}", cells.join("  "));
-    };
-    line(&HEAD);
-    for row in &rows {
-        line(&row.each_ref().map(String::as_str));
-    }
-    let _ = writeln!(
-        text,
-        "(round trip: median of {MEASURED} loopbacks after {WARM_UP} to warm up, one worker at a time; \
-         tens of us mean that host and worker shared a core)"
-    );
-    text
+    format!(
+        "{}(round trip: median of {MEASURED} loopbacks after {WARM_UP} to warm up, one worker at a time; \
+         tens of us mean that host and worker shared a core)\n",
+        example_common::render(HEAD, &rows)
+    )
 }
 
 #[cfg(test)]
@@ -48,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned_to_the_right() {
+    fn every_number_is_in_its_column() {
         let report = |id, median| Report {
             id,
             group: 1,

@@ -1,0 +1,79 @@
+//! The options that every example has.
+
+use clap::Args;
+use clap::builder::TypedValueParser;
+use clap::value_parser;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use urom_host::{Service, ServiceBuilder};
+
+/// Where the service is, and what is logged. A program has it among its own options, flattened.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// The InfiniBand device to reach the service through, such as mlx5_0. NVIDIA's library demands one.
+    #[arg(short, long, value_name = "NAME")]
+    device: Option<String>,
+
+    /// The service's address, HOST:PORT. Otherwise the environment says where it is: DOCA_UROM_SERVICE_FILE, or else it
+    /// is embedded in this process and finds its plugins in UROM_PLUGIN_PATH.
+    #[arg(long, value_name = "ADDR")]
+    service: Option<String>,
+
+    /// What this program logs: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace.
+    #[arg(short, long, value_name = "LEVEL", default_value = "40", value_parser = level())]
+    log_level: LevelFilter,
+
+    /// What the libraries log, on the same scale; given, it is also the workers' UCX_LOG_LEVEL.
+    #[arg(long, value_name = "LEVEL", value_parser = level())]
+    sdk_log_level: Option<LevelFilter>,
+}
+
+impl Common {
+    /// Sends log lines to standard error; `program` is the crate whose lines are the program's own.
+    pub fn install_log(&self, program: &str) {
+        let sdk = self.sdk_log_level.unwrap_or(LevelFilter::WARN);
+        let targets = Targets::new().with_default(sdk).with_target(program, self.log_level);
+        tracing_subscriber::registry()
+            .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
+            .with(targets)
+            .init();
+    }
+
+    /// The service that the options or the environment name.
+    pub fn service(&self) -> ServiceBuilder {
+        let mut builder = Service::builder();
+        if let Some(address) = &self.service {
+            builder = builder.address_from(address, "--service");
+        }
+        if let Some(device) = &self.device {
+            builder = builder.device(device);
+        }
+        builder
+    }
+
+    /// What the workers' UCX is to log, when that was asked for.
+    pub fn worker_log_level(&self) -> Option<&'static str> {
+        self.sdk_log_level.map(|level| match level.into_level() {
+            None => "fatal",
+            Some(tracing::Level::ERROR) => "error",
+            Some(tracing::Level::WARN) => "warn",
+            Some(tracing::Level::INFO) => "info",
+            Some(tracing::Level::DEBUG) => "debug",
+            Some(tracing::Level::TRACE) => "trace",
+        })
+    }
+}
+
+/// DOCA's numbers as levels.
+fn level() -> impl TypedValueParser<Value = LevelFilter> {
+    value_parser!(u8).range(10..=70).map(|number| match number {
+        ..30 => LevelFilter::OFF,
+        30..40 => LevelFilter::ERROR,
+        40..50 => LevelFilter::WARN,
+        50..60 => LevelFilter::INFO,
+        60..70 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    })
+}

@@ -1,0 +1,155 @@
+//! The rounds: the client sends a ping, the server answers with a pong, and both check every byte of what came.
+//!
+//! Messages are made before and checked after the time that is measured.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use anyhow::{Error, Result, ensure};
+use sandbox_protocol::{Client, TagReceived, TagRecv, TagSend};
+use tracing::info;
+use urom_host::{Completion, DocaError, Host, Worker, block_on_for};
+
+use crate::buffers::Buffers;
+use crate::message::Message;
+use crate::partner::{GLANCE, Partner};
+use crate::report::Report;
+
+/// Tags and contexts are those of DOCA's sample.
+const PING: u64 = 0x1234;
+const PONG: u64 = 0x5678;
+const MASK: u64 = 0xffff;
+const SERVER: u64 = 0xdead;
+const CLIENT: u64 = 0xbeef;
+/// No message takes longer unless something is wrong.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// One process's part.
+pub(crate) struct Player<'a> {
+    pub(crate) rank: u32,
+    pub(crate) sandbox: &'a Client<Host>,
+    pub(crate) worker: &'a Worker,
+    pub(crate) message: &'a Message,
+    pub(crate) buffers: Buffers,
+    pub(crate) partner: Partner,
+}
+
+impl Player<'_> {
+    /// Rank 0: answers every ping.
+    pub(crate) fn serve(&mut self, rounds: u32) -> Result<()> {
+        let mut next = Some(self.receive(0, PING, SERVER)?);
+        info!("Server posted PONG recv");
+        for round in 0..rounds {
+            self.prepare(round);
+            let Some(ping) = next.take() else { break };
+            let ping = self.wait(ping)?;
+            // The next ping may come as soon as the pong has left.
+            if round + 1 < rounds {
+                next = Some(self.receive(round + 1, PING, SERVER)?);
+            }
+            if round == 0 {
+                info!("Server completed PING recv: {}", self.message);
+            }
+            let pong = self.send(PONG)?;
+            if round == 0 {
+                info!("Server posted PONG send");
+            }
+            self.sent(pong)?;
+            self.check(round, &ping, PING)?;
+        }
+        Ok(())
+    }
+
+    /// Rank 1: sends pings and measures how long the pongs take.
+    pub(crate) fn play(&mut self, rounds: u32) -> Result<Report> {
+        let mut report = Report::new(rounds);
+        for round in 0..rounds {
+            self.prepare(round);
+            let pong = self.receive(round, PONG, CLIENT)?;
+            if round == 0 {
+                info!("Client posted PING recv");
+            }
+            let begin = Instant::now();
+            let ping = self.send(PING)?;
+            if round == 0 {
+                info!("Client posted PING send");
+            }
+            self.sent(ping)?;
+            let pong = self.wait(pong)?;
+            report.round(begin.elapsed());
+            self.check(round, &pong, PONG)?;
+            if round == 0 {
+                info!("Client received PONG recv: {}", self.message);
+            }
+        }
+        Ok(report)
+    }
+
+    fn other(&self) -> u32 {
+        1 - self.rank
+    }
+
+    fn prepare(&mut self, round: u32) {
+        self.buffers.prepare(|bytes| self.message.write(self.rank, round, bytes));
+    }
+
+    fn receive(&self, round: u32, tag: u64, context: u64) -> Result<Completion<TagRecv>> {
+        let len = self.message.len() as u64;
+        let mut task = self.sandbox.task_tag_recv(self.worker, len, tag, MASK).context(context);
+        if let Some(room) = self.buffers.incoming(round) {
+            task = task.memh_id(room.memory.get()).buffer(room.address);
+        }
+        task.submit().map_err(|error| self.advise(error))
+    }
+
+    fn send(&self, tag: u64) -> Result<Completion<TagSend<'static>>> {
+        let task = self.sandbox.task_tag_send(self.worker, self.other().into(), tag);
+        task.data(self.buffers.outgoing()).submit().map_err(|error| self.advise(error))
+    }
+
+    fn sent(&mut self, completion: Completion<TagSend<'static>>) -> Result<()> {
+        let sent = self.wait(completion)?;
+        ensure!(sent.status == 0, "a send ended with {}", ucx::Status::from_code(sent.status));
+        Ok(())
+    }
+
+    /// Checks everything about a message that came.
+    fn check(&mut self, round: u32, received: &TagReceived, tag: u64) -> Result<()> {
+        let (status, sender_tag) = (received.status, received.sender_tag);
+        ensure!(status == 0, "a receive ended with {}", ucx::Status::from_code(status));
+        ensure!(sender_tag == tag, "a message with tag {sender_tag:#x} came, {tag:#x} was expected");
+        let (message, other) = (self.message, self.other());
+        self.buffers.read(round, &received.data, |bytes| message.check(other, round, bytes))
+    }
+
+    /// Waits for an answer of the own worker for as long as the other process is there.
+    fn wait<T>(&mut self, mut answer: impl Future<Output = urom_host::Result<T>> + Unpin) -> Result<T> {
+        let begin = Instant::now();
+        loop {
+            self.partner.glance()?;
+            let poll = poll_fn(|cx| {
+                self.buffers.progress(cx.waker());
+                Pin::new(&mut answer).poll(cx)
+            });
+            if let Ok(answer) = block_on_for(GLANCE, poll) {
+                return answer.map_err(|error| self.advise(error));
+            }
+            ensure!(
+                begin.elapsed() < LIMIT,
+                "nothing came from the other process for {} s, yet it is there",
+                LIMIT.as_secs()
+            );
+        }
+    }
+
+    fn advise(&self, error: urom_host::Error) -> Error {
+        match error.code() {
+            DocaError::TOO_BIG => Error::new(error).context(format!(
+                "{} bytes are too many to travel in a command: give --registered",
+                self.message.len()
+            )),
+            _ => error.into(),
+        }
+    }
+}

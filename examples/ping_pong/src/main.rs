@@ -1,0 +1,55 @@
+//! Two processes, each with a worker that runs the sandbox plugin, send a message back and forth between their workers.
+//!
+//! This is DOCA's sample `urom_ping_pong` in Rust, with more to measure. `mpirun -np 2 ping_pong` starts it when it was
+//! built with the feature `mpi`; without MPI, start it twice:
+//!
+//! ```text
+//! ping_pong --rendezvous localhost:7000 --rank 0 &
+//! ping_pong --rendezvous localhost:7000 --rank 1
+//! ```
+//!
+//! Either way both processes may use one service, or each one of its own, embedded or not. Rank 1, the client, prints
+//! what it measured.
+
+mod buffers;
+mod game;
+mod launch;
+mod message;
+mod options;
+mod partner;
+mod report;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use example_common::explain;
+use tracing::info;
+
+use launch::Launch;
+use options::Options;
+
+fn main() -> ExitCode {
+    // Before MPI, so that --help needs no launcher.
+    let options = Options::parse();
+    options.common.install_log(env!("CARGO_CRATE_NAME"));
+    let launch = match Launch::begin(&options) {
+        Ok(launch) => launch,
+        Err(error) => {
+            eprintln!("ping_pong: {}", explain(&error));
+            return ExitCode::FAILURE;
+        }
+    };
+    match run::run(&options, &launch) {
+        Ok(()) => {
+            info!("Sample finished successfully");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("ping_pong, rank {}: {}", launch.rank(), explain(&error));
+            // The other process would wait for this one.
+            launch.abort();
+            ExitCode::FAILURE
+        }
+    }
+}

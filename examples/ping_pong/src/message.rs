@@ -1,0 +1,113 @@
+//! What is sent: a text, or bytes that differ from round to round and from process to process.
+
+use std::fmt;
+
+use anyhow::{Result, bail, ensure};
+
+use crate::options::Options;
+
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// The text and a NUL, as C sends it.
+    Text(Vec<u8>),
+    Pattern(usize),
+}
+
+impl Message {
+    pub(crate) fn of(options: &Options) -> Message {
+        match options.size {
+            Some(size) => Message::Pattern(size as usize),
+            None => Message::Text([options.message.as_bytes(), &[0]].concat()),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Message::Text(text) => text.len(),
+            Message::Pattern(len) => *len,
+        }
+    }
+
+    /// Fills `bytes` with what `rank` sends in a round.
+    pub(crate) fn write(&self, rank: u32, round: u32, bytes: &mut [u8]) {
+        match self {
+            Message::Text(text) => bytes.copy_from_slice(text),
+            Message::Pattern(_) => {
+                let seed = byte(rank, round);
+                bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte = seed.wrapping_add(mix(at)));
+            }
+        }
+    }
+
+    /// Checks every byte of what `rank` sent in a round.
+    pub(crate) fn check(&self, rank: u32, round: u32, bytes: &[u8]) -> Result<()> {
+        let (len, own) = (bytes.len(), self.len());
+        ensure!(len == own, "round {round}: {len} bytes came, {own} were expected");
+        let seed = byte(rank, round);
+        let expected = |at: usize| match self {
+            Message::Text(text) => text[at],
+            Message::Pattern(_) => seed.wrapping_add(mix(at)),
+        };
+        match bytes.iter().enumerate().find(|(at, byte)| **byte != expected(*at)) {
+            None => Ok(()),
+            Some((at, byte)) => bail!(
+                "round {round}: byte {at} of {len} is {byte:#04x}, {:#04x} was expected; both processes must be given the \
+                 same message",
+                expected(at)
+            ),
+        }
+    }
+}
+
+/// For a log line.
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Text(text) => f.write_str(&String::from_utf8_lossy(&text[..text.len() - 1])),
+            Message::Pattern(len) => write!(f, "{len} bytes"),
+        }
+    }
+}
+
+fn byte(rank: u32, round: u32) -> u8 {
+    (rank * 101 + round * 37 + 1) as u8
+}
+
+/// Differs between neighbours and between pages, so that bytes in the wrong place are found.
+fn mix(at: usize) -> u8 {
+    (at * 7 + (at >> 8) * 13 + (at >> 16) * 17) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_what_is_expected_and_nothing_else_is() {
+        for message in [Message::Pattern(5000), Message::Text(b"hello\0".to_vec())] {
+            let mut bytes = vec![0; message.len()];
+            message.write(1, 9, &mut bytes);
+            message.check(1, 9, &bytes).unwrap();
+            message.check(1, 9, &bytes[1..]).unwrap_err();
+            let last = bytes.len() - 1;
+            bytes[last] ^= 1;
+            let error = message.check(1, 9, &bytes).unwrap_err();
+            assert!(error.to_string().contains(&format!("byte {last} ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn rounds_ranks_and_shifts_differ() {
+        let message = Message::Pattern(600);
+        let made = |rank, round| {
+            let mut bytes = vec![0; 600];
+            message.write(rank, round, &mut bytes);
+            bytes
+        };
+        assert_ne!(made(0, 1), made(1, 1));
+        assert_ne!(made(0, 1), made(0, 2));
+        let mut shifted = made(0, 1);
+        shifted.rotate_left(256);
+        message.check(0, 1, &shifted).unwrap_err();
+    }
+}

@@ -1,0 +1,186 @@
+//! The other process: whether it plays by the same rules, is still there, and is done.
+//!
+//! A worker says when it fails, but nobody says when the process at the other end of a message does. So the two keep
+//! exchanging a byte beside the game; when one of them goes, so does the exchange.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use urom_host::gather::AllGather;
+
+use crate::launch::Gather;
+
+/// How often to look for the other process.
+pub(crate) const GLANCE: Duration = Duration::from_millis(100);
+/// The other process takes no longer for an exchange unless something is wrong.
+const LIMIT: Duration = Duration::from_secs(30);
+/// How long nothing is done between two looks when there is nothing else to do.
+const PAUSE: Duration = Duration::from_millis(1);
+
+const PLAYING: &[u8] = &[0];
+const DONE: &[u8] = &[1];
+
+/// What both must have been told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rules {
+    pub(crate) rounds: u32,
+    pub(crate) bytes: u32,
+}
+
+pub(crate) struct Partner {
+    gather: Gather,
+    /// Room for what both put into the exchange that is under way.
+    exchange: Option<Vec<u8>>,
+    looked: Instant,
+}
+
+impl Partner {
+    /// Makes sure that both processes play the same game.
+    pub(crate) fn meet(gather: Gather, rules: Rules) -> Result<Partner> {
+        let mut partner = Partner { gather, exchange: None, looked: Instant::now() };
+        partner.begin(&rules.to_bytes())?;
+        let both = partner.finish()?;
+        for other in both.chunks_exact(Rules::LEN).map(Rules::from_bytes) {
+            ensure!(
+                other == rules,
+                "the two processes were told different things: {} rounds of {} bytes here, {} of {} there",
+                rules.rounds,
+                rules.bytes,
+                other.rounds,
+                other.bytes
+            );
+        }
+        Ok(partner)
+    }
+
+    /// Looks for the other process when that was not done for a while, without waiting for it.
+    pub(crate) fn glance(&mut self) -> Result<()> {
+        if self.looked.elapsed() < GLANCE {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        if self.exchange.is_none() {
+            self.begin(PLAYING)?;
+        }
+        self.test().map(drop)
+    }
+
+    /// Waits until both are done: a worker that left earlier could take messages with it.
+    pub(crate) fn part(mut self) -> Result<()> {
+        loop {
+            if self.exchange.is_none() {
+                self.begin(DONE)?;
+            }
+            if self.finish()?.chunks(DONE.len()).all(|said| said == DONE) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn begin(&mut self, block: &[u8]) -> Result<()> {
+        let mut gather = self.gather.borrow_mut();
+        gather.begin(block).map_err(|error| anyhow!(error)).context("the other process is lost")?;
+        self.exchange = Some(vec![0; block.len() * gather.participants() as usize]);
+        Ok(())
+    }
+
+    /// What both put in, once the exchange is over.
+    fn test(&mut self) -> Result<Option<Vec<u8>>> {
+        let Some(blocks) = &mut self.exchange else { return Ok(None) };
+        let over = self.gather.borrow_mut().test(blocks);
+        let over = over.map_err(|error| anyhow!(error)).context("the other process is lost")?;
+        Ok(if over { self.exchange.take() } else { None })
+    }
+
+    fn finish(&mut self) -> Result<Vec<u8>> {
+        let begin = Instant::now();
+        loop {
+            if let Some(blocks) = self.test()? {
+                return Ok(blocks);
+            }
+            ensure!(begin.elapsed() < LIMIT, "the other process was silent for {} s", LIMIT.as_secs());
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl Rules {
+    const LEN: usize = 8;
+
+    fn to_bytes(self) -> [u8; Rules::LEN] {
+        (u64::from(self.rounds) << 32 | u64::from(self.bytes)).to_le_bytes()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Rules {
+        let word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        Rules { rounds: (word >> 32) as u32, bytes: word as u32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+    use urom_host::gather::InProcess;
+
+    const RULES: Rules = Rules { rounds: 70_000, bytes: 1 << 28 };
+
+    /// What both get from `play`, each on a thread of its own.
+    fn both<T: Send>(play: impl Fn(u32, Gather) -> T + Sync) -> Vec<T> {
+        thread::scope(|scope| {
+            let play = &play;
+            let threads: Vec<_> = (0..)
+                .zip(InProcess::group(2))
+                .map(|(rank, gather)| {
+                    scope.spawn(move || play(rank, Rc::new(RefCell::new(Box::new(gather)))))
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
+        })
+    }
+
+    #[test]
+    fn both_part_when_both_are_done_however_often_one_looked() {
+        let parted = both(|rank, gather| {
+            let mut partner = Partner::meet(gather, RULES)?;
+            for _ in 0..rank {
+                partner.looked -= 2 * GLANCE;
+                partner.glance()?;
+            }
+            partner.part()
+        });
+        for result in parted {
+            result.expect("both came to the end");
+        }
+    }
+
+    #[test]
+    fn different_rules_are_refused_by_both_with_all_numbers() {
+        let met = both(|rank, gather| {
+            let rules = Rules { rounds: 3 + rank, bytes: 8 };
+            Partner::meet(gather, rules).map(drop).expect_err("they differ").to_string()
+        });
+        for text in met {
+            assert!(text.contains("3 ") && text.contains("4 ") && text.contains("8"), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_that_goes_is_missed_by_the_other() {
+        let played: Vec<Result<()>> = both(|rank, gather| {
+            let mut partner = Partner::meet(gather, RULES)?;
+            if rank == 0 {
+                Ok(())
+            } else {
+                loop {
+                    partner.glance()?
+                }
+            }
+        });
+        let error = played[1].as_ref().expect_err("nobody is there");
+        assert_eq!(error.to_string(), "the other process is lost");
+        assert!(played[0].is_ok());
+    }
+}
