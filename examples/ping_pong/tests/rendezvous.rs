@@ -1,0 +1,197 @@
+//! Two processes that meet over TCP, on embedded services and on one `uromd`.
+
+mod support;
+
+use std::net::TcpListener;
+
+use anyhow::Result;
+use support::{Ended, LONG, PROGRAM, Running, SOON, command, kill, sandbox};
+use urom_tests::{PluginDirectory, Uromd};
+
+const MIB: &str = "1048576";
+
+/// A place to meet that was free a moment ago.
+fn place() -> Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+}
+
+fn one(plugins: &PluginDirectory, place: &str, rank: &str, arguments: &[&str]) -> Result<Running> {
+    let mut command = command(PROGRAM, plugins);
+    command.args(["--rendezvous", place, "--rank", rank]).args(arguments);
+    Running::start(command)
+}
+
+/// Both processes, each with its arguments.
+fn two(plugins: &PluginDirectory, server: &[&str], client: &[&str]) -> Result<[Running; 2]> {
+    let place = place()?;
+    Ok([one(plugins, &place, "0", server)?, one(plugins, &place, "1", client)?])
+}
+
+fn end([server, client]: [Running; 2]) -> Result<[Ended; 2]> {
+    Ok([server.end(LONG)?, client.end(LONG)?])
+}
+
+#[test]
+fn a_text_of_the_greatest_length_goes_there_and_back_and_both_say_so() -> Result<()> {
+    let text = "x".repeat(99);
+    let arguments = ["-m", &text, "-l", "50"];
+    let [server, client] = end(two(&sandbox()?, &arguments, &arguments)?)?;
+    client.has_table(["rendezvous", "100", "inline", "1", "1"]);
+    assert_eq!((server.code, server.lines.len()), (Some(0), 0), "{}", server.errors);
+    let completed = format!("Server completed PING recv: {text}");
+    for line in
+        ["Server posted PONG recv", &completed, "Server posted PONG send", "Sample finished successfully"]
+    {
+        assert!(server.errors.contains(line), "{line} is not in\n{}", server.errors);
+    }
+    let received = format!("Client received PONG recv: {text}");
+    for line in
+        ["Client posted PING recv", "Client posted PING send", &received, "Sample finished successfully"]
+    {
+        assert!(client.errors.contains(line), "{line} is not in\n{}", client.errors);
+    }
+    Ok(())
+}
+
+#[test]
+fn messages_of_every_kind_arrive_on_embedded_services_and_on_a_common_uromd() -> Result<()> {
+    let plugins = sandbox()?;
+    let daemon = Uromd::start_with(plugins.variable(), |command| command.args(["-l", "10"]))?;
+    let (embedded, common): (&[&str], &[&str]) = (&[], &["--service", daemon.address()]);
+    for service in [embedded, common] {
+        let play = |arguments: &[&str]| -> Result<Ended> {
+            let arguments = [service, arguments].concat();
+            let [server, client] = end(two(&plugins, &arguments, &arguments)?)?;
+            assert_eq!(server.code, Some(0), "{}", server.errors);
+            Ok(client)
+        };
+        play(&["-m", ""])?.has_table(["rendezvous", "1", "inline", "1", "1"]);
+        play(&["--size", "1", "-i", "30"])?.has_table(["rendezvous", "1", "inline", "30", "27"]);
+        play(&["--size", "4000", "-i", "30"])?.has_table(["rendezvous", "4000", "inline", "30", "27"]);
+        play(&["--registered"])?.has_table(["rendezvous", "12", "registered", "1", "1"]);
+        let large = play(&["--size", MIB, "--registered", "-i", "9"])?;
+        large.has_table(["rendezvous", MIB, "registered", "9", "9"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn one_process_may_send_from_registered_memory_and_the_other_inline() -> Result<()> {
+    let (server, client) = (["--size", "3000", "--registered"], ["--size", "3000"]);
+    let [_, client] = end(two(&sandbox()?, &server, &client)?)?;
+    client.has_table(["rendezvous", "3000", "inline", "1", "1"]);
+    Ok(())
+}
+
+#[test]
+fn processes_that_were_told_different_things_do_not_play() -> Result<()> {
+    let plugins = sandbox()?;
+    for (server, client) in [(["--size", "8"], ["--size", "9"]), (["-i", "1"], ["-i", "2"])] {
+        for ended in end(two(&plugins, &server, &client)?)? {
+            ended.failed_saying("were told different things");
+        }
+    }
+    let [server, client] = end(two(&plugins, &["-m", "abcd"], &["-m", "abXd"])?)?;
+    let found = [&server, &client].into_iter().filter(|ended| ended.errors.contains("byte 2 of 5")).count();
+    assert!(
+        found > 0 && server.code == Some(1) && client.code == Some(1),
+        "{}{}",
+        server.errors,
+        client.errors
+    );
+    Ok(())
+}
+
+#[test]
+fn what_does_not_fit_a_command_is_refused_with_the_way_out() -> Result<()> {
+    let arguments = ["--size", "4001"];
+    let [server, client] = end(two(&sandbox()?, &arguments, &arguments)?)?;
+    client.failed_saying("4001 bytes are too many to travel in a command: give --registered");
+    client.failed_saying("DOCA_ERROR_TOO_BIG");
+    assert_eq!(server.code, Some(1), "{}", server.errors);
+    Ok(())
+}
+
+#[test]
+fn a_process_whose_partner_is_killed_in_a_long_run_soon_ends_and_says_why() -> Result<()> {
+    let plugins = sandbox()?;
+    let endless = ["-i", "10000000", "-l", "50"];
+    for victim in [0, 1] {
+        let mut pair = two(&plugins, &endless, &endless)?;
+        pair[1].says(" of 10000000 rounds in ")?;
+        let [server, client] = pair;
+        let (killed, left) = if victim == 0 { (server, client) } else { (client, server) };
+        kill(killed.pid()?)?;
+        left.end(SOON)?.failed_saying("the other process is lost");
+        assert_eq!(killed.end(SOON)?.code, None);
+    }
+    Ok(())
+}
+
+#[test]
+fn both_processes_notice_that_their_uromd_is_killed() -> Result<()> {
+    let plugins = sandbox()?;
+    let daemon = Uromd::start_with(plugins.variable(), |command| command.args(["-l", "10"]))?;
+    let arguments = ["-i", "10000000", "--service", daemon.address(), "-l", "50"];
+    let mut pair = two(&plugins, &arguments, &arguments)?;
+    pair[1].says("Client received PONG")?;
+    drop(daemon);
+    for process in pair {
+        process.end(SOON)?.failed_saying("ping_pong, rank ");
+    }
+    Ok(())
+}
+
+#[test]
+fn without_its_plugin_a_process_names_it_and_the_other_one_does_not_wait() -> Result<()> {
+    let (place, none, plugins) = (place()?, PluginDirectory::with(&[])?, sandbox()?);
+    let server = one(&none, &place, "0", &[])?;
+    let client = one(&plugins, &place, "1", &[])?;
+    server.end(LONG)?.failed_saying("worker_sandbox");
+    client.end(LONG)?.failed_saying("participant 0");
+    Ok(())
+}
+
+#[test]
+fn a_meeting_point_that_is_taken_is_named() -> Result<()> {
+    let taken = TcpListener::bind("127.0.0.1:0")?;
+    let address = taken.local_addr()?.to_string();
+    let ended = one(&sandbox()?, &address, "0", &[])?.end(LONG)?;
+    ended.failed_saying(&format!("the two processes did not meet at {address}"));
+    Ok(())
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() -> Result<()> {
+    let (plugins, long) = (sandbox()?, "x".repeat(100));
+    let cases: [(&[&str], &str); 11] = [
+        (&["-m", &long], "100 bytes, at most 99"),
+        (&["--size", "0"], "0 is not in"),
+        (&["--size", "268435457"], "268435457 is not in"),
+        (&["--size", "8", "-m", "both"], "cannot be used with"),
+        (&["--iterations", "0"], "0 is not in"),
+        (&["--iterations", "10000001"], "10000001 is not in"),
+        (&["--rendezvous", "localhost:1"], "--rank"),
+        (&["--rank", "0"], "--rendezvous"),
+        (&["--rendezvous", "localhost:1", "--rank", "2"], "2 is not in"),
+        (&["-l", "71"], "71 is not in"),
+        (&["--no-such-option"], "--no-such-option"),
+    ];
+    for (arguments, expected) in cases {
+        let mut command = command(PROGRAM, &plugins);
+        command.args(arguments);
+        let ended = Running::start(command)?.end(LONG)?;
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.errors);
+        assert!(ended.errors.contains(expected), "{arguments:?}: {}", ended.errors);
+    }
+    Ok(())
+}
+
+/// With the feature it is MPI that says so: see the tests under `mpirun`.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn a_build_without_mpi_says_how_to_go_on() -> Result<()> {
+    let ended = Running::start(command(PROGRAM, &sandbox()?))?.end(LONG)?;
+    ended.failed_saying("give --rendezvous and --rank, or build with --features mpi");
+    Ok(())
+}
