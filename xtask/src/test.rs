@@ -16,14 +16,15 @@ const NOT_EMULATED: &[(&str, &str)] = &[
     ("bench-protocol", "see bench-peer"),
     ("bench-raw", "see bench-peer"),
     ("multi-worker-bootstrap", "starts a service, whose workers are processes: see urom-tests"),
+    ("ping-pong", "see multi-worker-bootstrap"),
     ("ui-tests", "runs cargo, which is this machine's"),
     ("urom-bench", "see bench-peer"),
     ("urom-tests", "starts uromd and workers: the kernel cannot start a foreign program without binfmt_misc"),
     ("xtask", "runs on this machine only"),
 ];
 
-/// The package whose tests run under `mpirun`, and its feature that says so. Other builds do not ask for an MPI.
-const WITH_MPI: (&str, &str) = ("urom-tests", "urom-tests/mpi");
+/// The packages with tests that run under `mpirun`, and their features that say so. Other builds do not ask for an MPI.
+const WITH_MPI: [(&str, &str); 2] = [("ping-pong", "ping-pong/mpi"), ("urom-tests", "urom-tests/mpi")];
 
 /// Sets up, builds and runs the tests. The result is cargo's own.
 pub(crate) fn run(
@@ -80,16 +81,17 @@ struct Plan {
 impl Plan {
     fn new(workspace: &Workspace, emulated: bool, packages: &[String]) -> Self {
         let name = |package: &str| ["-p".to_owned(), package.to_owned()];
-        let mpi = ["--features".to_owned(), WITH_MPI.1.to_owned()];
+        let mpi = |wanted: &dyn Fn(&str) -> bool| {
+            let features = WITH_MPI.iter().filter(|(package, _)| !emulated && wanted(package));
+            features.flat_map(|(_, feature)| ["--features", feature].map(str::to_owned)).collect::<Vec<_>>()
+        };
         if !packages.is_empty() {
             // The tests of one package may load plugins or start the service, which are other packages.
             let service = (!emulated).then_some(demo::SERVICE.package);
             let plugins = workspace.plugins().into_iter().map(|plugin| plugin.package);
             let plugins = plugins.filter(|package| runs(package, emulated));
             let mut test: Vec<_> = packages.iter().flat_map(|package| name(package)).collect();
-            if !emulated && packages.iter().any(|package| package == WITH_MPI.0) {
-                test.extend(mpi);
-            }
+            test.extend(mpi(&|package| packages.iter().any(|chosen| chosen == package)));
             let build = plugins.chain(service).flat_map(name).collect();
             return Self { build, test, left_out: Vec::new() };
         }
@@ -97,9 +99,7 @@ impl Plan {
         let mut everything = vec!["--workspace".to_owned()];
         everything
             .extend(left_out.iter().flat_map(|(package, _)| ["--exclude".to_owned(), (*package).to_owned()]));
-        if !emulated {
-            everything.extend(mpi);
-        }
+        everything.extend(mpi(&|_| true));
         // The same selection with the test programs among it: cargo test finds all of it built.
         let mut build = everything.clone();
         build.push("--all-targets".to_owned());
@@ -115,15 +115,16 @@ mod tests {
     #[test]
     fn on_this_machine_nothing_is_left_out() {
         let plan = Plan::new(&sample(), false, &[]);
-        assert_eq!(plan.build, ["--workspace", "--features", "urom-tests/mpi", "--all-targets"]);
-        assert_eq!(plan.test, ["--workspace", "--features", "urom-tests/mpi"]);
+        let everything = ["--workspace", "--features", "ping-pong/mpi", "--features", "urom-tests/mpi"];
+        assert_eq!(plan.build, [&everything[..], &["--all-targets"]].concat());
+        assert_eq!(plan.test, everything);
         assert!(plan.left_out.is_empty());
     }
 
     #[test]
     fn under_emulation_what_cannot_run_there_is_left_out_of_both_steps() {
         let plan = Plan::new(&sample(), true, &[]);
-        for package in ["ui-tests", "xtask", "urom-bench", "urom-tests"] {
+        for package in ["ui-tests", "xtask", "urom-bench", "urom-tests", "ping-pong"] {
             for words in [&plan.build, &plan.test] {
                 assert!(!words.iter().any(|word| word.contains("mpi")), "MPI is of this machine only");
                 let excluded = words.windows(2).any(|pair| pair == ["--exclude", package]);
