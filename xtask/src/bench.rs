@@ -4,6 +4,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Result, bail};
 
+use crate::steps::Program;
 use crate::workspace::{Purpose, Workspace};
 use crate::{demo, setup, shell};
 
@@ -22,7 +23,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCod
         );
     };
     setup::run(workspace, None)?;
-    let directory = demo::build(workspace, PACKAGE, program, |plugin| PLUGINS.contains(&plugin.purpose))?;
+    let programs = [Program { package: PACKAGE, name: program }];
+    let directory = demo::build(workspace, &programs, &[], |plugin| PLUGINS.contains(&plugin.purpose))?;
     let plugins = PLUGINS.map(|purpose| directory.join(purpose.directory()).display().to_string()).join(";");
     let mut command = Command::new(directory.join(program));
     let status = shell::status(command.args(arguments).env("UROM_PLUGIN_PATH", plugins))?;

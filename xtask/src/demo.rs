@@ -10,24 +10,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::process::Guarded;
+use crate::steps::{Program, Step};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
-use crate::{plugins, setup, shell};
-
-/// A program and the package that builds it.
-pub(crate) struct Program {
-    /// The package, as `cargo build -p` takes it.
-    pub(crate) package: &'static str,
-    /// The program's file name.
-    pub(crate) name: &'static str,
-}
+use crate::{plugins, setup, shell, steps};
 
 /// The daemon.
-pub(crate) const SERVICE: Program = Program { package: "urom-service", name: "uromd" };
-const EXAMPLE: Program = Program { package: "multi-worker-bootstrap", name: "multi_worker_bootstrap" };
-const PLUGIN_PACKAGE: &str = "graph-plugin";
+pub(crate) const SERVICE: Program<'static> = Program { package: "urom-service", name: "uromd" };
+const PLUGIN_PACKAGES: [&str; 2] = ["graph-plugin", "sandbox-plugin"];
 
 const START_LIMIT: Duration = Duration::from_secs(20);
-const RUN_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// What uromd's first line begins with; an address follows.
@@ -36,13 +27,14 @@ const LISTENING: &str = "uromd: listening on ";
 /// Sets up, builds, runs and stops; the last line says that all of it worked.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, None)?;
-    let directory =
-        build(workspace, EXAMPLE.package, EXAMPLE.name, |plugin| plugin.package == PLUGIN_PACKAGE)?;
+    let programs = [steps::BOOTSTRAP, steps::PING_PONG];
+    let wanted = |plugin: &Plugin<'_>| PLUGIN_PACKAGES.contains(&plugin.package);
+    let directory = build(workspace, &programs, &[steps::WITH_MPI], wanted)?;
     let log = directory.join("uromd-demo.log");
     let mut service = Command::new(directory.join(SERVICE.name));
     let log_file = File::create(&log).with_context(|| format!("could not create {}", log.display()))?;
     service.env("UROM_PLUGIN_PATH", directory.join(Purpose::Use.directory())).stderr(log_file);
-    if let Err(error) = serve_and_run(service, Command::new(directory.join(EXAMPLE.name))) {
+    if let Err(error) = serve_and_run(service, |address| steps::all(&directory, address)) {
         let text = fs::read_to_string(&log).unwrap_or_default();
         eprintln!("--- uromd's log ({}):\n{text}---", log.display());
         return Err(error);
@@ -51,22 +43,28 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Builds the service, the `wanted` plugins and `package` in release mode; returns where they lie, plugins linked.
-/// Cargo itself is quiet when the package's `program` was built before.
+/// Builds the service, the `wanted` plugins and `programs` with their `features` in release mode; returns where they
+/// lie, plugins linked. Cargo itself is quiet when the programs were built before.
 pub(crate) fn build(
     workspace: &Workspace,
-    package: &str,
-    program: &str,
+    programs: &[Program<'_>],
+    features: &[&str],
     wanted: impl Fn(&Plugin<'_>) -> bool,
 ) -> Result<PathBuf> {
     let directory = workspace.profile_dir(None, Profile::Release);
     let plugins = workspace.plugins();
     let mut command = shell::cargo();
-    command.args(["build", "--release", "-p", SERVICE.package, "-p", package]);
+    command.args(["build", "--release", "-p", SERVICE.package]);
+    for program in programs {
+        command.args(["-p", program.package]);
+    }
+    for feature in features {
+        command.args(["--features", feature]);
+    }
     for plugin in plugins.iter().filter(|plugin| wanted(plugin)) {
         command.args(["-p", plugin.package]);
     }
-    if directory.join(program).exists() {
+    if programs.iter().all(|program| directory.join(program.name).exists()) {
         command.arg("--quiet");
     }
     shell::run(&mut command)?;
@@ -74,19 +72,13 @@ pub(crate) fn build(
     Ok(directory)
 }
 
-/// Runs `example` against `service`, which is started before and stopped after it.
-fn serve_and_run(mut service: Command, mut example: Command) -> Result<()> {
+/// Runs what `steps` makes of the address of `service`, which is started before and stopped after it.
+fn serve_and_run(mut service: Command, steps: impl FnOnce(&str) -> Result<Vec<Step>>) -> Result<()> {
     service.args(["--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
     eprintln!("$ {} &", shell::display(&service));
     let mut service = Guarded::start(&mut service)?;
     let address = listening_address(&mut service)?;
-
-    example.args(["--once", "--service", &address]).stdin(Stdio::null());
-    eprintln!("$ {}", shell::display(&example));
-    let status = Guarded::start(&mut example)?.wait(RUN_LIMIT)?;
-    if !status.success() {
-        bail!("{} failed: {status}", EXAMPLE.name);
-    }
+    steps(&address)?.into_iter().try_for_each(steps::run)?;
 
     let status = service.terminate(STOP_LIMIT).context("uromd was asked to stop")?;
     if !status.success() {
@@ -145,7 +137,7 @@ mod tests {
         }
     }
 
-    /// A program that runs `script`; what it is given comes as `$1` and so on.
+    /// A program that runs `script`.
     fn program(script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script, "sh"]);
@@ -155,27 +147,33 @@ mod tests {
     const LISTENS: &str = "trap 'exit 0' TERM; echo 'uromd: listening on 127.0.0.1:4711'; sleep 1000 & wait";
 
     #[test]
-    fn the_example_is_told_where_the_service_listens() {
-        let example = program("test \"$*\" = '--once --service 127.0.0.1:4711'");
-        serve_and_run(program(LISTENS), example).expect("both end well");
+    fn one_step_after_another_is_run_with_the_address() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let file = directory.path().join("file").display().to_string();
+        serve_and_run(program(LISTENS), |address| {
+            assert_eq!(address, "127.0.0.1:4711");
+            Ok(vec![vec![program(&format!("echo >'{file}'"))], vec![program(&format!("test -e '{file}'"))]])
+        })
+        .expect("all end well");
     }
 
     #[test]
-    fn an_example_that_fails_is_reported_with_its_status() {
-        let error = serve_and_run(program(LISTENS), program("exit 3")).expect_err("the example fails");
+    fn a_step_that_fails_is_reported_and_nothing_comes_after_it() {
+        let steps = vec![vec![program("exit 3")], vec![program("exit 4")]];
+        let error = serve_and_run(program(LISTENS), |_| Ok(steps)).expect_err("the first step fails");
         assert!(error.to_string().contains("exit status: 3"), "{error}");
     }
 
     #[test]
     fn a_service_that_ends_at_once_is_reported_with_its_status() {
-        let error = serve_and_run(program("exit 9"), program("exit 0")).expect_err("it never listens");
+        let error = serve_and_run(program("exit 9"), |_| Ok(Vec::new())).expect_err("it never listens");
         assert!(error.to_string().contains("exit status: 9"), "{error}");
     }
 
     #[test]
     fn a_service_that_does_not_stop_cleanly_is_reported() {
         let service = LISTENS.replace("exit 0", "exit 4");
-        let error = serve_and_run(program(&service), program("exit 0")).expect_err("the service fails");
+        let error = serve_and_run(program(&service), |_| Ok(Vec::new())).expect_err("the service fails");
         assert!(error.to_string().contains("exit status: 4"), "{error}");
     }
 }

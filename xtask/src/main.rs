@@ -14,6 +14,7 @@ mod process;
 mod sanitize;
 mod setup;
 mod shell;
+mod steps;
 mod target;
 mod test;
 mod ucx;
@@ -62,7 +63,7 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Starts the service with the graph plugin and runs the multi-worker bootstrap against it.
+    /// Starts the service and runs the examples against it: the multi-worker bootstrap, and ping pong with mpirun and without.
     Demo,
     /// Measures the kit against raw UCX.
     Bench {

@@ -1,0 +1,153 @@
+//! What the demo runs once the service listens: the bootstrap, then ping pong under mpirun and without it.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::Guarded;
+use crate::shell;
+
+/// A program and the package that builds it.
+#[derive(Clone, Copy)]
+pub(crate) struct Program<'a> {
+    /// The package, as `cargo build -p` takes it.
+    pub(crate) package: &'a str,
+    /// The program's file name.
+    pub(crate) name: &'a str,
+}
+
+/// Four workers in two groups.
+pub(crate) const BOOTSTRAP: Program<'static> =
+    Program { package: "multi-worker-bootstrap", name: "multi_worker_bootstrap" };
+/// Two processes that send messages to each other; built with [`WITH_MPI`].
+pub(crate) const PING_PONG: Program<'static> = Program { package: "ping-pong", name: "ping_pong" };
+/// The feature that lets mpirun start it.
+pub(crate) const WITH_MPI: &str = "ping-pong/mpi";
+
+/// What ping pong sends under mpirun.
+const MESSAGES: [&[&str]; 3] = [
+    &["--size", "1", "--iterations", "2000"],
+    &["--size", "4000", "--iterations", "2000"],
+    &["--size", "1048576", "--registered", "--iterations", "40"],
+];
+/// And without it.
+const MESSAGE: &[&str] = &["--message", "hello from the other process"];
+
+const RUN_LIMIT: Duration = Duration::from_secs(60);
+
+/// Programs that run at the same time.
+pub(crate) type Step = Vec<Command>;
+
+/// All steps, for programs in `directory` and a service at `address`.
+pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
+    let mut bootstrap = Command::new(directory.join(BOOTSTRAP.name));
+    bootstrap.args(["--once", "--service", address]);
+    let mut steps = vec![vec![bootstrap]];
+
+    let ping_pong = directory.join(PING_PONG.name);
+    let root = rustix::process::geteuid().is_root();
+    for message in MESSAGES {
+        let mut command = mpirun(root);
+        command.arg(&ping_pong).args(message).args(["--service", address]);
+        steps.push(vec![command]);
+    }
+    let place = free_place()?;
+    let player = |rank| {
+        let mut command = Command::new(&ping_pong);
+        command.args(["--rendezvous", &place, "--rank", rank]).args(MESSAGE).args(["--service", address]);
+        command
+    };
+    steps.push(vec![player("0"), player("1")]);
+    Ok(steps)
+}
+
+/// Open MPI's launcher for two processes of this machine.
+fn mpirun(root: bool) -> Command {
+    let mut command = Command::new("mpirun");
+    if root {
+        command.arg("--allow-run-as-root");
+    }
+    // However many cores there are: two processes, neither kept to one core, which the other may need.
+    command.args(["--oversubscribe", "--bind-to", "none"]);
+    // Nothing but shared memory, and by the way that works in containers: no warnings about devices that are not there.
+    command.args(["--mca", "pml", "ob1", "--mca", "btl", "self,vader"]);
+    command.args(["--mca", "btl_vader_single_copy_mechanism", "none", "-np", "2"]);
+    command
+}
+
+/// A place to meet on this machine that was free a moment ago.
+fn free_place() -> Result<String> {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    Ok(free.context("no free port on 127.0.0.1")?.to_string())
+}
+
+/// Runs the programs of a step, and waits for all of them.
+pub(crate) fn run(step: Step) -> Result<()> {
+    let mut running = Vec::with_capacity(step.len());
+    for mut command in step {
+        command.stdin(Stdio::null());
+        let line = shell::display(&command);
+        eprintln!("$ {line}");
+        running.push((Guarded::start(&mut command)?, line));
+    }
+    for (mut program, line) in running {
+        let status = program.wait(RUN_LIMIT)?;
+        if !status.success() {
+            bail!("`{line}` failed: {status}");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(steps: Vec<Step>) -> Vec<Vec<String>> {
+        steps.iter().map(|step| step.iter().map(shell::display).collect()).collect()
+    }
+
+    #[test]
+    fn every_program_is_told_where_the_service_listens() {
+        let steps = lines(all(Path::new("/there"), "127.0.0.1:4711").expect("there is a free port"));
+        assert_eq!(steps.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1, 1, 2]);
+        for line in steps.concat() {
+            assert!(line.ends_with("--service 127.0.0.1:4711"), "{line}");
+        }
+    }
+
+    #[test]
+    fn mpirun_is_allowed_to_run_as_root_only_as_root() {
+        for root in [false, true] {
+            let line = shell::display(&mpirun(root));
+            assert_eq!(line.contains("--allow-run-as-root"), root, "{line}");
+            assert!(line.ends_with("-np 2"), "{line}");
+        }
+    }
+
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn programs_of_one_step_run_at_the_same_time() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let pipe = directory.path().join("pipe").display().to_string();
+        let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts");
+        assert!(made.success());
+        // Either waits for the other.
+        run(vec![sh(&format!("read line <'{pipe}'")), sh(&format!("echo line >'{pipe}'"))])
+            .expect("both end");
+    }
+
+    #[test]
+    fn a_program_that_fails_is_named_with_its_status() {
+        let error = run(vec![sh("exit 0"), sh("exit 3")]).expect_err("one fails").to_string();
+        assert!(error.contains("exit 3") && error.contains("exit status: 3"), "{error}");
+    }
+}
