@@ -60,7 +60,8 @@ impl Memory {
 /// let memory = Memory::allocate(owner.context(), 4096)?;
 /// let described = memory.window(owner)?;
 /// // Somebody else, to whom the bytes were sent:
-/// let window = Window::open(worker, &described)?;
+/// // SAFETY: the bytes came unchanged from the owner, which is another part of this program.
+/// let window = unsafe { Window::open(worker, &described) }?;
 /// let (written, _) = window.put(8, b"hello".to_vec()).wait();
 /// written.map_err(|status| eprintln!("{status}")).ok();
 /// # Ok(())
@@ -75,6 +76,12 @@ pub struct Window {
 impl Window {
     /// Opens the window that [`Memory::window`] described.
     ///
+    /// # Safety
+    ///
+    /// The bytes were made by [`Memory::window`], and whoever they came from is trusted as much as this process. UCX takes
+    /// the remote key and the address in them at their word: bytes that somebody made up can have it read and write any
+    /// memory of this process. The seal finds accidents, it is no signature.
+    ///
     /// Over transports that notice when a peer is gone, such as `tcp`, requests end with an error then
     /// ([`ErrorMode::Peer`]). Where the worker has none, as with shared memory alone, the window opens all the same (UCX
     /// logs an error on the way), and requests to an owner that is gone never end. [`open_with`](Window::open_with)
@@ -82,13 +89,15 @@ impl Window {
     ///
     /// # Errors
     ///
-    /// `INVALID_ADDR` for bytes that are no window or were cut or damaged. They are sealed against accidents; whoever can
-    /// make a window up must be trusted. `UNREACHABLE` when no transport leads there or the owner's UCX has a version that
-    /// this one does not understand, `UNSUPPORTED` without [`Features::RMA`], else what UCX says.
-    pub fn open(worker: &Worker, bytes: &[u8]) -> Result<Window> {
-        match Window::open_with(worker, bytes, ErrorMode::Peer) {
+    /// `INVALID_ADDR` for bytes that are no window or were cut or damaged. `UNREACHABLE` when no transport leads there or
+    /// the owner's UCX has a version that this one does not understand, `UNSUPPORTED` without [`Features::RMA`], else what
+    /// UCX says.
+    pub unsafe fn open(worker: &Worker, bytes: &[u8]) -> Result<Window> {
+        // SAFETY: the caller's promise is the same.
+        match unsafe { Window::open_with(worker, bytes, ErrorMode::Peer) } {
             Err(error) if error.status() == Status::UNREACHABLE && !watches_peers(worker) => {
-                Window::open_with(worker, bytes, ErrorMode::None)
+                // SAFETY: the caller's promise is the same.
+                unsafe { Window::open_with(worker, bytes, ErrorMode::None) }
             }
             opened => opened,
         }
@@ -97,15 +106,20 @@ impl Window {
     /// As [`open`](Window::open), with this error mode only. [`ErrorMode::None`] takes the fastest transport, which on one
     /// machine is shared memory if the contexts have it.
     ///
+    /// # Safety
+    ///
+    /// As [`open`](Window::open).
+    ///
     /// # Errors
     ///
     /// As [`open`](Window::open).
-    pub fn open_with(worker: &Worker, bytes: &[u8], mode: ErrorMode) -> Result<Window> {
+    pub unsafe fn open_with(worker: &Worker, bytes: &[u8], mode: ErrorMode) -> Result<Window> {
         worker.context().require(Features::RMA, "opening a window")?;
         let Described { address, length, key, owner } = Described::read(bytes)?;
         let endpoint = worker.endpoint().error_mode(mode).connect(&owner)?;
-        // SAFETY: the seal says that the owner made these bytes together and that they are unchanged. Its worker, to which
-        // the endpoint leads and to no other, keeps the memory registered for as long as it can be reached.
+        // SAFETY: the caller promises that `Memory::window` made these bytes: key, address and length belong together, and
+        // to the owner's worker, to which the endpoint leads. It keeps the memory registered for as long as it can be
+        // reached.
         let memory = unsafe { endpoint.remote_memory(key, address, length) }?;
         Ok(Window { memory, endpoint })
     }
@@ -244,7 +258,9 @@ mod tests {
             (seal(u64::MAX, 2, &key, owner.as_bytes()), Status::INVALID_PARAM),
         ];
         for (index, (bytes, status)) in cases.into_iter().enumerate() {
-            assert_eq!(Window::open(&worker, &bytes).unwrap_err().status(), status, "case {index}");
+            // SAFETY: no window at all comes of these bytes, which is what the test is about.
+            let opened = unsafe { Window::open(&worker, &bytes) };
+            assert_eq!(opened.unwrap_err().status(), status, "case {index}");
         }
     }
 

@@ -17,6 +17,18 @@ struct Two {
     bytes: Vec<u8>,
 }
 
+/// A window of bytes that the tests made.
+fn open(worker: &Worker, bytes: &[u8]) -> ucx::Result<Window> {
+    // SAFETY: what is not from `Memory::window`, in the owner that the test started, is refused for its seal.
+    unsafe { Window::open(worker, bytes) }
+}
+
+/// As `open`, with this error mode only.
+fn open_with(worker: &Worker, bytes: &[u8], mode: ErrorMode) -> ucx::Result<Window> {
+    // SAFETY: as in `open`.
+    unsafe { Window::open_with(worker, bytes, mode) }
+}
+
 impl Two {
     fn new(transports: &str, length: usize) -> Two {
         let [owner, worker] = [(); 2].map(|()| context(transports).worker().unwrap());
@@ -40,7 +52,7 @@ impl Two {
 fn bytes_go_through_a_window_both_ways() {
     for transports in TRANSPORTS.into_iter().chain(["tcp,shm,self"]) {
         let two = Two::new(transports, 1 << 20);
-        let window = Window::open(&two.worker, &two.bytes).unwrap();
+        let window = open(&two.worker, &two.bytes).unwrap();
         assert_eq!((window.len(), window.is_empty()), (1 << 20, false));
         for (offset, length) in [(0, 1 << 20), (5, 3), (100, 70_000), ((1 << 20) - 8, 8), (1 << 20, 0)] {
             assert_eq!(two.finish(window.put(offset, pattern(length))).0, Ok(()));
@@ -60,11 +72,11 @@ fn bytes_go_through_a_window_both_ways() {
 #[test]
 fn a_caller_may_choose_to_go_without_errors() {
     let two = Two::new("tcp,shm,self", 4096);
-    let window = Window::open_with(&two.worker, &two.bytes, ErrorMode::None).unwrap();
+    let window = open_with(&two.worker, &two.bytes, ErrorMode::None).unwrap();
     assert_eq!(two.finish(window.put(0, pattern(4096))).0, Ok(()));
     two.close(window);
     let two = Two::new("shm,self", 4096);
-    let error = Window::open_with(&two.worker, &two.bytes, ErrorMode::Peer).unwrap_err();
+    let error = open_with(&two.worker, &two.bytes, ErrorMode::Peer).unwrap_err();
     assert_eq!(error.status(), Status::UNREACHABLE);
 }
 
@@ -74,7 +86,7 @@ fn several_windows_on_several_memories_do_not_mix() {
         let two = Two::new(transports, 64);
         let other = Memory::map(two.owner.context(), vec![3; 64]).unwrap();
         let windows = [&two.memory, &two.memory, &other]
-            .map(|memory| Window::open(&two.worker, &memory.window(&two.owner).unwrap()).unwrap());
+            .map(|memory| open(&two.worker, &memory.window(&two.owner).unwrap()).unwrap());
         assert_eq!(two.finish(windows[0].put(0, vec![1; 64])).0, Ok(()));
         assert_eq!(two.finish(windows[0].flush()).0, Ok(()));
         for (window, value) in windows.iter().zip([1, 1, 3]) {
@@ -89,7 +101,7 @@ fn several_windows_on_several_memories_do_not_mix() {
 fn what_is_not_inside_is_refused() {
     for transports in TRANSPORTS {
         let two = Two::new(transports, 64);
-        let window = Window::open(&two.worker, &two.bytes).unwrap();
+        let window = open(&two.worker, &two.bytes).unwrap();
         for (offset, length) in
             [(0, 65), (64, 1), (60, 5), (65, 0), (u64::MAX, 0), (u64::MAX, 1), (u64::MAX - 3, 8)]
         {
@@ -109,7 +121,7 @@ fn what_is_not_inside_is_refused() {
 fn bytes_that_were_changed_cut_or_added_to_are_no_window() {
     let two = Two::new("shm,self", 64);
     let invalid = |bytes: &[u8], what: &str| {
-        let error = Window::open(&two.worker, bytes).unwrap_err();
+        let error = open(&two.worker, bytes).unwrap_err();
         assert_eq!(error.status(), Status::INVALID_ADDR, "{what}: {error}");
     };
     for index in 0..two.bytes.len() {
@@ -126,7 +138,7 @@ fn other_bytes_are_no_window_and_a_window_is_no_address() {
     let two = Two::new("shm,self", 64);
     let address = two.owner.address().unwrap();
     for foreign in [address.as_bytes(), address.as_raw_bytes(), &[0; 200], &[0xff; 200]] {
-        let error = Window::open(&two.worker, foreign).unwrap_err();
+        let error = open(&two.worker, foreign).unwrap_err();
         assert_eq!(error.status(), Status::INVALID_ADDR, "{error}");
         assert!(error.to_string().contains("Memory::window"), "{error}");
     }
@@ -140,7 +152,7 @@ fn a_window_needs_the_feature_and_a_worker_of_its_own_context() {
     assert_eq!(error.status(), Status::INVALID_PARAM);
     let without = Context::builder(Features::AM).config("TLS", "shm,self").build().unwrap();
     let worker = without.worker().unwrap();
-    assert_eq!(Window::open(&worker, &two.bytes).unwrap_err().status(), Status::UNSUPPORTED);
+    assert_eq!(open(&worker, &two.bytes).unwrap_err().status(), Status::UNSUPPORTED);
     let memory = Memory::allocate(&without, 64).unwrap();
     assert_eq!(memory.window(&worker).unwrap_err().status(), Status::UNSUPPORTED);
 }
@@ -149,7 +161,7 @@ fn a_window_needs_the_feature_and_a_worker_of_its_own_context() {
 fn memory_stays_while_its_owner_can_be_reached() {
     for transports in TRANSPORTS {
         let Two { owner, worker, memory, bytes } = Two::new(transports, 4096);
-        let window = Window::open(&worker, &bytes).unwrap();
+        let window = open(&worker, &bytes).unwrap();
         // The owner forgets it; what a peer does with it must harm nobody.
         drop(memory);
         let both = [&owner, &worker];
@@ -224,7 +236,7 @@ fn another_process_is_read_and_written() {
     for transports in TRANSPORTS.into_iter().chain(["tcp,shm,self"]) {
         let mut owner = Owner::start(transports);
         let worker = context(transports).worker().unwrap();
-        let window = Window::open(&worker, &owner.window).unwrap();
+        let window = open(&worker, &owner.window).unwrap();
         let (got, back) = finish(&[&worker], window.get(0, vec![0; 1 << 20]));
         assert_eq!(got, Ok(()));
         assert!(back == pattern(1 << 20), "over {transports}");
@@ -244,7 +256,7 @@ fn requests_to_an_owner_that_was_killed_end_with_an_error() {
     for transports in ["tcp", "tcp,shm,self"] {
         let mut owner = Owner::start(transports);
         let worker = context(transports).worker().unwrap();
-        let window = Window::open(&worker, &owner.window).unwrap();
+        let window = open(&worker, &owner.window).unwrap();
         assert_eq!(finish(&[&worker], window.get(0, vec![0; 8])).0, Ok(()));
         owner.kill();
         let (result, buffer) = finish(&[&worker], window.get(0, vec![7; 1 << 20]));
@@ -253,7 +265,7 @@ fn requests_to_an_owner_that_was_killed_end_with_an_error() {
         assert!(window.endpoint().is_failed());
         assert!(finish(&[&worker], window.put(0, vec![7; 8])).0.is_err());
         // Opened only now: nobody is there.
-        match Window::open(&worker, &owner.window) {
+        match open(&worker, &owner.window) {
             Ok(late) => assert!(finish(&[&worker], late.get(0, vec![7; 8])).0.is_err()),
             Err(error) => assert_eq!(error.status(), Status::UNREACHABLE),
         }
@@ -264,7 +276,7 @@ fn requests_to_an_owner_that_was_killed_end_with_an_error() {
 fn a_window_without_errors_is_dropped_while_its_owner_is_gone() {
     let mut owner = Owner::start("shm,self");
     let worker = context("shm,self").worker().unwrap();
-    let window = Window::open(&worker, &owner.window).unwrap();
+    let window = open(&worker, &owner.window).unwrap();
     assert_eq!(finish(&[&worker], window.get(0, vec![0; 8])).0, Ok(()));
     owner.kill();
     let get = window.get(0, vec![7; 1 << 20]);
