@@ -92,6 +92,7 @@ on_every_provider! {
         a_new_worker_is_found_under_the_id_of_one_that_is_gone,
         what_was_sent_arrives_though_its_worker_stops,
         the_answer_to_a_receive_may_have_more_room_than_a_message,
+        room_that_no_answer_has_is_too_big_and_takes_no_message,
     }
     registered::{
         a_message_is_received_into_the_plugin_s_memory_and_sent_from_there,

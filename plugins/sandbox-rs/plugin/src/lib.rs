@@ -14,8 +14,9 @@
 //!   progresses its UCX worker. The bytes take one more copy, in this process, on their way.
 //!
 //! A handle is an entry of a table, with a generation, of the connection that made it: what is stale, forged or another
-//! host's is `INVALID_VALUE`. The protocol has no command that ends a registration, and C's interface tells no plugin
-//! that a host left, so registrations stay until the worker stops. Their number and their memory are bounded.
+//! host's is `INVALID_VALUE`. A window's bytes are taken at their word, so hosts are trusted with the worker's memory. The
+//! protocol has no command that ends a registration, and C's interface tells no plugin that a host left, so registrations
+//! stay until the worker stops. Their number and their memory are bounded.
 //!
 //! # What a status says
 //!
@@ -28,13 +29,16 @@ mod memory;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::Duration;
 
 use sandbox_protocol::{Handler, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
 use ucx::{Endpoint, Features, Stable, Status, WorkerAddress};
 use urom_pdk::{Data, Received, prelude::*};
 
 use memory::{Memories, receive};
+
+/// The most bytes an answer may have room for: the largest message limit there is. A plugin is not told its own, so what
+/// is longer than that and shorter than this is found only when it is sent.
+const MOST: usize = (1 << 24) - 1;
 
 struct Sandbox {
     memories: Memories,
@@ -93,7 +97,9 @@ impl Handler for Sandbox {
 
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
         let (came, data) = if cmd.memh_id == 0 {
-            let (came, data) = receive(&self.worker, &cmd, TagReceived::payload(cmd.count as usize)?).await;
+            let count = usize::try_from(cmd.count).ok().filter(|count| *count <= MOST);
+            let count = count.ok_or_else(|| Error::new(DocaError::TOO_BIG, "no answer is that long"))?;
+            let (came, data) = receive(&self.worker, &cmd, TagReceived::payload(count)?).await;
             (came, Received::Inline(data))
         } else {
             let (place, range) = self.memories.find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
@@ -108,7 +114,7 @@ impl Handler for Sandbox {
 impl Drop for Sandbox {
     /// A send is reported when its bytes may change, which may be before they left. A worker gives its plugins 1.5 s.
     fn drop(&mut self) {
-        drop(self.worker.flush().wait_for(Duration::from_millis(500)));
+        drop(self.worker.flush().wait_for(std::time::Duration::from_millis(500)));
     }
 }
 

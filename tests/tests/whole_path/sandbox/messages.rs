@@ -7,6 +7,9 @@ use urom_host::{DocaError, Received, block_on_for};
 use super::{ALL, LIMIT, Pair, inline, join, pattern, wait_with};
 use crate::provider::Provider;
 
+/// The most bytes an answer may have room for: the largest message limit of a service.
+const MOST: u64 = (1 << 24) - 1;
+
 pub(crate) fn a_message_waits_for_its_receive(provider: &Provider) -> Result<()> {
     let pair = Pair::new(provider)?;
     for length in [0, 1, 12, 1000, 4000] {
@@ -165,17 +168,26 @@ pub(crate) fn what_was_sent_arrives_though_its_worker_stops(provider: &Provider)
 
 pub(crate) fn the_answer_to_a_receive_may_have_more_room_than_a_message(provider: &Provider) -> Result<()> {
     let pair = Pair::new(provider)?;
-    for count in [4096, 1 << 20, 1 << 30] {
+    for count in [4096, 1 << 20, MOST] {
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], count, 9, ALL).submit()?;
         pair.send(9, &pattern(3000)[..])?;
         let received = block_on_for(LIMIT, receive)??;
         assert!(matches!(received.data, Received::Inline(_)));
         assert_eq!(inline(&received), pattern(3000));
     }
-    for count in [1 << 60, u64::MAX - 48, u64::MAX] {
+    pair.works()
+}
+
+pub(crate) fn room_that_no_answer_has_is_too_big_and_takes_no_message(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    assert_eq!(pair.send(9, &pattern(3000)[..])?.status, 0);
+    pair.settle()?;
+    for count in [MOST + 1, 1 << 30, 1 << 60, u64::MAX - 48, u64::MAX] {
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], count, 9, ALL).submit()?;
-        let error = block_on_for(LIMIT, receive)?.err().context("nobody has that much")?;
-        assert_eq!(error.code(), DocaError::NO_MEMORY, "{count:#x}: {error}");
+        let error = block_on_for(LIMIT, receive)?.err().context("no answer is that long")?;
+        assert_eq!(error.code(), DocaError::TOO_BIG, "{count:#x}: {error}");
     }
+    // The message is still there.
+    assert_eq!(inline(&pair.receive(3000, 9)?), pattern(3000));
     pair.works()
 }
