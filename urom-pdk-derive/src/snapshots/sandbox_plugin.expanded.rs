@@ -2,13 +2,15 @@ mod memory;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::Duration;
 use sandbox_protocol::{
     Handler, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent,
 };
 use ucx::{Endpoint, Features, Stable, Status, WorkerAddress};
 use urom_pdk::{Data, Received, prelude::*};
 use memory::{Memories, receive};
+/// The most bytes an answer may have room for: the largest message limit there is. A plugin is not told its own, so what
+/// is longer than that and shorter than this is found only when it is sent.
+const MOST: usize = (1 << 24) - 1;
 struct Sandbox {
     memories: Memories,
     /// Endpoints by the address they lead to: a member's id may mean another worker in the next domain.
@@ -79,11 +81,13 @@ impl Handler<::urom_pdk::Side> for Sandbox {
     }
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
         let (came, data) = if cmd.memh_id == 0 {
-            let (came, data) = receive(
-                    &self.worker,
-                    &cmd,
-                    TagReceived::payload(cmd.count as usize)?,
-                )
+            let count = usize::try_from(cmd.count).ok().filter(|count| *count <= MOST);
+            let count = count
+                .ok_or_else(|| Error::new(
+                    DocaError::TOO_BIG,
+                    "no answer is that long",
+                ))?;
+            let (came, data) = receive(&self.worker, &cmd, TagReceived::payload(count)?)
                 .await;
             (came, Received::Inline(data))
         } else {
@@ -150,7 +154,7 @@ const _: () = {
 impl Drop for Sandbox {
     /// A send is reported when its bytes may change, which may be before they left. A worker gives its plugins 1.5 s.
     fn drop(&mut self) {
-        drop(self.worker.flush().wait_for(Duration::from_millis(500)));
+        drop(self.worker.flush().wait_for(std::time::Duration::from_millis(500)));
     }
 }
 fn driver(what: &'static str) -> impl Fn(ucx::Error) -> Error {
