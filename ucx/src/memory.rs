@@ -1,20 +1,19 @@
 //! Memory that is registered with UCX: to be reached by peers, or to be sent from without registering again.
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::fmt;
-use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
 use ucx_sys as sys;
 
-use crate::buffer::{Buffer, BufferMut};
+use crate::buffer::BufferMut;
 use crate::context::{Context, Features};
+use crate::lease::Leases;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
-/// A registration, for the [`Buffer`]s that lie in it: `ucp_mem_h`.
+/// A registration, for the [`Buffer`](crate::Buffer)s that lie in it: `ucp_mem_h`.
 #[derive(Clone, Copy)]
 pub struct MemoryHandle<'a> {
     mapping: &'a Mapping,
@@ -48,10 +47,6 @@ impl Mapping {
         check(unsafe { sys::ucp_mem_map(context.raw(), params, &mut raw) }, what)?;
         Ok(Mapping { raw, context: context.clone() })
     }
-
-    fn handle(&self) -> MemoryHandle<'_> {
-        MemoryHandle { mapping: self }
-    }
 }
 
 impl Drop for Mapping {
@@ -62,7 +57,7 @@ impl Drop for Mapping {
 }
 
 /// Registered memory: `ucp_mem_h`. A handle that can be cloned; the memory stays registered until the last handle and
-/// the last [`Lease`] are gone.
+/// the last [`Lease`](crate::Lease) are gone.
 ///
 /// A peer with its [remote key](Memory::remote_key) can read and write it at any time, so its bytes are only copied in
 /// and out, never borrowed.
@@ -76,15 +71,8 @@ struct Inner {
     length: usize,
     /// Unmapped before the bytes go.
     mapping: Mapping,
-    leases: RefCell<Vec<Leased>>,
+    leases: Leases,
     _bytes: Option<Box<dyn Any>>,
-}
-
-/// A part that requests have.
-#[derive(Debug, Clone, PartialEq)]
-struct Leased {
-    range: Range<usize>,
-    shared: bool,
 }
 
 impl Memory {
@@ -130,7 +118,7 @@ impl Memory {
     }
 
     fn new(mapping: Mapping, start: NonNull<u8>, length: usize, bytes: Option<Box<dyn Any>>) -> Memory {
-        Memory { inner: Rc::new(Inner { start, length, mapping, leases: RefCell::default(), _bytes: bytes }) }
+        Memory { inner: Rc::new(Inner { start, length, mapping, leases: Leases::default(), _bytes: bytes }) }
     }
 
     /// Where it begins, as peers name it.
@@ -169,7 +157,7 @@ impl Memory {
     /// When the bytes are not all inside, or some are leased.
     pub fn write(&self, offset: usize, from: &[u8]) {
         let to = self.at(offset, from.len());
-        assert!(!self.is_leased(&(offset..offset + from.len()), false), "writing to leased memory");
+        assert!(!self.leases().clash(&(offset..offset + from.len()), false), "writing to leased memory");
         // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     }
@@ -184,39 +172,22 @@ impl Memory {
         &self.inner.mapping.context
     }
 
-    fn at(&self, offset: usize, length: usize) -> *mut u8 {
+    /// The registration, for requests.
+    pub(crate) fn handle(&self) -> MemoryHandle<'_> {
+        MemoryHandle { mapping: &self.inner.mapping }
+    }
+
+    /// The parts that requests have.
+    pub(crate) fn leases(&self) -> &Leases {
+        &self.inner.leases
+    }
+
+    /// The first of `length` bytes at `offset`. Panics when they are not all inside.
+    pub(crate) fn at(&self, offset: usize, length: usize) -> *mut u8 {
         let end = offset.checked_add(length);
         assert!(end.is_some_and(|end| end <= self.inner.length), "{length} bytes at {offset} are not inside");
         // SAFETY: inside, or one past the end with no bytes.
         unsafe { self.inner.start.as_ptr().add(offset) }
-    }
-
-    /// Whether somebody has bytes of `range`, those who only read them not counted if this one only `reads` too.
-    fn is_leased(&self, range: &Range<usize>, reads: bool) -> bool {
-        let clash = |lease: &Leased| lease.range.start < range.end && range.start < lease.range.end;
-        self.inner.leases.borrow().iter().any(|lease| !(reads && lease.shared) && clash(lease))
-    }
-
-    /// A part of the memory as a buffer for requests, for nobody else until it is dropped. `None` when it is not all
-    /// inside or some of it is leased.
-    #[must_use]
-    pub fn lease(&self, range: Range<usize>) -> Option<Lease> {
-        self.take(range, false).map(Lease)
-    }
-
-    /// As [`lease`](Memory::lease), for requests that only read: any number of them may share bytes.
-    #[must_use]
-    pub fn share(&self, range: Range<usize>) -> Option<SharedLease> {
-        self.take(range, true).map(SharedLease)
-    }
-
-    fn take(&self, range: Range<usize>, shared: bool) -> Option<Taken> {
-        if range.start > range.end || range.end > self.inner.length || self.is_leased(&range, shared) {
-            return None;
-        }
-        let lease = Leased { range, shared };
-        self.inner.leases.borrow_mut().push(lease.clone());
-        Some(Taken { memory: self.clone(), lease })
     }
 
     /// The key that lets a peer reach this memory, to be unpacked by [`Endpoint::remote_memory`]:
@@ -284,101 +255,6 @@ fn params(start: *mut u8, length: usize) -> sys::ucp_mem_map_params_t {
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memory").field("address", &self.address()).field("len", &self.len()).finish()
-    }
-}
-
-/// A part of registered memory that was taken out of the others' hands. Dropping it gives it back.
-#[derive(Debug)]
-struct Taken {
-    memory: Memory,
-    lease: Leased,
-}
-
-impl Taken {
-    fn start(&self) -> *mut u8 {
-        self.memory.at(self.lease.range.start, self.lease.range.len())
-    }
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        let mut leases = self.memory.inner.leases.borrow_mut();
-        if let Some(index) = leases.iter().position(|lease| *lease == self.lease) {
-            leases.swap_remove(index);
-        }
-    }
-}
-
-/// A part of registered [`Memory`], as a buffer for requests. While it exists, nobody else in this process writes to
-/// these bytes; a peer with the remote key still can, and what a request then sees is a mixture.
-///
-/// A worker of another context takes it as memory that is not registered.
-#[derive(Debug)]
-pub struct Lease(Taken);
-
-impl Lease {
-    /// The memory of which this is a part.
-    #[must_use]
-    pub fn memory_of(&self) -> &Memory {
-        &self.0.memory
-    }
-
-    /// Where it lies in the memory.
-    #[must_use]
-    pub fn range(&self) -> Range<usize> {
-        self.0.lease.range.clone()
-    }
-
-    /// Copies bytes in.
-    ///
-    /// # Panics
-    ///
-    /// When the bytes are not all inside the lease.
-    pub fn write(&mut self, offset: usize, from: &[u8]) {
-        let range = &self.0.lease.range;
-        let end = offset.checked_add(from.len());
-        assert!(end.is_some_and(|end| end <= range.len()), "writing past the end of a lease");
-        let to = self.0.memory.at(range.start + offset, from.len());
-        // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
-        unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
-    }
-}
-
-// SAFETY: the bytes are in memory that the lease keeps alive and in place, and the lease is the only one on them.
-unsafe impl Buffer for Lease {
-    fn start(&self) -> *const u8 {
-        self.0.start()
-    }
-    fn len(&self) -> usize {
-        self.0.lease.range.len()
-    }
-    fn memory(&self) -> Option<MemoryHandle<'_>> {
-        Some(self.0.memory.inner.mapping.handle())
-    }
-}
-
-// SAFETY: as above; registered memory is written through raw pointers only.
-unsafe impl BufferMut for Lease {
-    fn start_mut(&mut self) -> *mut u8 {
-        self.0.start()
-    }
-}
-
-/// A part of registered [`Memory`], as a buffer for requests that read it: any number of these may share bytes. Otherwise
-/// as a [`Lease`].
-#[derive(Debug)]
-pub struct SharedLease(Taken);
-
-// SAFETY: the bytes are in memory that the lease keeps alive and in place, and every other lease on them only reads.
-unsafe impl Buffer for SharedLease {
-    fn start(&self) -> *const u8 {
-        self.0.start()
-    }
-    fn len(&self) -> usize {
-        self.0.lease.range.len()
-    }
-    fn memory(&self) -> Option<MemoryHandle<'_>> {
-        Some(self.0.memory.inner.mapping.handle())
     }
 }
 

@@ -1,0 +1,154 @@
+//! Leases: parts of registered memory that requests have, so that no two of them get into each other's way.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use crate::buffer::{Buffer, BufferMut};
+use crate::memory::{Memory, MemoryHandle};
+
+/// Who has which parts of one memory.
+#[derive(Default)]
+pub(crate) struct Leases(RefCell<Vec<Leased>>);
+
+/// A part that requests have.
+#[derive(Debug, Clone, PartialEq)]
+struct Leased {
+    range: Range<usize>,
+    shared: bool,
+}
+
+impl Leases {
+    /// Whether somebody has bytes of `range`, those who only read them not counted if this one only `reads` too.
+    pub(crate) fn clash(&self, range: &Range<usize>, reads: bool) -> bool {
+        let clash = |lease: &Leased| lease.range.start < range.end && range.start < lease.range.end;
+        self.0.borrow().iter().any(|lease| !(reads && lease.shared) && clash(lease))
+    }
+
+    fn add(&self, lease: Leased) {
+        self.0.borrow_mut().push(lease);
+    }
+
+    fn remove(&self, lease: &Leased) {
+        let mut leases = self.0.borrow_mut();
+        if let Some(index) = leases.iter().position(|other| other == lease) {
+            leases.swap_remove(index);
+        }
+    }
+}
+
+impl Memory {
+    /// A part of the memory as a buffer for requests, for nobody else until it is dropped. `None` when it is not all
+    /// inside or some of it is leased.
+    #[must_use]
+    pub fn lease(&self, range: Range<usize>) -> Option<Lease> {
+        Taken::new(self, range, false).map(Lease)
+    }
+
+    /// As [`lease`](Memory::lease), for requests that only read: any number of them may share bytes.
+    #[must_use]
+    pub fn share(&self, range: Range<usize>) -> Option<SharedLease> {
+        Taken::new(self, range, true).map(SharedLease)
+    }
+}
+
+/// A part of registered memory that was taken out of the others' hands. Dropping it gives it back.
+#[derive(Debug)]
+struct Taken {
+    memory: Memory,
+    lease: Leased,
+}
+
+impl Taken {
+    fn new(memory: &Memory, range: Range<usize>, shared: bool) -> Option<Taken> {
+        let leases = memory.leases();
+        if range.start > range.end || range.end > memory.len() || leases.clash(&range, shared) {
+            return None;
+        }
+        let lease = Leased { range, shared };
+        leases.add(lease.clone());
+        Some(Taken { memory: memory.clone(), lease })
+    }
+
+    fn start(&self) -> *mut u8 {
+        self.memory.at(self.lease.range.start, self.lease.range.len())
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.memory.leases().remove(&self.lease);
+    }
+}
+
+/// A part of registered [`Memory`], as a buffer for requests. While it exists, nobody else in this process writes to
+/// these bytes; a peer with the remote key still can, and what a request then sees is a mixture.
+///
+/// A worker of another context takes it as memory that is not registered.
+#[derive(Debug)]
+pub struct Lease(Taken);
+
+impl Lease {
+    /// The memory of which this is a part.
+    #[must_use]
+    pub fn memory_of(&self) -> &Memory {
+        &self.0.memory
+    }
+
+    /// Where it lies in the memory.
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.0.lease.range.clone()
+    }
+
+    /// Copies bytes in.
+    ///
+    /// # Panics
+    ///
+    /// When the bytes are not all inside the lease.
+    pub fn write(&mut self, offset: usize, from: &[u8]) {
+        let range = &self.0.lease.range;
+        let end = offset.checked_add(from.len());
+        assert!(end.is_some_and(|end| end <= range.len()), "writing past the end of a lease");
+        let to = self.0.memory.at(range.start + offset, from.len());
+        // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
+        unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+    }
+}
+
+// SAFETY: the bytes are in memory that the lease keeps alive and in place, and the lease is the only one on them.
+unsafe impl Buffer for Lease {
+    fn start(&self) -> *const u8 {
+        self.0.start()
+    }
+    fn len(&self) -> usize {
+        self.0.lease.range.len()
+    }
+    fn memory(&self) -> Option<MemoryHandle<'_>> {
+        Some(self.0.memory.handle())
+    }
+}
+
+// SAFETY: as above; registered memory is written through raw pointers only.
+unsafe impl BufferMut for Lease {
+    fn start_mut(&mut self) -> *mut u8 {
+        self.0.start()
+    }
+}
+
+/// A part of registered [`Memory`], as a buffer for requests that read it: any number of these may share bytes. Otherwise
+/// as a [`Lease`].
+#[derive(Debug)]
+pub struct SharedLease(Taken);
+
+// SAFETY: the bytes are in memory that the lease keeps alive and in place, and every other lease on them only reads.
+unsafe impl Buffer for SharedLease {
+    fn start(&self) -> *const u8 {
+        self.0.start()
+    }
+    fn len(&self) -> usize {
+        self.0.lease.range.len()
+    }
+    fn memory(&self) -> Option<MemoryHandle<'_>> {
+        Some(self.0.memory.handle())
+    }
+}
