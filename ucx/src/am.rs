@@ -10,7 +10,8 @@ use ucx_sys as sys;
 use crate::buffer::{Buffer, BufferMut};
 use crate::context::Features;
 use crate::endpoint::{Endpoint, EndpointId};
-use crate::request::{self, Completion, Held, Request, complete};
+use crate::held::Held;
+use crate::request::{self, Completion, Request, complete};
 use crate::status::Status;
 use crate::worker::Worker;
 

@@ -8,7 +8,8 @@ use ucx_sys as sys;
 
 use crate::context::Features;
 use crate::endpoint::Endpoint;
-use crate::request::{self, Completion, Held, Request};
+use crate::held::Held;
+use crate::request::{self, Completion, Request};
 use crate::rma::RemoteMemory;
 use crate::status::Status;
 

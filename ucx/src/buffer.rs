@@ -8,7 +8,8 @@ use crate::memory::MemoryHandle;
 /// Host memory that a request can own while UCX reads it.
 ///
 /// A request moves its buffer along: into a future, into the worker when the request is dropped early. So the bytes must
-/// not lie in the value itself.
+/// not lie in the value itself. A value that claims its bytes for itself when it is moved, as `Box` does, is fine: requests
+/// keep their buffers where such claims do not count (`MaybeUninit`).
 ///
 /// # Safety
 ///

@@ -9,7 +9,8 @@ use std::task::{Context as TaskContext, Poll};
 use ucx_sys as sys;
 
 use crate::endpoint::Shared;
-use crate::request::{self, Completion, Held, Request};
+use crate::held::Held;
+use crate::request::{self, Completion, Request};
 use crate::status::Status;
 use crate::worker::Worker;
 

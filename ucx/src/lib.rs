@@ -52,6 +52,7 @@ mod close;
 mod context;
 mod endpoint;
 mod handlers;
+mod held;
 mod inner;
 mod lease;
 mod listener;

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::{self, ManuallyDrop, MaybeUninit};
+use std::mem::{self, ManuallyDrop};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -20,6 +20,7 @@ use ucx_sys as sys;
 
 use crate::buffer::Buffer;
 use crate::context::void;
+use crate::held::{Held, Parked};
 use crate::inner::Inner;
 use crate::status::Status;
 use crate::worker::Worker;
@@ -152,46 +153,6 @@ pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_requ
     params
 }
 
-/// A buffer that UCX may use while this value moves: a plain `B` would claim its memory for itself with every move.
-pub(crate) struct Held<B>(MaybeUninit<B>);
-
-impl<B> Held<B> {
-    pub(crate) fn new(buffer: B) -> Self {
-        Held(MaybeUninit::new(buffer))
-    }
-
-    pub(crate) fn get(&self) -> &B {
-        // SAFETY: initialised by `new`; `take` and `Parked` leave no value that could be asked.
-        unsafe { self.0.assume_init_ref() }
-    }
-
-    pub(crate) fn get_mut(&mut self) -> &mut B {
-        // SAFETY: as in `get`.
-        unsafe { self.0.assume_init_mut() }
-    }
-
-    /// # Safety
-    ///
-    /// Called once, and nothing else after it.
-    unsafe fn take(&mut self) -> B {
-        // SAFETY: initialised by `new`, and the caller uses this value no more.
-        unsafe { self.0.assume_init_read() }
-    }
-}
-
-/// What a request without a handle leaves in its slot.
-struct Parked<B> {
-    buffer: Held<B>,
-    _keep: Option<Rc<dyn Any>>,
-}
-
-impl<B> Drop for Parked<B> {
-    fn drop(&mut self) {
-        // SAFETY: the value goes away with this.
-        drop(unsafe { self.buffer.take() });
-    }
-}
-
 enum Phase {
     Pending { slot: NonNull<Slot>, worker: Worker, cancel: bool },
     Done(Completion),
@@ -273,7 +234,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     ///
     /// # Errors
     ///
-    /// Not an error: the request, still under way.
+    /// The request itself, when it is still under way.
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     #[inline]
     pub fn into_done(self) -> Result<(Result<T, Status>, B), Self> {
@@ -320,11 +281,11 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         }
     }
 
-    /// As [`wait`](Request::wait), but for `limit` at most; then the request comes back, still under way.
+    /// As [`wait`](Request::wait), but for `limit` only, or a little longer: it looks at the clock every now and then.
     ///
     /// # Errors
     ///
-    /// Not an error: the request.
+    /// The request itself, when it is still under way then.
     ///
     /// # Panics
     ///
@@ -333,8 +294,11 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     pub fn wait_for(self, limit: Duration) -> Result<(Result<T, Status>, B), Self> {
         if let Phase::Pending { worker, .. } = &self.phase {
             let (worker, deadline) = (worker.clone(), Instant::now().checked_add(limit));
+            let mut turns = 0_u32;
             worker.progress_until(|| {
-                self.is_done() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
+                turns = turns.wrapping_add(1);
+                let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                self.is_done() || (turns.is_multiple_of(16) && late())
             });
         }
         self.into_done()
@@ -395,9 +359,8 @@ impl<B: 'static, T: Outcome> Drop for Request<B, T> {
             return drop(done);
         }
         let Phase::Pending { slot, worker, .. } = mem::replace(&mut self.phase, Phase::Taken) else { return };
-        // The phase was `Pending`, so the buffer is there; from now on it is there no more.
-        let buffer = Held(mem::replace(&mut self.buffer.0, MaybeUninit::uninit()));
-        let parked = Parked { buffer, _keep: self.keep.take() };
+        // SAFETY: the phase was `Pending`, so the buffer is there; from now on the phase says that it is not.
+        let parked = unsafe { Parked::new(&mut self.buffer, self.keep.take()) };
         // SAFETY: the request is live until it completes, which frees it from now on.
         let slot = unsafe { slot.as_ref() };
         slot.waker.set(None);

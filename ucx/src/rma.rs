@@ -9,7 +9,8 @@ use ucx_sys as sys;
 use crate::buffer::{Buffer, BufferMut};
 use crate::context::Features;
 use crate::endpoint::{Endpoint, Shared};
-use crate::request::{self, Completion, Held, Request};
+use crate::held::Held;
+use crate::request::{self, Completion, Request};
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
 

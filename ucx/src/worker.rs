@@ -11,8 +11,9 @@ use ucx_sys as sys;
 
 use crate::address::WorkerAddress;
 use crate::context::{Context, Features};
+use crate::held::Held;
 use crate::inner::Inner;
-use crate::request::{self, Completion, Held, Request};
+use crate::request::{self, Completion, Request};
 use crate::signal::{Signal, Target};
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
