@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::ptr::NonNull;
-use std::task::{Context as TaskContext, Waker};
+use std::task::{Context as TaskContext, Poll, Waker};
 
 use urom_abi::DocaError;
 use urom_abi::host::{Api, Ctx, CtxState, Data, StateChangedCallback};
@@ -120,6 +120,24 @@ impl ContextHandle {
         match code {
             DocaError::SUCCESS | DocaError::IN_PROGRESS => Ok(()),
             code => Err(Error::new(code, what()).why(self.failure())),
+        }
+    }
+
+    /// Progresses `engine`, its own, until a start is over: the state that it came to.
+    pub(crate) fn poll_started(
+        &self,
+        engine: &ProgressEngine,
+        cx: &TaskContext<'_>,
+    ) -> Poll<Result<CtxState>> {
+        loop {
+            match self.state() {
+                Ok(CtxState::STARTING | CtxState::STOPPING) if engine.progress() => {}
+                Ok(CtxState::STARTING | CtxState::STOPPING) => {
+                    self.watch_state(cx);
+                    return Poll::Pending;
+                }
+                state => return Poll::Ready(state),
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context as TaskContext, Poll};
+use std::task::{Context as TaskContext, Poll, ready};
 
 use urom_abi::host::CtxState;
 
@@ -45,16 +45,7 @@ impl Future for StartingDomain {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<Domain>> {
         let state = match &self.start {
-            Some(Ok(owner)) => loop {
-                match owner.state() {
-                    Ok(CtxState::STARTING | CtxState::STOPPING) if owner.engine.progress() => {}
-                    Ok(CtxState::STARTING | CtxState::STOPPING) => {
-                        owner.watch_state(cx);
-                        return Poll::Pending;
-                    }
-                    state => break state,
-                }
-            },
+            Some(Ok(owner)) => ready!(owner.poll_started(&owner.engine, cx)),
             Some(Err(_)) => Ok(CtxState::IDLE),
             None => panic!("a start was polled after it had resolved"),
         };
