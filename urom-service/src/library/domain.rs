@@ -50,17 +50,22 @@ fn invalid(text: impl Into<String>) -> Failure {
     failure(DocaError::INVALID_VALUE, text)
 }
 
+/// Why a worker context does not run, unless its host wanted that.
+fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
+    worker.upgrade()?.with_failure(Failure::clone)
+}
+
 /// From a start to the next idle.
 struct DomainRun {
     number: u64,
-    /// With their ids at the service.
+    /// With their ids at the service, in the order of the domain's; none when one of those does not run.
     workers: Vec<(u64, Weak<Run>)>,
     /// Until it is done, except during a step of it.
-    exchange: Option<Exchange>,
+    exchange: Option<Box<Exchange>>,
     /// How many workers have not said that they have the table; `None` before it is sent.
     awaited: Option<usize>,
-    /// What went wrong at a worker of this process, once the others are being told.
-    wrong: Option<Failure>,
+    /// Whether all is known of this process's workers, and the others are being told.
+    settled: bool,
     failed: bool,
     cancelled: Arc<AtomicBool>,
 }
@@ -139,16 +144,22 @@ impl Domain {
             );
             return Err(failure(DocaError::INVALID_VALUE, text));
         }
-        let workers = self.running(&pe)?;
+        self.check_workers(&pe)?;
         pe.have_timer()?;
         let number = next_run();
-        let exchange = Exchange::new(oob, self.describe(&workers));
+        // The others wait for this process by now: they must hear of a worker that was lost.
+        let workers = self.running();
+        let exchange = Exchange::new(
+            oob,
+            workers.as_ref().map(|workers| self.describe(workers)).map_err(Failure::clone),
+        );
+        let workers = workers.unwrap_or_default();
         *self.run.borrow_mut() = Some(Box::new(DomainRun {
             number,
             workers: workers.iter().map(|(_, run)| (run.id(), Rc::downgrade(run))).collect(),
-            exchange: Some(exchange),
+            exchange: Some(Box::new(exchange)),
             awaited: None,
-            wrong: None,
+            settled: false,
             failed: false,
             cancelled: Arc::default(),
         }));
@@ -160,30 +171,39 @@ impl Domain {
         Ok(DocaError::IN_PROGRESS)
     }
 
-    /// The workers, which run and belong to this engine.
-    fn running(&self, pe: &Rc<Pe>) -> Result<Vec<(u64, Rc<Run>)>, Failure> {
+    /// Whether there are workers, and those that are still there belong to this engine.
+    fn check_workers(&self, pe: &Rc<Pe>) -> Result<(), Failure> {
         let workers = self.workers.borrow();
         if workers.is_empty() {
-            let text = "the domain has no workers: call doca_urom_domain_set_workers";
-            return Err(failure(DocaError::INVALID_VALUE, text));
+            return Err(invalid("the domain has no workers: call doca_urom_domain_set_workers"));
         }
-        let run = |(id, worker): &(u64, Weak<Context>)| {
-            let worker = worker.upgrade();
-            let theirs = worker.as_ref().and_then(|worker| worker.pe().ok());
+        for (id, worker) in workers.iter() {
+            let theirs = worker.upgrade().and_then(|worker| worker.pe().ok());
             if theirs.is_some_and(|theirs| !Rc::ptr_eq(&theirs, pe)) {
-                let text = format!(
+                return Err(invalid(format!(
                     "the domain's worker {id} belongs to another progress engine: connect a domain to that of its workers"
-                );
-                return Err(failure(DocaError::INVALID_VALUE, text));
+                )));
             }
-            let run = worker.and_then(|worker| worker.worker().ok()?.run(&worker).ok());
-            let run = run.filter(|run| !run.is_leaving()).ok_or_else(|| {
-                let text = format!("the domain's worker {id} does not run: start it first");
-                failure(DocaError::BAD_STATE, text)
-            });
-            Ok((*id, run?))
+        }
+        Ok(())
+    }
+
+    /// The workers, all of which run.
+    fn running(&self) -> Result<Vec<(u64, Rc<Run>)>, Failure> {
+        let run = |(id, worker): &(u64, Weak<Context>)| {
+            let run = worker.upgrade().and_then(|worker| worker.worker().ok()?.run(&worker).ok());
+            let run = run.filter(|run| !run.is_leaving());
+            run.map(|run| (*id, run)).ok_or_else(|| match failure_of(worker) {
+                Some(Failure { code, text }) => {
+                    Failure { code, text: format!("the domain's worker {id} does not run: {text}") }
+                }
+                None => {
+                    let text = format!("the domain's worker {id} does not run: start it first");
+                    failure(DocaError::BAD_STATE, text)
+                }
+            })
         };
-        workers.iter().map(run).collect()
+        self.workers.borrow().iter().map(run).collect()
     }
 
     /// The blob: this process's part of the domain.
@@ -230,17 +250,11 @@ impl Domain {
                 false
             }
             Step::Done(Outcome::Agreed) => {
-                let wrong = run.wrong.take();
                 drop(own);
-                match wrong {
-                    None => self.announce(ctx, CtxState::RUNNING),
-                    Some(failure) => self.fail(ctx, &failure),
-                }
+                self.announce(ctx, CtxState::RUNNING);
                 false
             }
             Step::Failed(failure) => {
-                // What is known here says more than what became of telling others.
-                let failure = run.wrong.take().unwrap_or(failure);
                 drop(own);
                 self.fail(ctx, &failure);
                 false
@@ -253,8 +267,9 @@ impl Domain {
         let own = self.run.borrow();
         let Some(run) = own.as_ref() else { return };
         let table = Arc::new(table);
-        for (id, worker) in &run.workers {
-            let reply = Reply { mailbox: Arc::clone(mailbox), domain: run.number, worker: *id, sent: false };
+        for (place, (_, worker)) in run.workers.iter().enumerate() {
+            let reply =
+                Reply { mailbox: Arc::clone(mailbox), domain: run.number, worker: place, sent: false };
             let (table, cancelled) = (Arc::clone(&table), Arc::clone(&run.cancelled));
             // Without a worker the reply says so by itself.
             if let Some(worker) = worker.upgrade() {
@@ -264,19 +279,34 @@ impl Domain {
     }
 
     pub(super) fn on_event(&self, ctx: &Context, event: Event) {
-        let Event::DomainStarted(result) = event else { return };
+        let Event::DomainStarted { worker, result } = event else { return };
         let mut own = self.run.borrow_mut();
-        let Some(run) = own.as_mut().filter(|run| !run.failed && run.wrong.is_none()) else { return };
+        let Some(run) = own.as_mut().filter(|run| !run.failed && !run.settled) else { return };
         run.awaited = run.awaited.map(|awaited| awaited.saturating_sub(1));
+        let result = result.unwrap_or_else(|| Err(self.not_heard(worker)));
+        let result = result.map_err(|Failure { code, text }| {
+            let id = run.workers.get(worker).map_or(u64::MAX, |(id, _)| *id);
+            Failure { code, text: format!("the domain could not start at worker {id}: {text}") }
+        });
         match &result {
             Err(_) => drop(run.end()),
             Ok(()) if run.awaited == Some(0) => {}
             Ok(()) => return,
         }
         let (Some(oob), Ok(pe), Some(handle)) = (self.oob.get(), ctx.pe(), ctx.handle()) else { return };
-        run.exchange = Some(Exchange::of_verdicts(oob, result.as_ref().copied()));
-        run.wrong = result.err();
+        run.exchange = Some(Box::new(Exchange::of_verdicts(oob, result)));
+        run.settled = true;
         pe.exchange(handle);
+    }
+
+    /// Why the worker at this place never said whether it has the table.
+    fn not_heard(&self, place: usize) -> Failure {
+        let workers = self.workers.borrow();
+        let why = workers.get(place).and_then(|(_, worker)| failure_of(worker));
+        why.unwrap_or_else(|| {
+            let text = "its context was stopped before it had the domain's table";
+            failure(DocaError::NOT_CONNECTED, text)
+        })
     }
 
     fn announce(&self, ctx: &Context, next: CtxState) {

@@ -11,8 +11,13 @@ pub(super) enum Event {
     Overdue,
     /// The control stream is over: by the host's own wish, or for this reason.
     Ended(Option<Failure>),
-    /// A worker has a domain's table, or why it has not.
-    DomainStarted(Result<(), Failure>),
+    /// How the start of a domain went at a worker.
+    DomainStarted {
+        /// The worker's place among those of the domain.
+        worker: usize,
+        /// It has the domain's table, or why it has not; `None` when that will never be heard.
+        result: Option<Result<(), Failure>>,
+    },
     /// The answer to a group query.
     Group {
         /// Which query.

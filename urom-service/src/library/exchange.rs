@@ -1,6 +1,11 @@
 //! The out-of-band exchange of a domain that starts: all-gathers by the host's functions, first of sizes, then of blobs,
 //! and at last of verdicts, so that a domain runs everywhere or nowhere.
 //!
+//! An all-gather waits for everybody, so a participant that fails must not just leave. It brings nothing: a size of 0, or
+//! zeros in place of its blob, and says why in the round of verdicts. Everybody sees a size of 0, and then there is no
+//! round of blobs. What ends an exchange at once is what everybody sees, and what keeps this participant from taking part
+//! in a round: functions that fail, and no memory for what others send.
+//!
 //! The functions are called here and nowhere else, one after the other, by whoever makes a step. What they are given
 //! to write to and read from stays where it is until `req_test` says that they are done with it.
 
@@ -139,7 +144,12 @@ fn refused(function: &str, round: &str, code: DocaError) -> Failure {
 /// An exchange under way. Dropping it gives it up.
 pub(super) struct Exchange {
     oob: Oob,
+    /// Empty without one.
     blob: Vec<u8>,
+    /// What went wrong at this process.
+    wrong: Option<Failure>,
+    /// A participant that brought nothing, and is to say why.
+    silent: Option<usize>,
     round: Round,
 }
 
@@ -158,7 +168,7 @@ enum Round {
 /// What a step came to.
 pub(super) enum Step {
     /// There is another.
-    Again(Exchange),
+    Again(Box<Exchange>),
     /// It is over.
     Done(Outcome),
     /// It failed.
@@ -175,23 +185,34 @@ pub(super) enum Outcome {
 
 impl Exchange {
     /// The last round, in which everybody says how it went here. It fails when it went wrong anywhere.
-    pub(super) fn of_verdicts(oob: Oob, own: Result<(), &Failure>) -> Exchange {
-        Exchange { oob, blob: Verdict::new(own).as_bytes().to_vec(), round: Round::Settled }
+    pub(super) fn of_verdicts(oob: Oob, own: Result<(), Failure>) -> Exchange {
+        Exchange { oob, blob: Vec::new(), wrong: own.err(), silent: None, round: Round::Settled }
     }
 
-    /// An exchange that brings in `blob`. Nothing is called yet.
-    pub(super) fn new(oob: Oob, blob: Vec<u8>) -> Exchange {
-        Exchange { oob, blob, round: Round::None }
+    /// An exchange that brings in a blob, or tells the others why there is none. Nothing is called yet.
+    pub(super) fn new(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Exchange {
+        let (blob, wrong) = match blob {
+            Ok(blob) => (blob, None),
+            Err(failure) => (Vec::new(), Some(failure)),
+        };
+        Exchange { oob, blob, wrong, silent: None, round: Round::None }
     }
 
     /// Goes on, without waiting. It calls one function of the host's, and `req_free` when that is due: between steps
     /// the host may have stopped the domain.
-    pub(super) fn step(mut self) -> Step {
+    pub(super) fn step(mut self: Box<Self>) -> Step {
         match self.next() {
             Ok(None) => Step::Again(self),
             Ok(Some(outcome)) => Step::Done(outcome),
-            Err(failure) => Step::Failed(failure),
+            // What is known here says more than what became of telling others.
+            Err(failure) => Step::Failed(self.wrong.take().unwrap_or(failure)),
         }
+    }
+
+    /// This process's verdict. It is no good one for a table without somebody, who may not know that.
+    fn own(&self) -> Result<(), Failure> {
+        let wrong = self.wrong.clone().or_else(|| self.silent.map(not_said));
+        wrong.map_or(Ok(()), Err)
     }
 
     fn next(&mut self) -> Result<Option<Outcome>, Failure> {
@@ -203,7 +224,13 @@ impl Exchange {
             }
             Round::Sizes(gather) => {
                 if gather.test()? {
-                    self.round = Round::Between(sizes(gather, self.oob.index, self.blob.len())?);
+                    let sizes = sizes(gather)?;
+                    let me = self.oob.index;
+                    if self.wrong.is_none() && sizes.get(me) != Some(&self.blob.len()) {
+                        (self.wrong, self.blob) = (Some(not_sent(me)), Vec::new());
+                    }
+                    self.silent = sizes.iter().position(|size| *size == 0);
+                    self.round = if self.silent.is_some() { Round::Settled } else { Round::Between(sizes) };
                 }
             }
             Round::Between(sizes) => {
@@ -214,16 +241,28 @@ impl Exchange {
             }
             Round::Blobs(gather, sizes) => {
                 if gather.test()? {
-                    return table(gather, sizes).map(|table| Some(Outcome::Table(table)));
+                    let is_silent =
+                        |(block, size): (&[u8], &usize)| block.iter().take(*size).all(|byte| *byte == 0);
+                    self.silent = gather.blocks().zip(sizes.iter()).position(is_silent);
+                    if self.wrong.is_none() && self.silent.is_none() {
+                        match table(gather, sizes) {
+                            Ok(table) => return Ok(Some(Outcome::Table(table))),
+                            Err(failure) => self.wrong = Some(failure),
+                        }
+                    }
+                    self.round = Round::Settled;
                 }
             }
             Round::Settled => {
-                let gather = Gather::start(self.oob, "verdicts", &self.blob, size_of::<Verdict>())?;
+                let own = self.own();
+                let verdict = Verdict::new(own.as_ref().copied());
+                let gather = Gather::start(self.oob, "verdicts", verdict.as_bytes(), size_of::<Verdict>())?;
                 self.round = Round::Verdicts(gather);
             }
             Round::Verdicts(gather) => {
                 if gather.test()? {
-                    return agreed(gather).map(|()| Some(Outcome::Agreed));
+                    agreed(gather, self.silent)?;
+                    return self.own().map(|()| Some(Outcome::Agreed));
                 }
             }
         }
@@ -231,19 +270,29 @@ impl Exchange {
     }
 }
 
-/// How long each participant's blob is.
-fn sizes(gather: &Gather, me: usize, mine: usize) -> Result<Vec<usize>, Failure> {
+fn not_sent(number: usize) -> Failure {
+    let text = format!(
+        "what the domain's all-gather put at the place of participant {number} is not what it sent: use the same release \
+         in all processes, an oob_index of its own in each, and n_oob_indexes of all"
+    );
+    failure(DocaError::IO_FAILED, text)
+}
+
+fn not_said(number: usize) -> Failure {
+    let text = format!(
+        "participant {number} of the domain brought nothing and says no reason: use the same release in all processes, \
+         and an all-gather that carries bytes as they are"
+    );
+    failure(DocaError::IO_FAILED, text)
+}
+
+/// How long each participant's blob is: 0 when it has none. An error is one that everybody sees.
+fn sizes(gather: &Gather) -> Result<Vec<usize>, Failure> {
     let mut sizes = Vec::new();
     let (mut total, mut longest) = (0_u64, 0_u64);
     for (number, block) in gather.blocks().enumerate() {
         let size = Size::read_from_bytes(block).ok().and_then(|size| size.blob_len());
-        let Some(size) = size.filter(|size| *size > 0 && (number != me || *size == mine as u64)) else {
-            let text = format!(
-                "what the domain's all-gather put at the place of participant {number} is not what it sent: use the \
-                 same release in all processes, an oob_index of its own in each, and n_oob_indexes of all"
-            );
-            return Err(failure(DocaError::IO_FAILED, text));
-        };
+        let size = size.ok_or_else(|| not_sent(number))?;
         total = total.saturating_add(size);
         longest = longest.max(size);
         if size > MAX_TABLE as u64 || total > MAX_TABLE as u64 {
@@ -285,9 +334,10 @@ fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Whether it went well everywhere.
-fn agreed(gather: &Gather) -> Result<(), Failure> {
-    for (number, block) in gather.blocks().enumerate() {
+/// Whether it went well everywhere. The one that brought nothing is asked first: others know less.
+fn agreed(gather: &Gather, silent: Option<usize>) -> Result<(), Failure> {
+    let first = silent.and_then(|silent| gather.blocks().enumerate().nth(silent));
+    for (number, block) in first.into_iter().chain(gather.blocks().enumerate()) {
         let verdict = Verdict::read_from_bytes(block).ok().and_then(|verdict| verdict.result());
         let why = match verdict {
             Some(Ok(())) => continue,

@@ -5,10 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc as std_mpsc};
 
 use tokio::sync::mpsc;
-use urom_abi::DocaError;
 
 use super::event::{Event, Mailbox};
-use super::failure::failure;
 use super::worker_link::WorkerStream;
 use crate::wire::control::{DomainWord, Failure, HostToWorker, WorkerToHost};
 use crate::wire::domain::PIECE;
@@ -42,28 +40,23 @@ pub(super) struct Reply {
     pub(super) mailbox: Arc<Mailbox>,
     /// The domain's run.
     pub(super) domain: u64,
-    /// The worker's id.
-    pub(super) worker: u64,
+    /// The worker's place among those of the domain.
+    pub(super) worker: usize,
     /// Whether it was told.
     pub(super) sent: bool,
 }
 
 impl Reply {
-    fn send(&mut self, result: Result<(), Failure>) {
+    fn send(&mut self, result: Option<Result<(), Failure>>) {
         if !std::mem::replace(&mut self.sent, true) {
-            let of_worker = |Failure { code, text }: Failure| Failure {
-                code,
-                text: format!("the domain could not start at worker {}: {text}", self.worker),
-            };
-            self.mailbox.post((self.domain, Event::DomainStarted(result.map_err(of_worker))));
+            self.mailbox.post((self.domain, Event::DomainStarted { worker: self.worker, result }));
         }
     }
 }
 
 impl Drop for Reply {
     fn drop(&mut self) {
-        let text = "its context was stopped, or lost, before it had the domain's table";
-        self.send(Err(failure(DocaError::NOT_CONNECTED, text)));
+        self.send(None);
     }
 }
 
@@ -109,7 +102,7 @@ impl Orders {
         match message {
             WorkerToHost::DomainStarted { domain, result } => {
                 if let Some(mut reply) = self.starting.remove(&domain) {
-                    reply.send(result);
+                    reply.send(Some(result));
                 }
             }
             WorkerToHost::DomainEnded { domain } => drop(self.ending.remove(&domain)),
@@ -120,7 +113,7 @@ impl Orders {
     /// The worker is lost.
     pub(super) fn lose(&mut self, reason: &Failure) {
         for (_, mut reply) in self.starting.drain() {
-            reply.send(Err(reason.clone()));
+            reply.send(Some(Err(reason.clone())));
         }
     }
 }

@@ -205,7 +205,7 @@ impl Worker {
             Event::Attached(attached) => run.on_attached(&pe, attached),
             Event::Overdue => run.on_overdue(&pe),
             Event::Ended(reason) => run.on_ended(&pe, reason),
-            Event::Group { .. } | Event::DomainStarted(_) => {}
+            Event::Group { .. } | Event::DomainStarted { .. } => {}
         }
     }
 

@@ -108,7 +108,7 @@ where
     deserializer.deserialize_seq(Few::<T, MAX>(PhantomData))
 }
 
-/// What a process says in the first round: how long its blob is.
+/// What a process says in the first round: how long its blob is, 0 when it failed and has none.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Size {

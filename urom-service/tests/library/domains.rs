@@ -8,7 +8,7 @@ use urom_abi::host::{Ctx, CtxState, Data};
 
 use crate::domain_support::{TestDomain, ask, op, seeker, with_one, with_seekers};
 use crate::rally::{Fault, ROUNDS, Rally};
-use crate::support::{Engine, OK, TestService, TestWorker, failure, state};
+use crate::support::{Engine, OK, TestService, failure, state};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 const BAD: DocaError = DocaError::BAD_STATE;
@@ -162,11 +162,6 @@ fn a_start_without_what_it_needs_says_what_and_stays_idle() {
         refused(&domain, INVALID, "doca_urom_domain_set_oob");
         assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, &mut oob)), OK);
         refused(&domain, INVALID, "doca_urom_domain_set_workers");
-        let idle = TestWorker::new(service.raw, engine, 3, 8);
-        assert_eq!(domain.set_workers(&[(1, worker), (3, idle)]), OK);
-        refused(&domain, BAD, "worker 3 does not run");
-        idle.destroy();
-        refused(&domain, BAD, "worker 3 does not run");
         let elsewhere = Engine::new();
         let strange = seeker(service.raw, &elsewhere, 4);
         assert_eq!(domain.set_workers(&[(4, strange)]), OK);

@@ -11,7 +11,8 @@ use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, state, take_done,
 };
 
-fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
+/// The process of a worker with the obedient plugin.
+pub fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
     worker.submit(&command(op::PID, 0));
     assert_eq!(engine.next(), 1);
     let pid = take_done().remove(0).response.unwrap();

@@ -14,6 +14,7 @@ mod exchanges;
 mod fake;
 mod lookups;
 mod loss;
+mod one_sided;
 mod processes;
 mod progress;
 mod queries;
