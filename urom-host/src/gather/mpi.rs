@@ -49,6 +49,8 @@ const AT_ONCE: usize = 8 << 20;
 pub struct Mpi {
     communicator: ManuallyDrop<SimpleCommunicator>,
     exchange: Option<Exchange>,
+    /// MPI failed, here and maybe at nobody else: participants are not at the same exchange any more.
+    broken: bool,
 }
 
 /// What MPI reads and writes until the request is over.
@@ -93,7 +95,7 @@ impl Mpi {
         // SAFETY: the communicator is live, and its own.
         let code = unsafe { ffi::MPI_Comm_set_errhandler(duplicate, returned) };
         check(code, "setting up the communicator")?;
-        Ok(Mpi { communicator, exchange: None })
+        Ok(Mpi { communicator, exchange: None, broken: false })
     }
 }
 
@@ -108,6 +110,7 @@ impl AllGather for Mpi {
 
     fn begin(&mut self, block: &[u8]) -> Result<(), BoxError> {
         usable()?;
+        self.whole()?;
         if self.exchange.is_some() {
             return Err(busy());
         }
@@ -115,13 +118,16 @@ impl AllGather for Mpi {
         let mut copy = Vec::with_capacity(block.len().max(1));
         copy.extend_from_slice(block);
         let blocks = Vec::with_capacity(1);
-        let exchange = Exchange { block: copy, done: 0, length: 0, blocks, request: None };
-        self.exchange.insert(exchange).next(&self.communicator)?;
+        let mut exchange = Exchange { block: copy, done: 0, length: 0, blocks, request: None };
+        // Without a request it would pass for one whose part is over: it is kept only when it has one.
+        exchange.next(&self.communicator).inspect_err(|_| self.broken = true)?;
+        self.exchange = Some(exchange);
         Ok(())
     }
 
     fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
         usable()?;
+        self.whole()?;
         let participants = self.participants() as usize;
         let Some(exchange) = &mut self.exchange else {
             return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way").into());
@@ -129,19 +135,37 @@ impl AllGather for Mpi {
         if blocks.len() != exchange.block.len() * participants {
             return Err(Error::new(DocaError::INVALID_VALUE, "room for other blocks than were given").into());
         }
-        while exchange.is_complete()? {
-            exchange.take(blocks);
-            if exchange.done == exchange.block.len() {
-                self.exchange = None;
-                return Ok(true);
-            }
-            exchange.next(&self.communicator)?;
+        let over = exchange.go_on(&self.communicator, blocks).inspect_err(|_| self.broken = true)?;
+        if over {
+            self.exchange = None;
         }
-        Ok(false)
+        Ok(over)
+    }
+}
+
+impl Mpi {
+    fn whole(&self) -> Result<(), Error> {
+        if self.broken {
+            let text = "an exchange over MPI failed before: make another all-gather, in all processes";
+            return Err(Error::new(DocaError::BAD_STATE, text));
+        }
+        Ok(())
     }
 }
 
 impl Exchange {
+    /// Does what can be done now; whether all parts of the blocks are there.
+    fn go_on(&mut self, communicator: &SimpleCommunicator, blocks: &mut [u8]) -> Result<bool, Error> {
+        while self.is_complete()? {
+            self.take(blocks);
+            if self.done == self.block.len() {
+                return Ok(true);
+            }
+            self.next(communicator)?;
+        }
+        Ok(false)
+    }
+
     /// Begins to exchange the next bytes of the blocks.
     fn next(&mut self, communicator: &SimpleCommunicator) -> Result<(), Error> {
         let participants = communicator.size().unsigned_abs() as usize;
