@@ -11,7 +11,9 @@ use super::wire::{Head, Kind, MAX_REASON};
 /// Participant 0.
 pub(super) struct Hub {
     others: Vec<Other>,
+    /// Empty once it is among the blocks.
     block: Vec<u8>,
+    length: usize,
     round: u32,
 }
 
@@ -40,17 +42,18 @@ impl Hub {
     /// `others` in the order of their indices, from 1.
     pub(super) fn new(others: Vec<TcpStream>) -> Hub {
         let others = others.into_iter().map(|stream| Other { stream, stage: RECEIVING }).collect();
-        Hub { others, block: Vec::new(), round: 0 }
+        Hub { others, block: Vec::new(), length: 0, round: 0 }
     }
 
     pub(super) fn begin(&mut self, block: &[u8]) {
         self.block = block.to_vec();
+        self.length = block.len();
     }
 
     /// Does what can be done now; whether the exchange is over.
     pub(super) fn step(&mut self, blocks: &mut [u8]) -> Result<bool, Error> {
-        let length = self.block.len();
-        blocks[..length].copy_from_slice(&self.block);
+        let (own, length) = (std::mem::take(&mut self.block), self.length);
+        blocks[..own.len()].copy_from_slice(&own);
         let mut complete = true;
         for (other, index) in self.others.iter_mut().zip(1..) {
             let room = &mut blocks[index * length..][..length];
