@@ -108,6 +108,10 @@ impl Domain {
 
     /// Why the domain left `Running` by itself, in the library's words; `None` when it did not, or when the library has
     /// no words for it.
+    ///
+    /// This project's library always gives `None`: there a domain runs until it is stopped, and what a worker is lost for
+    /// is the [`Worker`](crate::Worker)'s to say. NVIDIA's has no words for it. It is for other libraries with this
+    /// project's extensions. A *start* that failed says why in its error.
     pub fn failure(&self) -> Option<String> {
         Some(self.owner.failure()).filter(|text| !text.is_empty())
     }
