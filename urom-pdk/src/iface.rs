@@ -206,7 +206,7 @@ unsafe extern "C" fn notif_pack(
         let Some(notif) = NonNull::new(notif) else { return DocaError::INVALID_VALUE };
         // SAFETY: a worker passes the header of a notification this plugin made.
         let len = unsafe { (*notif.as_ptr()).len } as usize;
-        let whole = size_of::<WorkerNotify>() + len;
+        let Some(whole) = size_of::<WorkerNotify>().checked_add(len) else { return DocaError::INVALID_VALUE };
         // SAFETY: this plugin made the notification in one zeroed block, with `len` bytes right behind the header, so
         // its reserved field is zero and all of it is initialised.
         let whole = unsafe { std::slice::from_raw_parts(notif.as_ptr().cast::<u8>(), whole) };
