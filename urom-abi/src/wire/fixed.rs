@@ -69,9 +69,10 @@ impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
     /// Whether the field's bytes are those of `value`.
     #[inline]
     pub fn holds(self, fixed: &[u8; LEN], value: &T) -> bool {
-        let mut expected = [0; LEN];
-        self.write(&mut expected, value);
-        fixed[AT..AT + size_of::<T>()] == expected[AT..AT + size_of::<T>()]
+        let value = std::ptr::from_ref(value).cast::<u8>();
+        // SAFETY: `field` checked that T is plain data, so all of its bytes are initialised and can be looked at.
+        let value = unsafe { std::slice::from_raw_parts(value, size_of::<T>()) };
+        fixed[AT..AT + size_of::<T>()] == *value
     }
 
     /// A copy of a value of the field's type.
@@ -84,7 +85,8 @@ impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
     /// The field's value in a message where nobody set it.
     #[inline(always)]
     pub fn zero(self) -> T {
-        self.read(&[0; LEN])
+        // SAFETY: `field` checked that any bytes are a T, zeros too.
+        unsafe { std::mem::zeroed() }
     }
 }
 
