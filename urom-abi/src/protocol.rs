@@ -9,7 +9,7 @@ use std::future::Future;
 use crate::describe;
 use crate::descriptor::NotificationDesc;
 use crate::payload::Payload;
-use crate::wire::{DecodeError, EncodeError};
+use crate::wire::{DecodeError, Echo, EncodeError};
 
 /// A plugin's commands and notifications, as one type. The macro names it `Protocol`.
 pub trait Protocol: Sized + 'static {
@@ -73,7 +73,7 @@ pub trait Request {
 )]
 pub trait Reply: Sized {
     /// The echoed fields.
-    type Echo: Copy + 'static;
+    type Echo: Echo;
 
     /// Reads a notification: tag, length, every field, and that the echoed fields repeat `echo`.
     ///

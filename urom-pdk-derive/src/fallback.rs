@@ -14,6 +14,12 @@ use crate::{names, tokens, validate};
 
 /// The items, for those variants that can have them.
 pub(crate) fn messages(mut model: Messages) -> TokenStream {
+    for at in 0..model.variants.len() {
+        let reply = model.variants[at].reply.as_ref();
+        if let Some(structure) = reply.and_then(|reply| validate::structure_of(&model, reply)) {
+            model.variants[at].reply = Some(structure);
+        }
+    }
     let mut items = validate::fixed_items(&model).into_keys().collect::<HashSet<_>>();
     // What answers is a notification's structure; a command of that name cannot have one too.
     items.extend(

@@ -88,6 +88,8 @@ use proc_macro::TokenStream;
 /// | `Received` | notifications | bytes, or how many landed in registered memory |
 /// | `Option` of any but `Data` and `Received` | both | |
 ///
+/// The types are known by these names: an alias is not seen through.
+///
 /// Where the payload stands among the fields, the structure has the two words that C has there: an address (`u64`), then
 /// a length (`u64`). These keys say otherwise:
 ///
@@ -127,7 +129,8 @@ use proc_macro::TokenStream;
 /// For a variant `TagSend`: the structure `TagSend` (with `decode`, `Request`, and `From<TagSend>` for the enum), the
 /// host's task `TagSendTask` and the client's method `task_tag_send`, and the handler's method `tag_send`. A variant with
 /// payloads has a structure with a lifetime. For the enum: `decode`, `encode`, `encoded_len`, `FIXED_LEN`, `FINGERPRINT`.
-/// For the module: the type `Protocol`, the trait `Handler` and the type `Client`.
+/// For the module: the type `Protocol`, the trait `Handler` and the type `Client`. So a module has one enum of commands:
+/// give a second one a module of its own.
 ///
 /// In a client's method every field is an argument but the optional ones. A payload is taken as any `Into` of its type:
 /// `&[1u16, 2]` for `Elements<u16>`, `b"data"` for `Data`.

@@ -62,6 +62,21 @@ pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
         .collect()
 }
 
+/// `tokens` as if they had been written at `span`. Unlike those of [`at`] they do not look made by a macro, so an error
+/// about them is the same as one about what stands there.
+pub(crate) fn written_at(tokens: TokenStream, span: Span) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|mut token| {
+            if let TokenTree::Group(group) = &token {
+                token = TokenTree::Group(Group::new(group.delimiter(), written_at(group.stream(), span)));
+            }
+            token.set_span(span);
+            token
+        })
+        .collect()
+}
+
 /// An expression as an author writes it: the same text for every compiler.
 pub(crate) fn spelled(tokens: TokenStream) -> String {
     let mut text = String::new();

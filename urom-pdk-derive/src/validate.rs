@@ -10,7 +10,7 @@ mod words;
 use std::collections::{HashMap, HashSet};
 
 use proc_macro2::Ident;
-use syn::LitStr;
+use syn::{LitStr, Path, PathSegment};
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Kind, Messages, Variant};
@@ -150,11 +150,30 @@ fn methods(model: &Messages, errors: &mut Errors) {
 /// Commands and notifications make structures side by side, so one name cannot be both.
 fn replies(model: &Messages, errors: &mut Errors) {
     for reply in model.variants.iter().filter_map(|variant| variant.reply.as_ref()) {
+        if let Some(structure) = structure_of(model, reply) {
+            let (found, structure) = (names::written(reply), names::written(structure));
+            errors.on(reply, messages::reply_is_variant(found, structure));
+        }
         let is_command = |variant: &Variant| reply.is_ident(&variant.ident);
         if model.variants.iter().any(is_command) {
             errors.on(reply, messages::reply_is_command(names::written(reply)));
         }
     }
+}
+
+/// The structure that was meant when `reply` names a variant of the notification enum.
+pub(crate) fn structure_of(model: &Messages, reply: &Path) -> Option<Path> {
+    let Kind::Command(plugin) = &model.kind else { return None };
+    let same = |(a, b): (&PathSegment, &PathSegment)| a.ident == b.ident;
+    let of = &plugin.notification;
+    let is_variant = reply.segments.len() == of.segments.len() + 1
+        && reply.leading_colon.is_some() == of.leading_colon.is_some()
+        && reply.segments.iter().zip(&of.segments).all(same);
+    is_variant.then(|| {
+        let segments = reply.segments.iter().enumerate();
+        let kept = segments.filter(|(at, _)| at + 1 != of.segments.len()).map(|(_, segment)| segment.clone());
+        Path { leading_colon: reply.leading_colon, segments: kept.collect() }
+    })
 }
 
 fn quoted(ident: &Ident) -> String {

@@ -23,9 +23,9 @@ pub struct Elements<'a, T> {
     of: PhantomData<T>,
 }
 
-impl<'a, T: Plain> Elements<'a, T> {
-    /// The bytes as elements; `None` when they are no whole number of them.
-    pub fn from_bytes(bytes: &'a [u8]) -> Option<Elements<'a, T>> {
+impl<'a, T> Elements<'a, T> {
+    /// [`from_bytes`](Self::from_bytes), also for elements that cannot be looked at.
+    pub(crate) fn of_bytes(bytes: &'a [u8]) -> Option<Elements<'a, T>> {
         bytes.len().is_multiple_of(unit::<T>()).then_some(Elements { bytes, of: PhantomData })
     }
 
@@ -39,6 +39,18 @@ impl<'a, T: Plain> Elements<'a, T> {
         self.bytes.is_empty()
     }
 
+    /// Their bytes.
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+}
+
+impl<'a, T: Plain> Elements<'a, T> {
+    /// The bytes as elements; `None` when they are no whole number of them.
+    pub fn from_bytes(bytes: &'a [u8]) -> Option<Elements<'a, T>> {
+        Elements::of_bytes(bytes)
+    }
+
     /// Element number `index`, or `None` past the last one.
     pub fn get(&self, index: usize) -> Option<T> {
         self.bytes.chunks_exact(unit::<T>()).nth(index).map(bytemuck::pod_read_unaligned)
@@ -47,11 +59,6 @@ impl<'a, T: Plain> Elements<'a, T> {
     /// The elements, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator + use<'a, T> {
         self.bytes.chunks_exact(unit::<T>()).map(bytemuck::pod_read_unaligned)
-    }
-
-    /// Their bytes.
-    pub fn as_bytes(&self) -> &'a [u8] {
-        self.bytes
     }
 
     /// The elements, copied.
@@ -64,6 +71,15 @@ impl<'a, T: Plain> Elements<'a, T> {
     /// The elements as a slice, when they happen to be aligned.
     pub fn as_slice(&self) -> Option<&'a [T]> {
         bytemuck::try_cast_slice(self.bytes).ok()
+    }
+}
+
+impl<'a, T: Plain> IntoIterator for Elements<'a, T> {
+    type Item = T;
+    type IntoIter = std::iter::Map<std::slice::ChunksExact<'a, u8>, fn(&[u8]) -> T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.bytes.chunks_exact(unit::<T>()).map(bytemuck::pod_read_unaligned)
     }
 }
 
@@ -126,6 +142,7 @@ mod tests {
             bytes.extend_from_slice(bytemuck::cast_slice(&values));
             let elements = Elements::<u64>::from_bytes(&bytes[shift..]).unwrap();
             assert_eq!(elements.to_vec(), values);
+            assert_eq!(elements.into_iter().collect::<Vec<_>>(), values);
             assert_eq!(elements.iter().rev().collect::<Vec<_>>(), [10, 9, values[0]]);
             assert_eq!(
                 (elements.get(0), elements.get(3), elements.get(usize::MAX)),

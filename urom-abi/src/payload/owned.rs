@@ -58,8 +58,7 @@ impl<T: Plain> Payload<T> {
 
     /// The elements.
     pub fn elements(&self) -> Elements<'_, T> {
-        // What it is made of is a whole number of elements, so there is no other case.
-        Elements::from_bytes(self.as_bytes()).unwrap_or_default()
+        self.seen()
     }
 
     /// The elements, copied.
@@ -86,6 +85,12 @@ impl<T> Payload<T> {
         unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr(), self.len) }
     }
 
+    /// [`elements`](Self::elements), also when they cannot be looked at.
+    pub(crate) fn seen(&self) -> Elements<'_, T> {
+        // What it is made of is a whole number of elements, so there is no other case.
+        Elements::of_bytes(self.as_bytes()).unwrap_or_default()
+    }
+
     /// The same memory as bytes.
     pub fn into_bytes(self) -> Payload {
         Payload { bytes: self.bytes, len: self.len, owner: self.owner, of: PhantomData }
@@ -98,6 +103,11 @@ impl Payload {
     /// # Errors
     /// The payload, when its bytes are no whole number of elements.
     pub fn cast<T: Plain>(self) -> Result<Payload<T>, Payload> {
+        self.of_elements()
+    }
+
+    /// [`cast`](Self::cast), also to elements that cannot be looked at.
+    pub(crate) fn of_elements<T>(self) -> Result<Payload<T>, Payload> {
         if !self.len.is_multiple_of(unit::<T>()) {
             return Err(self);
         }
@@ -183,7 +193,8 @@ impl<T> Default for Payload<T> {
 }
 
 impl<T: Plain> From<Vec<T>> for Payload<T> {
-    /// Takes bytes over as they are, and copies elements that are aligned.
+    /// Takes a vector of bytes over; one with room to spare is shrunk first, which can move it. Elements that are
+    /// aligned to more than a byte are copied, because the heap wants memory back as it was allocated.
     fn from(elements: Vec<T>) -> Self {
         let _ = unit::<T>();
         let bytes = match bytemuck::allocation::try_cast_vec::<T, u8>(elements) {
@@ -192,6 +203,13 @@ impl<T: Plain> From<Vec<T>> for Payload<T> {
         };
         let Payload { bytes, len, owner, .. } = Payload::on_heap(bytes);
         Payload { bytes, len, owner, of: PhantomData }
+    }
+}
+
+impl From<Box<[u8]>> for Payload {
+    /// Takes the bytes over as they are.
+    fn from(bytes: Box<[u8]>) -> Self {
+        Payload::on_heap(bytes)
     }
 }
 
@@ -209,7 +227,7 @@ impl<T: Plain, const N: usize> From<&[T; N]> for Payload<T> {
     }
 }
 
-impl<T: Plain> Clone for Payload<T> {
+impl<T> Clone for Payload<T> {
     /// A copy on the heap.
     fn clone(&self) -> Self {
         let Payload { bytes, len, owner, .. } = Payload::on_heap(self.as_bytes().into());

@@ -1,6 +1,45 @@
 //! Which fields a notification repeats, so that a command that echoes others does not compile.
 
 use super::Fingerprint;
+use crate::protocol::Reply;
+
+/// All echoed fields of one notification. `#[urom_notification]` implements it.
+pub trait Echo: Copy + 'static {
+    /// Their names, each as [`echo_name`] makes a number of it.
+    const NAMES: &'static [u64];
+
+    /// Those of a command that holds zeros.
+    fn zero() -> Self;
+}
+
+/// A notification that echoes nothing.
+impl Echo for () {
+    const NAMES: &'static [u64] = &[];
+
+    fn zero() -> Self {}
+}
+
+/// What a command names as its answer: any [`Reply`].
+///
+/// Generated code goes through it wherever it names the answer, so that every mention of a type that is none gives the
+/// same error, which rustc reports once.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no notification, so it cannot answer a command",
+    label = "no variant of a `#[urom_notification]` enum",
+    note = "name a variant of the protocol's `#[urom_notification]` enum"
+)]
+pub trait Answer {
+    /// The type itself.
+    type This: Reply<Echo = Self::Echo>;
+    /// Its echoed fields.
+    type Echo: Echo;
+}
+
+#[diagnostic::do_not_recommend]
+impl<R: Reply> Answer for R {
+    type This = R;
+    type Echo = R::Echo;
+}
 
 /// A notification's echoed fields that have one of this name.
 #[diagnostic::on_unimplemented(

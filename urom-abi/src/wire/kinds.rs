@@ -1,8 +1,11 @@
 //! The types that can be payloads, each as generated code writes and reads it.
+//!
+//! These are for elements of any type, because the bytes are all that matters here and only plain elements can be looked
+//! at. That elements are plain is proved once, by [`element`](super::element), so that the error for others is one.
 
 use super::inline::{Optional, Outgoing, Owned, Readable};
 use crate::payload::{Data, Elements, Payload, Received, Registered, unit};
-use crate::wire::{Count, Plain};
+use crate::wire::Count;
 
 impl Outgoing for &[u8] {
     const FIXED: Option<usize> = None;
@@ -46,7 +49,7 @@ impl<'a, const N: usize> Readable<'a> for &'a [u8; N] {
     }
 }
 
-impl<T: Plain> Outgoing for Elements<'_, T> {
+impl<T> Outgoing for Elements<'_, T> {
     const FIXED: Option<usize> = None;
     const UNIT: usize = unit::<T>();
 
@@ -60,10 +63,10 @@ impl<T: Plain> Outgoing for Elements<'_, T> {
     }
 }
 
-impl<'a, T: Plain> Readable<'a> for Elements<'a, T> {
+impl<'a, T> Readable<'a> for Elements<'a, T> {
     #[inline]
     fn present(bytes: &'a [u8]) -> Option<Self> {
-        Elements::from_bytes(bytes)
+        Elements::of_bytes(bytes)
     }
 }
 
@@ -137,7 +140,7 @@ impl Outgoing for Data<'_> {
     }
 }
 
-impl<T: Plain> Outgoing for Payload<T> {
+impl<T> Outgoing for Payload<T> {
     const FIXED: Option<usize> = None;
     const UNIT: usize = unit::<T>();
 
@@ -151,17 +154,17 @@ impl<T: Plain> Outgoing for Payload<T> {
     }
 }
 
-impl<T: Plain> Owned for Payload<T> {
+impl<T: 'static> Owned for Payload<T> {
     type View<'a> = Elements<'a, T>;
 
     #[inline]
     fn view(&self) -> Elements<'_, T> {
-        self.elements()
+        self.seen()
     }
     #[inline]
     fn own(_there: bool, _length: u64, memory: Payload) -> Self {
         // The view that was read from the same bytes proved that they are whole elements.
-        memory.cast().unwrap_or_default()
+        memory.of_elements().unwrap_or_default()
     }
     #[inline]
     fn give(self) -> Payload {
@@ -169,12 +172,12 @@ impl<T: Plain> Owned for Payload<T> {
     }
 }
 
-impl<T: Plain> Owned for Option<Payload<T>> {
+impl<T: 'static> Owned for Option<Payload<T>> {
     type View<'a> = Option<Elements<'a, T>>;
 
     #[inline]
     fn view(&self) -> Option<Elements<'_, T>> {
-        self.as_ref().map(Payload::elements)
+        self.as_ref().map(Payload::seen)
     }
     #[inline]
     fn own(there: bool, length: u64, memory: Payload) -> Self {

@@ -1,6 +1,12 @@
 //! Payload sizes that are known when a protocol is compiled.
 
+use super::Plain;
 use super::inline::Outgoing;
+
+/// The proof that values of a type can be the elements of a payload: its size, which is not 0 for one that can.
+pub const fn element<T: Plain>() -> usize {
+    size_of::<T>()
+}
 
 /// The size in bytes of a payload whose type says it; 0 for one whose type does not.
 pub const fn fixed_size<P: Outgoing>() -> usize {

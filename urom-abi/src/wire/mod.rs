@@ -15,19 +15,21 @@ mod known;
 pub mod layout;
 mod notifications;
 mod read;
+mod serve;
 mod word;
 mod write;
 
-pub use echo::{Echoes, echo_name, echoes_all};
+pub use echo::{Answer, Echo, Echoes, echo_name, echoes_all};
 pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use fingerprint::Fingerprint;
 pub use fixed::{
     Field, Plain, Tag, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
 };
 pub use inline::{Borrowed, Optional, Outgoing, Owned};
-pub use known::{fixed_size, known_fits, size_of_elements};
+pub use known::{element, fixed_size, known_fits, size_of_elements};
 pub use notifications::Notifications;
 pub use read::{Behind, Part, Tail, by_address, invalid, start};
+pub use serve::serve;
 pub use word::{Count, Word};
 pub use write::{
     address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message, payload, reply,

@@ -1,7 +1,7 @@
 //! Writing messages with payloads: words, agreement of fields and payloads, and the bytes.
 
 use super::inline::{Optional, Outgoing, Owned};
-use super::{Count, EncodeError, Plain, Word};
+use super::{Count, EncodeError, Word};
 use crate::descriptor::NotificationDesc;
 use crate::payload::{Payload, unit};
 
@@ -165,15 +165,12 @@ pub fn message<'a, const LEN: usize, const N: usize>(
 /// # Errors
 /// [`EncodeError::NoMemory`] when the C heap has no room.
 #[inline]
-pub fn payload<const LEN: usize, T: Plain>(
-    message: &'static str,
-    count: usize,
-) -> Result<Payload<T>, EncodeError> {
+pub fn payload<const LEN: usize, T>(message: &'static str, count: usize) -> Result<Payload<T>, EncodeError> {
     let no_memory = || EncodeError::NoMemory { message };
     let total =
         count.checked_mul(unit::<T>()).and_then(|bytes| bytes.checked_add(LEN)).ok_or_else(no_memory)?;
     let desc = NotificationDesc::zeroed(total).map_err(|_| no_memory())?;
-    Payload::in_descriptor(desc, LEN).cast().map_err(|_| no_memory())
+    Payload::in_descriptor(desc, LEN).of_elements().map_err(|_| no_memory())
 }
 
 /// A notification of a fixed part, zeros but for what `fill` writes, and the payloads.

@@ -64,6 +64,7 @@ messages! {
     not_a_tag_type(): "this is no type for a tag: expected one of `u8`, `u16`, `u32`, `u64`";
     also_is_tag(tag): "{tag} is the variant's own tag: remove `also`, or name the other tag that it is read with";
     reply_is_command(variant): "`{variant}` cannot be the answer, because it is a command of this protocol: give the notification another name, such as `{variant}Done`";
+    reply_is_variant(found, structure): "`{found}` is a variant of the enum, and the answer is the structure of that name: write `{structure}`";
     item_name_taken(variant, item, owner): "`{variant}` makes an item `{item}`, and so does {owner}: rename the variant";
     handler_name_taken(variant, method, owner): "`{variant}` makes a handler method `{method}`, and so does {owner}: rename the variant";
     handler_name_reserved(variant, method): "`{variant}` makes a handler method `{method}`, which cannot be a name in Rust: rename the variant";
@@ -83,7 +84,8 @@ messages! {
     key_needs_inline(key): "key `{key}` is about an inline payload: add `inline`, or remove `{key}`";
     payload_not_inline(found): "`{found}` travels behind the fields, as a payload: add `#[urom(inline)]`";
     borrows_without_inline(found): "`{found}` borrows, which only payloads do: use a type without a lifetime";
-    not_a_payload(found, expected): "`{found}` cannot be a payload: expected one of {expected}, or an `Option`";
+    not_a_payload(found, expected): "`{found}` cannot be a payload: expected one of {expected}, or an `Option`, spelled out, because aliases are not seen through";
+    element_without_bytes(element): "`{element}` has no bytes, so nothing could count such elements: use a type with at least one";
     owned_in_command(found, expected): "`{found}` owns its bytes, and a command borrows them: expected one of {expected}";
     borrowed_in_notification(found, expected): "`{found}` borrows its bytes, and a notification owns them: expected one of {expected}";
     unaligned_slice(found, element): "`{found}` would have to be aligned, which payloads are not: use `Elements<'a, {element}>`";

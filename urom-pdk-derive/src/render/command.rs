@@ -56,7 +56,7 @@ impl Commands<'_> {
         let encode = self.render.body(self.render.encoding(&out, variant, value));
         let encoded_len = self.render.body(self.render.length(variant, value));
         let echoed = self.echo_of(variant, reply, |field, constant| quote!(#constant.copy(&self.#field)));
-        let echo = self.render.body(echoed);
+        let (echo, receiver) = (self.render.body(echoed), quote!(&self));
         let command = names::local("command");
         let moved = variant.values().map(|field| {
             let field = &field.ident;
@@ -67,7 +67,11 @@ impl Commands<'_> {
         let (this, whole, generics) =
             (self.render.own_type(variant), self.render.enum_type(), &self.render.model.generics);
         let (parameters, lifetime) = (self.render.parameters(variant), self.render.borrowed(variant));
+        let (answer, echo_type) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
+        // On the answer's span too: rustc reports a wrong answer once more for a function whose signature depends on it.
+        let echo = quote_spanned!(reply.span()=> fn echo(#receiver) -> #echo_type { #echo });
         let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
+        let kind = tokens::written_at(kind, reply.span());
         let echo_check = self.echo_check(variant, reply);
         quote! {
             #clone
@@ -96,7 +100,7 @@ impl Commands<'_> {
             #[automatically_derived]
             impl #parameters #krate::protocol::Request for #this {
                 type Protocol = Protocol;
-                type Reply = #reply;
+                type Reply = #answer;
                 type Kind = #kind;
 
                 #[inline]
@@ -110,11 +114,16 @@ impl Commands<'_> {
                 }
 
                 #[inline]
-                fn echo(&self) -> <#reply as #krate::protocol::Reply>::Echo {
-                    #echo
-                }
+                #echo
             }
         }
+    }
+
+    /// An associated type of an answer. On the answer's span, so that one that is no notification is underlined itself,
+    /// and once.
+    fn of_answer(&self, reply: &Path, name: &str) -> TokenStream {
+        let (wire, name) = (self.render.wire(), Ident::new(name, reply.span()));
+        quote_spanned!(reply.span()=> <#reply as #wire::Answer>::#name)
     }
 
     /// The echo of `variant`, each field of it what `value` makes of the field's name and constant.
@@ -124,8 +133,9 @@ impl Commands<'_> {
         reply: &Path,
         value: impl Fn(&Ident, &Ident) -> TokenStream,
     ) -> TokenStream {
-        let (krate, wire) = (&self.render.model.krate, self.render.wire());
-        let echo = names::local("echo");
+        let (wire, echo_type) = (self.render.wire(), self.of_answer(reply, "Echo"));
+        // A local is of the answer's type, so it stands on the answer's span too.
+        let echo = Ident::new("__echo", reply.span());
         let setters = variant.echoed().map(|field| {
             let (ident, constant) = (&field.ident, names::field_const(variant, field));
             let (name, value) = (names::text(ident), value(ident, &constant));
@@ -134,10 +144,9 @@ impl Commands<'_> {
             tokens::at(set, ident.span())
         });
         let mutable = variant.echoed().next().map(|_| quote!(mut));
-        let name = Ident::new("__Echo", reply.span());
-        quote! {
-            type #name = <#reply as #krate::protocol::Reply>::Echo;
-            let #mutable #echo = #name::zero();
+        let zero = quote_spanned!(reply.span()=> <#echo_type as #wire::Echo>::zero());
+        quote_spanned! {reply.span()=>
+            let #mutable #echo = #zero;
             #(#setters)*
             #echo
         }
@@ -148,14 +157,14 @@ impl Commands<'_> {
         if self.render.inert {
             return TokenStream::new();
         }
-        let (krate, wire) = (&self.render.model.krate, self.render.wire());
+        let (wire, echo_type) = (self.render.wire(), self.of_answer(reply, "Echo"));
         let given = variant.echoed().map(|field| names::text(&field.ident));
         let text = messages::echo_missing(&variant.ident, names::written(reply)).to_string();
         quote_spanned!(reply.span()=>
-            const _: () = {
-                type __Echo = <#reply as #krate::protocol::Reply>::Echo;
-                ::core::assert!(#wire::echoes_all(__Echo::NAMES, &[#(#wire::echo_name(#given)),*]), #text);
-            };
+            const _: () = ::core::assert!(
+                #wire::echoes_all(<#echo_type as #wire::Echo>::NAMES, &[#(#wire::echo_name(#given)),*]),
+                #text,
+            );
         )
     }
 
@@ -214,13 +223,13 @@ impl Commands<'_> {
 
     fn refusal(&self) -> TokenStream {
         let (wire, notification) = (self.render.wire(), self.notifications());
-        let [command, found, echoed] = ["command", "found", "echo"].map(names::local);
+        let [command, found] = ["command", "found"].map(names::local);
         let name = names::text(&self.render.model.ident);
         let tag = self.render.tag_type();
         let arms = self.pairs().map(|(variant, reply)| {
-            let tag = variant.tag;
+            let (tag, echoed) = (variant.tag, Ident::new("__echoed", reply.span()));
             let echo = self.echo_of(variant, reply, |_, constant| quote!(#constant.read_or_zero(#command)));
-            quote! {
+            quote_spanned! {reply.span()=>
                 ::core::result::Result::Ok(#tag) => {
                     let #echoed = { #echo };
                     #echoed.refusal()

@@ -158,6 +158,11 @@ impl Commands<'_> {
             }
         });
         let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
+        // `self` is of the function around, wherever the answer's name comes from.
+        let this = quote!(self);
+        let submit_with = quote_spanned! {reply.span()=>
+            <AnyHost as #krate::protocol::HostSide>::submit_with(#this.plugin, #this.worker, &#this.command, #callback)
+        };
         quote! {
             #[automatically_derived]
             impl<'task, AnyHost: #krate::protocol::HostSide> #task<'task, AnyHost> {
@@ -185,12 +190,7 @@ impl Commands<'_> {
                     AnyCallback:
                         ::core::ops::FnOnce(::core::result::Result<#reply, AnyHost::Error>) + 'static,
                 {
-                    <AnyHost as #krate::protocol::HostSide>::submit_with(
-                        self.plugin,
-                        self.worker,
-                        &self.command,
-                        #callback,
-                    )
+                    #submit_with
                 }
             }
         }

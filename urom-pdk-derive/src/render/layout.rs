@@ -53,6 +53,8 @@ impl Render<'_> {
         });
         let limit = self.limit();
         let limits = self.model.variants.iter().map(|variant| self.variant_limit(variant));
+        let payloads = self.model.variants.iter().flat_map(|variant| variant.payloads());
+        let elements = payloads.filter_map(|payload| self.element_check(payload));
         let fingerprint = self.fingerprint();
         quote! {
             use #wire::layout as __layout;
@@ -67,6 +69,7 @@ impl Render<'_> {
             #(#variants)*
             #limit
             #(#limits)*
+            #(#elements)*
             #fingerprint
         }
     }
@@ -158,6 +161,17 @@ impl Render<'_> {
             // That the fixed part alone fits is asserted above, with another message.
             const _: () = ::core::assert!(__LEN > #room || #wire::known_fits(__LEN, &[#(#fixed),*], #room), #text);
         )
+    }
+
+    /// A payload whose elements are no plain data, or have no bytes, does not compile.
+    fn element_check(&self, payload: &Field) -> Option<TokenStream> {
+        let wire = self.wire();
+        let shape = payload.shape();
+        let element = shape.element()?;
+        let ty = self.without_lifetime(element);
+        let text = messages::element_without_bytes(names::written(element)).to_string();
+        let span = syn::spanned::Spanned::span(element);
+        Some(quote_spanned!(span=> const _: () = ::core::assert!(#wire::element::<#ty>() > 0, #text);))
     }
 
     /// The size of a payload that is always there and whose length is known.

@@ -119,16 +119,17 @@ impl Render<'_> {
             #(#echoes)*
 
             #[automatically_derived]
-            impl #echo_name {
-                #[doc(hidden)]
-                #vis const NAMES: &[u64] = &[#(#wire::echo_name(#echo_texts)),*];
+            impl #wire::Echo for #echo_name {
+                const NAMES: &'static [::core::primitive::u64] = &[#(#wire::echo_name(#echo_texts)),*];
 
-                #[doc(hidden)]
                 #[inline]
-                #vis fn zero() -> #echo_name {
+                fn zero() -> #echo_name {
                     #zero
                 }
+            }
 
+            #[automatically_derived]
+            impl #echo_name {
                 #[doc(hidden)]
                 #vis fn refusal(
                     &self,

@@ -1,10 +1,12 @@
 //! The trait `Handler`, with one `async fn` for each command, and how the plugin runtime serves it.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
 
 use super::Commands;
 use super::structs::documented;
+use crate::model::Variant;
 use crate::names;
 
 impl Commands<'_> {
@@ -73,17 +75,18 @@ impl Commands<'_> {
     }
 
     fn serve_impl(&self) -> TokenStream {
-        let krate = &self.render.model.krate;
-        let [handler, cx, bytes, command, echo, reply] =
-            ["handler", "cx", "bytes", "command", "echo", "reply"].map(names::local);
-        let arms = |variant: &crate::model::Variant| {
+        let (krate, wire) = (&self.render.model.krate, self.render.wire());
+        let [handler, cx, bytes, command] = ["handler", "cx", "bytes", "command"].map(names::local);
+        let arms = |variant: &Variant| {
             let (name, method) = (&variant.ident, names::method(&variant.ident));
             let method = method.unwrap_or_else(|| format_ident!("unnamed"));
-            quote!({
-                let #command = #name::decode(#bytes)?;
-                let #echo = #krate::protocol::Request::echo(&#command);
-                let #reply = <AnyHandler as Handler<AnySide>>::#method(#handler, #cx, #command).await?;
-                #krate::protocol::Reply::into_descriptor(#reply, &#echo)?
+            let answer = variant.reply.as_ref().map_or_else(|| name.span(), Spanned::span);
+            quote_spanned!(answer=> {
+                #wire::serve(
+                    move || #name::decode(#bytes),
+                    move |#command| <AnyHandler as Handler<AnySide>>::#method(#handler, #cx, #command),
+                )
+                .await?
             })
         };
         let by_tag = self.render.by_tag(&bytes, arms);

@@ -206,13 +206,11 @@ const _: () = {
             ::core::option::Option::Some(__LEN)
         }
     }
-    const _: () = {
-        type __Echo = <LoopbackDone as ::urom_abi::protocol::Reply>::Echo;
-        ::core::assert!(
-            ::urom_abi::wire::echoes_all(__Echo::NAMES, & []),
-            "`LoopbackDone` echoes a field that `Loopback` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
-        );
-    };
+    const _: () = ::core::assert!(
+        ::urom_abi::wire::echoes_all(< < LoopbackDone as ::urom_abi::wire::Answer >
+        ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
+        "`LoopbackDone` echoes a field that `Loopback` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
+    );
     #[automatically_derived]
     impl ::core::convert::From<Loopback> for Command {
         #[inline]
@@ -247,7 +245,7 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::protocol::Request for Loopback {
         type Protocol = Protocol;
-        type Reply = LoopbackDone;
+        type Reply = <LoopbackDone as ::urom_abi::wire::Answer>::This;
         type Kind = Loopback;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
@@ -264,10 +262,9 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <LoopbackDone as ::urom_abi::protocol::Reply>::Echo {
-            type __Echo = <LoopbackDone as ::urom_abi::protocol::Reply>::Echo;
-            let echo = __Echo::zero();
-            echo
+        fn echo(&self) -> <LoopbackDone as ::urom_abi::wire::Answer>::Echo {
+            let __echo = <<LoopbackDone as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+            __echo
         }
     }
     #[automatically_derived]
@@ -307,12 +304,11 @@ const _: () = {
         > {
             match ::urom_abi::wire::tag::<u64, __LEN>("Command", command) {
                 ::core::result::Result::Ok(0u64) => {
-                    let echo = {
-                        type __Echo = <LoopbackDone as ::urom_abi::protocol::Reply>::Echo;
-                        let echo = __Echo::zero();
-                        echo
+                    let __echoed = {
+                        let __echo = <<LoopbackDone as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        __echo
                     };
-                    echo.refusal()
+                    __echoed.refusal()
                 }
                 ::core::result::Result::Ok(found) => {
                     <Notification as ::urom_abi::wire::Notifications>::refusal(found)
@@ -354,13 +350,13 @@ const _: () = {
             ::core::result::Result::Ok(
                 match ::urom_abi::wire::tag::<u64, __LEN>("Command", bytes)? {
                     0u64 => {
-                        let command = Loopback::decode(bytes)?;
-                        let echo = ::urom_abi::protocol::Request::echo(&command);
-                        let reply = <AnyHandler as Handler<
-                            AnySide,
-                        >>::loopback(handler, cx, command)
-                            .await?;
-                        ::urom_abi::protocol::Reply::into_descriptor(reply, &echo)?
+                        ::urom_abi::wire::serve(
+                                move || Loopback::decode(bytes),
+                                move |command| <AnyHandler as Handler<
+                                    AnySide,
+                                >>::loopback(handler, cx, command),
+                            )
+                            .await?
                     }
                     found => {
                         ::core::result::Result::Err(
@@ -681,14 +677,15 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl LoopbackDoneEcho {
-        #[doc(hidden)]
-        pub const NAMES: &[u64] = &[];
-        #[doc(hidden)]
+    impl ::urom_abi::wire::Echo for LoopbackDoneEcho {
+        const NAMES: &'static [::core::primitive::u64] = &[];
         #[inline]
-        pub fn zero() -> LoopbackDoneEcho {
+        fn zero() -> LoopbackDoneEcho {
             LoopbackDoneEcho {}
         }
+    }
+    #[automatically_derived]
+    impl LoopbackDoneEcho {
         #[doc(hidden)]
         pub fn refusal(
             &self,

@@ -138,7 +138,7 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::protocol::Request for Wait {
         type Protocol = Protocol;
-        type Reply = Done;
+        type Reply = <Done as ::urom_abi::wire::Answer>::This;
         type Kind = Wait;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
@@ -152,7 +152,7 @@ const _: () = {
             ::core::unreachable!()
         }
         #[inline]
-        fn echo(&self) -> <Done as ::urom_abi::protocol::Reply>::Echo {
+        fn echo(&self) -> <Done as ::urom_abi::wire::Answer>::Echo {
             ::core::unreachable!()
         }
     }

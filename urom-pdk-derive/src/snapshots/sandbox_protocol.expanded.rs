@@ -370,6 +370,10 @@ const _: () = {
         ::urom_abi::plugin::WorkerCmd > (),
         "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
     );
+    const _: () = ::core::assert!(
+        ::urom_abi::wire::element:: < u8 > () > 0,
+        "`u8` has no bytes, so nothing could count such elements: use a type with at least one"
+    );
     const __FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
         .text("Command")
         .number(__LEN as u64)
@@ -839,14 +843,11 @@ const _: () = {
             }
         }
     }
-    const _: () = {
-        type __Echo = <MemMapped as ::urom_abi::protocol::Reply>::Echo;
-        ::core::assert!(
-            ::urom_abi::wire::echoes_all(__Echo::NAMES, &
-            [::urom_abi::wire::echo_name("context")]),
-            "`MemMapped` echoes a field that `MemMap` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
-        );
-    };
+    const _: () = ::core::assert!(
+        ::urom_abi::wire::echoes_all(< < MemMapped as ::urom_abi::wire::Answer > ::Echo
+        as ::urom_abi::wire::Echo > ::NAMES, & [::urom_abi::wire::echo_name("context")]),
+        "`MemMapped` echoes a field that `MemMap` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
+    );
     #[automatically_derived]
     impl<'a> ::core::convert::From<MemMap<'a>> for Command<'a> {
         #[inline]
@@ -892,7 +893,7 @@ const _: () = {
     #[automatically_derived]
     impl<'a> ::urom_abi::protocol::Request for MemMap<'a> {
         type Protocol = Protocol;
-        type Reply = MemMapped;
+        type Reply = <MemMapped as ::urom_abi::wire::Answer>::This;
         type Kind = MemMap<'static>;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
@@ -929,23 +930,19 @@ const _: () = {
             ::core::result::Result::Ok(len)
         }
         #[inline]
-        fn echo(&self) -> <MemMapped as ::urom_abi::protocol::Reply>::Echo {
-            type __Echo = <MemMapped as ::urom_abi::protocol::Reply>::Echo;
-            let mut echo = __Echo::zero();
+        fn echo(&self) -> <MemMapped as ::urom_abi::wire::Answer>::Echo {
+            let mut __echo = <<MemMapped as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
             ::urom_abi::wire::Echoes::<
                 { ::urom_abi::wire::echo_name("context") },
-            >::set(&mut echo, __AT_MemMap_context.copy(&self.context));
-            echo
+            >::set(&mut __echo, __AT_MemMap_context.copy(&self.context));
+            __echo
         }
     }
-    const _: () = {
-        type __Echo = <TagSent as ::urom_abi::protocol::Reply>::Echo;
-        ::core::assert!(
-            ::urom_abi::wire::echoes_all(__Echo::NAMES, &
-            [::urom_abi::wire::echo_name("context")]),
-            "`TagSent` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
-        );
-    };
+    const _: () = ::core::assert!(
+        ::urom_abi::wire::echoes_all(< < TagSent as ::urom_abi::wire::Answer > ::Echo as
+        ::urom_abi::wire::Echo > ::NAMES, & [::urom_abi::wire::echo_name("context")]),
+        "`TagSent` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
+    );
     #[automatically_derived]
     impl<'a> ::core::convert::From<TagSend<'a>> for Command<'a> {
         #[inline]
@@ -999,7 +996,7 @@ const _: () = {
     #[automatically_derived]
     impl<'a> ::urom_abi::protocol::Request for TagSend<'a> {
         type Protocol = Protocol;
-        type Reply = TagSent;
+        type Reply = <TagSent as ::urom_abi::wire::Answer>::This;
         type Kind = TagSend<'static>;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
@@ -1040,23 +1037,19 @@ const _: () = {
             ::core::result::Result::Ok(len)
         }
         #[inline]
-        fn echo(&self) -> <TagSent as ::urom_abi::protocol::Reply>::Echo {
-            type __Echo = <TagSent as ::urom_abi::protocol::Reply>::Echo;
-            let mut echo = __Echo::zero();
+        fn echo(&self) -> <TagSent as ::urom_abi::wire::Answer>::Echo {
+            let mut __echo = <<TagSent as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
             ::urom_abi::wire::Echoes::<
                 { ::urom_abi::wire::echo_name("context") },
-            >::set(&mut echo, __AT_TagSend_context.copy(&self.context));
-            echo
+            >::set(&mut __echo, __AT_TagSend_context.copy(&self.context));
+            __echo
         }
     }
-    const _: () = {
-        type __Echo = <TagReceived as ::urom_abi::protocol::Reply>::Echo;
-        ::core::assert!(
-            ::urom_abi::wire::echoes_all(__Echo::NAMES, &
-            [::urom_abi::wire::echo_name("context")]),
-            "`TagReceived` echoes a field that `TagRecv` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
-        );
-    };
+    const _: () = ::core::assert!(
+        ::urom_abi::wire::echoes_all(< < TagReceived as ::urom_abi::wire::Answer > ::Echo
+        as ::urom_abi::wire::Echo > ::NAMES, & [::urom_abi::wire::echo_name("context")]),
+        "`TagReceived` echoes a field that `TagRecv` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
+    );
     #[automatically_derived]
     impl<'a> ::core::convert::From<TagRecv> for Command<'a> {
         #[inline]
@@ -1101,7 +1094,7 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::protocol::Request for TagRecv {
         type Protocol = Protocol;
-        type Reply = TagReceived;
+        type Reply = <TagReceived as ::urom_abi::wire::Answer>::This;
         type Kind = TagRecv;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
@@ -1123,13 +1116,12 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <TagReceived as ::urom_abi::protocol::Reply>::Echo {
-            type __Echo = <TagReceived as ::urom_abi::protocol::Reply>::Echo;
-            let mut echo = __Echo::zero();
+        fn echo(&self) -> <TagReceived as ::urom_abi::wire::Answer>::Echo {
+            let mut __echo = <<TagReceived as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
             ::urom_abi::wire::Echoes::<
                 { ::urom_abi::wire::echo_name("context") },
-            >::set(&mut echo, __AT_TagRecv_context.copy(&self.context));
-            echo
+            >::set(&mut __echo, __AT_TagRecv_context.copy(&self.context));
+            __echo
         }
     }
     #[automatically_derived]
@@ -1169,37 +1161,34 @@ const _: () = {
         > {
             match ::urom_abi::wire::tag::<u64, __LEN>("Command", command) {
                 ::core::result::Result::Ok(0u64) => {
-                    let echo = {
-                        type __Echo = <MemMapped as ::urom_abi::protocol::Reply>::Echo;
-                        let mut echo = __Echo::zero();
+                    let __echoed = {
+                        let mut __echo = <<MemMapped as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
                         ::urom_abi::wire::Echoes::<
                             { ::urom_abi::wire::echo_name("context") },
-                        >::set(&mut echo, __AT_MemMap_context.read_or_zero(command));
-                        echo
+                        >::set(&mut __echo, __AT_MemMap_context.read_or_zero(command));
+                        __echo
                     };
-                    echo.refusal()
+                    __echoed.refusal()
                 }
                 ::core::result::Result::Ok(1u64) => {
-                    let echo = {
-                        type __Echo = <TagSent as ::urom_abi::protocol::Reply>::Echo;
-                        let mut echo = __Echo::zero();
+                    let __echoed = {
+                        let mut __echo = <<TagSent as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
                         ::urom_abi::wire::Echoes::<
                             { ::urom_abi::wire::echo_name("context") },
-                        >::set(&mut echo, __AT_TagSend_context.read_or_zero(command));
-                        echo
+                        >::set(&mut __echo, __AT_TagSend_context.read_or_zero(command));
+                        __echo
                     };
-                    echo.refusal()
+                    __echoed.refusal()
                 }
                 ::core::result::Result::Ok(2u64) => {
-                    let echo = {
-                        type __Echo = <TagReceived as ::urom_abi::protocol::Reply>::Echo;
-                        let mut echo = __Echo::zero();
+                    let __echoed = {
+                        let mut __echo = <<TagReceived as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
                         ::urom_abi::wire::Echoes::<
                             { ::urom_abi::wire::echo_name("context") },
-                        >::set(&mut echo, __AT_TagRecv_context.read_or_zero(command));
-                        echo
+                        >::set(&mut __echo, __AT_TagRecv_context.read_or_zero(command));
+                        __echo
                     };
-                    echo.refusal()
+                    __echoed.refusal()
                 }
                 ::core::result::Result::Ok(found) => {
                     <Notification as ::urom_abi::wire::Notifications>::refusal(found)
@@ -1241,31 +1230,31 @@ const _: () = {
             ::core::result::Result::Ok(
                 match ::urom_abi::wire::tag::<u64, __LEN>("Command", bytes)? {
                     0u64 => {
-                        let command = MemMap::decode(bytes)?;
-                        let echo = ::urom_abi::protocol::Request::echo(&command);
-                        let reply = <AnyHandler as Handler<
-                            AnySide,
-                        >>::mem_map(handler, cx, command)
-                            .await?;
-                        ::urom_abi::protocol::Reply::into_descriptor(reply, &echo)?
+                        ::urom_abi::wire::serve(
+                                move || MemMap::decode(bytes),
+                                move |command| <AnyHandler as Handler<
+                                    AnySide,
+                                >>::mem_map(handler, cx, command),
+                            )
+                            .await?
                     }
                     1u64 => {
-                        let command = TagSend::decode(bytes)?;
-                        let echo = ::urom_abi::protocol::Request::echo(&command);
-                        let reply = <AnyHandler as Handler<
-                            AnySide,
-                        >>::tag_send(handler, cx, command)
-                            .await?;
-                        ::urom_abi::protocol::Reply::into_descriptor(reply, &echo)?
+                        ::urom_abi::wire::serve(
+                                move || TagSend::decode(bytes),
+                                move |command| <AnyHandler as Handler<
+                                    AnySide,
+                                >>::tag_send(handler, cx, command),
+                            )
+                            .await?
                     }
                     2u64 => {
-                        let command = TagRecv::decode(bytes)?;
-                        let echo = ::urom_abi::protocol::Request::echo(&command);
-                        let reply = <AnyHandler as Handler<
-                            AnySide,
-                        >>::tag_recv(handler, cx, command)
-                            .await?;
-                        ::urom_abi::protocol::Reply::into_descriptor(reply, &echo)?
+                        ::urom_abi::wire::serve(
+                                move || TagRecv::decode(bytes),
+                                move |command| <AnyHandler as Handler<
+                                    AnySide,
+                                >>::tag_recv(handler, cx, command),
+                            )
+                            .await?
                     }
                     found => {
                         ::core::result::Result::Err(
@@ -2119,16 +2108,19 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl MemMappedEcho {
-        #[doc(hidden)]
-        pub const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
-        #[doc(hidden)]
+    impl ::urom_abi::wire::Echo for MemMappedEcho {
+        const NAMES: &'static [::core::primitive::u64] = &[
+            ::urom_abi::wire::echo_name("context"),
+        ];
         #[inline]
-        pub fn zero() -> MemMappedEcho {
+        fn zero() -> MemMappedEcho {
             MemMappedEcho {
                 context: __AT_MemMapped_context.zero(),
             }
         }
+    }
+    #[automatically_derived]
+    impl MemMappedEcho {
         #[doc(hidden)]
         pub fn refusal(
             &self,
@@ -2203,16 +2195,19 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl TagSentEcho {
-        #[doc(hidden)]
-        pub const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
-        #[doc(hidden)]
+    impl ::urom_abi::wire::Echo for TagSentEcho {
+        const NAMES: &'static [::core::primitive::u64] = &[
+            ::urom_abi::wire::echo_name("context"),
+        ];
         #[inline]
-        pub fn zero() -> TagSentEcho {
+        fn zero() -> TagSentEcho {
             TagSentEcho {
                 context: __AT_TagSent_context.zero(),
             }
         }
+    }
+    #[automatically_derived]
+    impl TagSentEcho {
         #[doc(hidden)]
         pub fn refusal(
             &self,
@@ -2331,16 +2326,19 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl TagReceivedEcho {
-        #[doc(hidden)]
-        pub const NAMES: &[u64] = &[::urom_abi::wire::echo_name("context")];
-        #[doc(hidden)]
+    impl ::urom_abi::wire::Echo for TagReceivedEcho {
+        const NAMES: &'static [::core::primitive::u64] = &[
+            ::urom_abi::wire::echo_name("context"),
+        ];
         #[inline]
-        pub fn zero() -> TagReceivedEcho {
+        fn zero() -> TagReceivedEcho {
             TagReceivedEcho {
                 context: __AT_TagReceived_context.zero(),
             }
         }
+    }
+    #[automatically_derived]
+    impl TagReceivedEcho {
         #[doc(hidden)]
         pub fn refusal(
             &self,

@@ -230,6 +230,14 @@ const _: () = {
         kit::abi::plugin::WorkerCmd > (),
         "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
     );
+    const _: () = ::core::assert!(
+        kit::abi::wire::element:: < u16 > () > 0,
+        "`u16` has no bytes, so nothing could count such elements: use a type with at least one"
+    );
+    const _: () = ::core::assert!(
+        kit::abi::wire::element:: < u8 > () > 0,
+        "`u8` has no bytes, so nothing could count such elements: use a type with at least one"
+    );
     const __FINGERPRINT: u64 = kit::abi::wire::Fingerprint::new()
         .text("Command")
         .number(__LEN as u64)
@@ -589,14 +597,11 @@ const _: () = {
             }
         }
     }
-    const _: () = {
-        type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
-        ::core::assert!(
-            kit::abi::wire::echoes_all(__Echo::NAMES, &
-            [kit::abi::wire::echo_name("context")]),
-            "`answers::Done` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
-        );
-    };
+    const _: () = ::core::assert!(
+        kit::abi::wire::echoes_all(< < answers::Done as kit::abi::wire::Answer > ::Echo
+        as kit::abi::wire::Echo > ::NAMES, & [kit::abi::wire::echo_name("context")]),
+        "`answers::Done` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
+    );
     #[automatically_derived]
     impl<'m> ::core::convert::From<TagSend> for Command<'m> {
         #[inline]
@@ -635,7 +640,7 @@ const _: () = {
     #[automatically_derived]
     impl kit::abi::protocol::Request for TagSend {
         type Protocol = Protocol;
-        type Reply = answers::Done;
+        type Reply = <answers::Done as kit::abi::wire::Answer>::This;
         type Kind = TagSend;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
@@ -654,13 +659,12 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <answers::Done as kit::abi::protocol::Reply>::Echo {
-            type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
-            let mut echo = __Echo::zero();
+        fn echo(&self) -> <answers::Done as kit::abi::wire::Answer>::Echo {
+            let mut __echo = <<answers::Done as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
             kit::abi::wire::Echoes::<
                 { kit::abi::wire::echo_name("context") },
-            >::set(&mut echo, __AT_TagSend_context.copy(&self.context));
-            echo
+            >::set(&mut __echo, __AT_TagSend_context.copy(&self.context));
+            __echo
         }
     }
     #[automatically_derived]
@@ -671,13 +675,11 @@ const _: () = {
             }
         }
     }
-    const _: () = {
-        type __Echo = <answers::Moved as kit::abi::protocol::Reply>::Echo;
-        ::core::assert!(
-            kit::abi::wire::echoes_all(__Echo::NAMES, & []),
-            "`answers::Moved` echoes a field that `Move` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
-        );
-    };
+    const _: () = ::core::assert!(
+        kit::abi::wire::echoes_all(< < answers::Moved as kit::abi::wire::Answer > ::Echo
+        as kit::abi::wire::Echo > ::NAMES, & []),
+        "`answers::Moved` echoes a field that `Move` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
+    );
     #[automatically_derived]
     impl<'m> ::core::convert::From<Move> for Command<'m> {
         #[inline]
@@ -710,7 +712,7 @@ const _: () = {
     #[automatically_derived]
     impl kit::abi::protocol::Request for Move {
         type Protocol = Protocol;
-        type Reply = answers::Moved;
+        type Reply = <answers::Moved as kit::abi::wire::Answer>::This;
         type Kind = Move;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
@@ -727,10 +729,9 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <answers::Moved as kit::abi::protocol::Reply>::Echo {
-            type __Echo = <answers::Moved as kit::abi::protocol::Reply>::Echo;
-            let echo = __Echo::zero();
-            echo
+        fn echo(&self) -> <answers::Moved as kit::abi::wire::Answer>::Echo {
+            let __echo = <<answers::Moved as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+            __echo
         }
     }
     #[automatically_derived]
@@ -745,13 +746,11 @@ const _: () = {
             }
         }
     }
-    const _: () = {
-        type __Echo = <answers::Table as kit::abi::protocol::Reply>::Echo;
-        ::core::assert!(
-            kit::abi::wire::echoes_all(__Echo::NAMES, & []),
-            "`answers::Table` echoes a field that `Sum` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification"
-        );
-    };
+    const _: () = ::core::assert!(
+        kit::abi::wire::echoes_all(< < answers::Table as kit::abi::wire::Answer > ::Echo
+        as kit::abi::wire::Echo > ::NAMES, & []),
+        "`answers::Table` echoes a field that `Sum` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
+    );
     #[automatically_derived]
     impl<'m> ::core::convert::From<Sum<'m>> for Command<'m> {
         #[inline]
@@ -813,7 +812,7 @@ const _: () = {
     #[automatically_derived]
     impl<'m> kit::abi::protocol::Request for Sum<'m> {
         type Protocol = Protocol;
-        type Reply = answers::Table;
+        type Reply = <answers::Table as kit::abi::wire::Answer>::This;
         type Kind = Sum<'static>;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<usize> {
@@ -858,10 +857,9 @@ const _: () = {
             ::core::result::Result::Ok(len)
         }
         #[inline]
-        fn echo(&self) -> <answers::Table as kit::abi::protocol::Reply>::Echo {
-            type __Echo = <answers::Table as kit::abi::protocol::Reply>::Echo;
-            let echo = __Echo::zero();
-            echo
+        fn echo(&self) -> <answers::Table as kit::abi::wire::Answer>::Echo {
+            let __echo = <<answers::Table as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+            __echo
         }
     }
     #[automatically_derived]
@@ -901,31 +899,28 @@ const _: () = {
         > {
             match kit::abi::wire::tag::<u16, __LEN>("Command", command) {
                 ::core::result::Result::Ok(4u64) => {
-                    let echo = {
-                        type __Echo = <answers::Done as kit::abi::protocol::Reply>::Echo;
-                        let mut echo = __Echo::zero();
+                    let __echoed = {
+                        let mut __echo = <<answers::Done as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
                         kit::abi::wire::Echoes::<
                             { kit::abi::wire::echo_name("context") },
-                        >::set(&mut echo, __AT_TagSend_context.read_or_zero(command));
-                        echo
+                        >::set(&mut __echo, __AT_TagSend_context.read_or_zero(command));
+                        __echo
                     };
-                    echo.refusal()
+                    __echoed.refusal()
                 }
                 ::core::result::Result::Ok(5u64) => {
-                    let echo = {
-                        type __Echo = <answers::Moved as kit::abi::protocol::Reply>::Echo;
-                        let echo = __Echo::zero();
-                        echo
+                    let __echoed = {
+                        let __echo = <<answers::Moved as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+                        __echo
                     };
-                    echo.refusal()
+                    __echoed.refusal()
                 }
                 ::core::result::Result::Ok(6u64) => {
-                    let echo = {
-                        type __Echo = <answers::Table as kit::abi::protocol::Reply>::Echo;
-                        let echo = __Echo::zero();
-                        echo
+                    let __echoed = {
+                        let __echo = <<answers::Table as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+                        __echo
                     };
-                    echo.refusal()
+                    __echoed.refusal()
                 }
                 ::core::result::Result::Ok(found) => {
                     <answers::Answer as kit::abi::wire::Notifications>::refusal(found)
@@ -966,31 +961,31 @@ const _: () = {
             ::core::result::Result::Ok(
                 match kit::abi::wire::tag::<u16, __LEN>("Command", bytes)? {
                     4u64 => {
-                        let command = TagSend::decode(bytes)?;
-                        let echo = kit::abi::protocol::Request::echo(&command);
-                        let reply = <AnyHandler as Handler<
-                            AnySide,
-                        >>::tag_send(handler, cx, command)
-                            .await?;
-                        kit::abi::protocol::Reply::into_descriptor(reply, &echo)?
+                        kit::abi::wire::serve(
+                                move || TagSend::decode(bytes),
+                                move |command| <AnyHandler as Handler<
+                                    AnySide,
+                                >>::tag_send(handler, cx, command),
+                            )
+                            .await?
                     }
                     5u64 => {
-                        let command = Move::decode(bytes)?;
-                        let echo = kit::abi::protocol::Request::echo(&command);
-                        let reply = <AnyHandler as Handler<
-                            AnySide,
-                        >>::r#move(handler, cx, command)
-                            .await?;
-                        kit::abi::protocol::Reply::into_descriptor(reply, &echo)?
+                        kit::abi::wire::serve(
+                                move || Move::decode(bytes),
+                                move |command| <AnyHandler as Handler<
+                                    AnySide,
+                                >>::r#move(handler, cx, command),
+                            )
+                            .await?
                     }
                     6u64 => {
-                        let command = Sum::decode(bytes)?;
-                        let echo = kit::abi::protocol::Request::echo(&command);
-                        let reply = <AnyHandler as Handler<
-                            AnySide,
-                        >>::sum(handler, cx, command)
-                            .await?;
-                        kit::abi::protocol::Reply::into_descriptor(reply, &echo)?
+                        kit::abi::wire::serve(
+                                move || Sum::decode(bytes),
+                                move |command| <AnyHandler as Handler<
+                                    AnySide,
+                                >>::sum(handler, cx, command),
+                            )
+                            .await?
                     }
                     found => {
                         ::core::result::Result::Err(
@@ -1341,6 +1336,10 @@ const _: () = {
         __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
         kit::abi::plugin::WorkerNotify > (),
         "every variant of `Answer` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
+    );
+    const _: () = ::core::assert!(
+        kit::abi::wire::element:: < u16 > () > 0,
+        "`u16` has no bytes, so nothing could count such elements: use a type with at least one"
     );
     const __FINGERPRINT: u64 = kit::abi::wire::Fingerprint::new()
         .text("Answer")
@@ -1739,16 +1738,19 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl DoneEcho {
-        #[doc(hidden)]
-        pub const NAMES: &[u64] = &[kit::abi::wire::echo_name("context")];
-        #[doc(hidden)]
+    impl kit::abi::wire::Echo for DoneEcho {
+        const NAMES: &'static [::core::primitive::u64] = &[
+            kit::abi::wire::echo_name("context"),
+        ];
         #[inline]
-        pub fn zero() -> DoneEcho {
+        fn zero() -> DoneEcho {
             DoneEcho {
                 context: __AT_Done_context.zero(),
             }
         }
+    }
+    #[automatically_derived]
+    impl DoneEcho {
         #[doc(hidden)]
         pub fn refusal(
             &self,
@@ -1823,14 +1825,15 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl MovedEcho {
-        #[doc(hidden)]
-        pub const NAMES: &[u64] = &[];
-        #[doc(hidden)]
+    impl kit::abi::wire::Echo for MovedEcho {
+        const NAMES: &'static [::core::primitive::u64] = &[];
         #[inline]
-        pub fn zero() -> MovedEcho {
+        fn zero() -> MovedEcho {
             MovedEcho {}
         }
+    }
+    #[automatically_derived]
+    impl MovedEcho {
         #[doc(hidden)]
         pub fn refusal(
             &self,
@@ -1941,14 +1944,15 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl TableEcho {
-        #[doc(hidden)]
-        pub const NAMES: &[u64] = &[];
-        #[doc(hidden)]
+    impl kit::abi::wire::Echo for TableEcho {
+        const NAMES: &'static [::core::primitive::u64] = &[];
         #[inline]
-        pub fn zero() -> TableEcho {
+        fn zero() -> TableEcho {
             TableEcho {}
         }
+    }
+    #[automatically_derived]
+    impl TableEcho {
         #[doc(hidden)]
         pub fn refusal(
             &self,

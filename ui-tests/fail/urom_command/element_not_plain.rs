@@ -1,0 +1,36 @@
+//! Elements of payloads whose bytes are not plain data.
+
+use urom_abi::{Elements, Payload, urom_command, urom_notification};
+
+struct Neither(bool);
+struct Flags(Neither);
+
+#[urom_command(plugin = "p", version = 1)]
+enum Command<'a> {
+    #[urom(reply = Done)]
+    Work {
+        flag: u64,
+        #[urom(inline)]
+        values: Elements<'a, Neither>,
+        #[urom(inline, addr = none, len = 3, when = flag == 1)]
+        maybe: Option<Elements<'a, Flags>>,
+    },
+}
+
+#[urom_notification]
+enum Notification {
+    Done {
+        flag: u64,
+        #[urom(inline)]
+        values: Payload<Neither>,
+    },
+    Other {
+        flag: u64,
+        #[urom(inline)]
+        values: Payload<Flags>,
+        #[urom(inline, addr = none, len = flag, when = values.is_empty())]
+        maybe: Option<Payload<(u8, u16)>>,
+    },
+}
+
+fn main() {}
