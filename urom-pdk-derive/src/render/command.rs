@@ -92,7 +92,7 @@ impl Commands<'_> {
                 /// # Errors
                 /// Which field is wrong, and how.
                 #[inline]
-                #vis fn decode(#bytes: &#lifetime [u8]) -> ::core::result::Result<#this, #wire::DecodeError> {
+                #vis fn decode(#bytes: &#lifetime [::core::primitive::u8]) -> ::core::result::Result<#this, #wire::DecodeError> {
                     #decode
                 }
             }
@@ -104,12 +104,12 @@ impl Commands<'_> {
                 type Kind = #kind;
 
                 #[inline]
-                fn encoded_len(&self) -> ::core::option::Option<usize> {
+                fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
                     #encoded_len
                 }
 
                 #[inline]
-                fn encode(&self, #out: &mut [u8]) -> ::core::result::Result<usize, #wire::EncodeError> {
+                fn encode(&self, #out: &mut [::core::primitive::u8]) -> ::core::result::Result<::core::primitive::usize, #wire::EncodeError> {
                     #encode
                 }
 
@@ -179,7 +179,7 @@ impl Commands<'_> {
             impl Protocol {
                 /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
                 /// one agree on the bytes.
-                #vis const FINGERPRINT: u64 = #wire::Fingerprint::new()
+                #vis const FINGERPRINT: ::core::primitive::u64 = #wire::Fingerprint::new()
                     .text(#name)
                     .number(#version)
                     .number(__FINGERPRINT)
@@ -189,10 +189,10 @@ impl Commands<'_> {
 
             #[automatically_derived]
             impl #krate::protocol::Protocol for Protocol {
-                const NAME: &'static str = #name;
-                const VERSION: u64 = #version;
-                const COMMAND_LEN: usize = __LEN;
-                const NOTIFICATION_LEN: usize = #notification::LEN;
+                const NAME: &'static ::core::primitive::str = #name;
+                const VERSION: ::core::primitive::u64 = #version;
+                const COMMAND_LEN: ::core::primitive::usize = __LEN;
+                const NOTIFICATION_LEN: ::core::primitive::usize = #notification::LEN;
                 const DESCRIPTION: &'static #krate::describe::Protocol = &#krate::describe::Protocol {
                     name: #name,
                     version: #version,
@@ -207,7 +207,7 @@ impl Commands<'_> {
                 }
 
                 fn refusal(
-                    #command: &[u8],
+                    #command: &[::core::primitive::u8],
                 ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, #wire::EncodeError> {
                     #refusal
                 }

@@ -66,7 +66,7 @@ impl Render<'_> {
             quote!(&& #found != #also)
         });
         quote! {
-            let #found = ::core::convert::Into::<u64>::into(__TAG.read(#fixed));
+            let #found = ::core::convert::Into::<::core::primitive::u64>::into(__TAG.read(#fixed));
             if #found != #tag #also {
                 return ::core::result::Result::Err(#wire::other_tag(#name, #found, #tag));
             }
@@ -162,17 +162,17 @@ impl Render<'_> {
             #[automatically_derived]
             impl #generics #this {
                 /// The size in bytes of every message without its inline payloads.
-                #vis const FIXED_LEN: usize = __LEN;
+                #vis const FIXED_LEN: ::core::primitive::usize = __LEN;
 
                 /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-                #vis const FINGERPRINT: u64 = __FINGERPRINT;
+                #vis const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
 
                 /// Reads a message of any variant.
                 ///
                 /// # Errors
                 /// Which field is wrong, and how; a tag that no variant has lists those there are.
                 #[inline]
-                #vis fn decode(#bytes: &#lifetime [u8]) -> ::core::result::Result<#this, #wire::DecodeError> {
+                #vis fn decode(#bytes: &#lifetime [::core::primitive::u8]) -> ::core::result::Result<#this, #wire::DecodeError> {
                     #decode
                 }
 
@@ -182,13 +182,13 @@ impl Render<'_> {
                 /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
                 /// nothing is written then.
                 #[inline]
-                #vis fn encode(&self, #out: &mut [u8]) -> ::core::result::Result<usize, #wire::EncodeError> {
+                #vis fn encode(&self, #out: &mut [::core::primitive::u8]) -> ::core::result::Result<::core::primitive::usize, #wire::EncodeError> {
                     #encode
                 }
 
                 /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
                 #[inline]
-                #vis fn encoded_len(&self) -> ::core::option::Option<usize> {
+                #vis fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
                     #encoded_len
                 }
             }

@@ -45,10 +45,10 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
             }
 
             #[cfg_attr(not(test), unsafe(no_mangle))]
-            unsafe extern "C" fn urom_plugin_get_version(version: *mut u64) -> #private::DocaError {
+            unsafe extern "C" fn urom_plugin_get_version(version: *mut ::core::primitive::u64) -> #private::DocaError {
                 unsafe fn of<AnyProtocol: #private::Serve<#krate::Side, #ty>>(
                     _: fn() -> AnyProtocol,
-                    version: *mut u64,
+                    version: *mut ::core::primitive::u64,
                 ) -> #private::DocaError {
                     // SAFETY: what the caller promises of `version` is what this asks for.
                     unsafe { #private::get_version::<AnyProtocol>(version) }

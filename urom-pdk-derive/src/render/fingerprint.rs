@@ -15,7 +15,7 @@ impl Render<'_> {
         let header = self.model.header().enumerate().map(|(i, field)| {
             let name = names::text(&field.ident);
             let at = i + 1;
-            quote!(.text(#name).number(__PARTS_AT[#at] as u64).number(__PARTS[#at].size as u64))
+            quote!(.text(#name).number(__PARTS_AT[#at] as ::core::primitive::u64).number(__PARTS[#at].size as ::core::primitive::u64))
         });
         let variants = self.model.variants.iter().map(|variant| {
             let (name, tag) = (names::text(&variant.ident), variant.tag);
@@ -28,8 +28,8 @@ impl Render<'_> {
             quote!(.text(#name).number(#tag) #also #slots #(#meanings)*)
         });
         quote! {
-            const __FINGERPRINT: u64 =
-                #wire::Fingerprint::new().text(#name).number(__LEN as u64) #(#header)* #(#variants)* .value();
+            const __FINGERPRINT: ::core::primitive::u64 =
+                #wire::Fingerprint::new().text(#name).number(__LEN as ::core::primitive::u64) #(#header)* #(#variants)* .value();
         }
     }
 
@@ -39,8 +39,8 @@ impl Render<'_> {
         let extents = names::extents_const(variant);
         let slots = variant.body().flat_map(|field| self.slots(variant, field)).enumerate().map(|(i, _)| {
             quote! {
-                .number(#offsets[#i] as u64)
-                .number(#extents[#i].size as u64)
+                .number(#offsets[#i] as ::core::primitive::u64)
+                .number(#extents[#i].size as ::core::primitive::u64)
             }
         });
         quote!(#(#slots)*)

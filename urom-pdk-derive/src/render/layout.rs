@@ -20,8 +20,9 @@ pub(super) struct Slot {
 
 impl Render<'_> {
     /// The tag's type.
-    pub(super) fn tag_type(&self) -> Ident {
-        Ident::new(self.model.tag.name(), Span::call_site())
+    pub(super) fn tag_type(&self) -> TokenStream {
+        let name = Ident::new(self.model.tag.name(), Span::call_site());
+        quote!(::core::primitive::#name)
     }
 
     /// The path of `urom_abi::wire`.
@@ -34,8 +35,8 @@ impl Render<'_> {
     pub(super) fn layout(&self) -> TokenStream {
         if self.inert {
             return quote!(
-                const __LEN: usize = 0;
-                const __FINGERPRINT: u64 = 0;
+                const __LEN: ::core::primitive::usize = 0;
+                const __FINGERPRINT: ::core::primitive::u64 = 0;
             );
         }
         let wire = self.wire();
@@ -62,10 +63,10 @@ impl Render<'_> {
             const __UNION: __layout::Extent = __layout::union(&[#(__layout::structure(#members)),*]);
             const __PARTS: [__layout::Extent; #parts] =
                 [__layout::Extent::of::<#tag>(), #(__layout::Extent::of::<#header>(),)* __UNION];
-            const __PARTS_AT: [usize; #parts] = __layout::offsets(0, __PARTS);
-            const __UNION_AT: usize = __PARTS_AT[#parts - 1];
-            const __LEN: usize = __layout::structure(&__PARTS).size;
-            const __KNOWN: &[(&str, u64)] = &[#(#known),*];
+            const __PARTS_AT: [::core::primitive::usize; #parts] = __layout::offsets(0, __PARTS);
+            const __UNION_AT: ::core::primitive::usize = __PARTS_AT[#parts - 1];
+            const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
+            const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[#(#known),*];
             #(#variants)*
             #limit
             #(#limits)*
@@ -86,7 +87,8 @@ impl Render<'_> {
                 vec![Slot { span, ..placed(tokens::at(quote!(#module::Wire), span)) }]
             }
             Role::Payload(keys) => {
-                let word = |constant| Slot { constant, ty: quote!(u64), span: Span::call_site() };
+                let word =
+                    |constant| Slot { constant, ty: quote!(::core::primitive::u64), span: Span::call_site() };
                 let address = matches!(variant.address(keys), Address::Own)
                     .then(|| word(names::address_const(variant, field)));
                 let length = matches!(variant.count(field, keys), Count::Own)
@@ -122,7 +124,7 @@ impl Render<'_> {
         quote! {
             #header
             const #extents: [__layout::Extent; #count] = [#(__layout::Extent::of::<#types>()),*];
-            const #offsets: [usize; #count] = __layout::offsets(__UNION_AT, #extents);
+            const #offsets: [::core::primitive::usize; #count] = __layout::offsets(__UNION_AT, #extents);
             #(#fields)*
         }
     }

@@ -38,12 +38,12 @@ impl Render<'_> {
         quote! {
             #[automatically_derived]
             impl #generics #wire::Notifications for #this {
-                const LEN: usize = __LEN;
-                const HASH: u64 = __FINGERPRINT;
+                const LEN: ::core::primitive::usize = __LEN;
+                const HASH: ::core::primitive::u64 = __FINGERPRINT;
                 const DESCRIPTION: #krate::describe::Messages = __DESCRIPTION;
 
                 fn refusal(
-                    #tag: u64,
+                    #tag: ::core::primitive::u64,
                 ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, #wire::EncodeError> {
                     #body
                 }
@@ -198,7 +198,7 @@ impl Render<'_> {
                 /// # Errors
                 /// `NoMemory` when the C heap has no room.
                 #[inline]
-                #vis fn payload(#len: usize) -> ::core::result::Result<#ty, #wire::EncodeError> {
+                #vis fn payload(#len: ::core::primitive::usize) -> ::core::result::Result<#ty, #wire::EncodeError> {
                     #body
                 }
             }

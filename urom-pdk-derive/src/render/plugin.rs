@@ -55,12 +55,12 @@ impl Commands<'_> {
                 ///
                 /// # Errors
                 /// The worker reports the failure and has no address of this plugin then.
-                fn address(&self) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+                fn address(&self) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
                     ::core::result::Result::Ok(::std::vec::Vec::new())
                 }
 
                 /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
-                fn progress(&self) -> bool {
+                fn progress(&self) -> ::core::primitive::bool {
                     false
                 }
 
@@ -106,18 +106,18 @@ impl Commands<'_> {
 
                 fn address(
                     #handler: &AnyHandler,
-                ) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+                ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
                     <AnyHandler as Handler<AnySide>>::address(#handler)
                 }
 
-                fn progress(#handler: &AnyHandler) -> bool {
+                fn progress(#handler: &AnyHandler) -> ::core::primitive::bool {
                     <AnyHandler as Handler<AnySide>>::progress(#handler)
                 }
 
                 async fn serve<'command>(
                     #handler: &'command AnyHandler,
                     #cx: &'command AnySide::Context,
-                    #bytes: &'command [u8],
+                    #bytes: &'command [::core::primitive::u8],
                 ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, AnySide::Error> {
                     #serve
                 }

@@ -110,7 +110,7 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
         let name = names::text(&payload.ident);
         let local = names::local(&format!("{function}_of_{name}"));
         let call = self.about(payload, function, payload.ty.span());
-        self.prepare.extend(quote!(let #local: u64 = #call;));
+        self.prepare.extend(quote!(let #local: ::core::primitive::u64 = #call;));
         self.own.entry(name).or_default().push((constant, local));
     }
 

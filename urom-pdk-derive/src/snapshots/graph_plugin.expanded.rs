@@ -32,11 +32,11 @@ const _: () = {
     }
     #[cfg_attr(not(test), unsafe(no_mangle))]
     unsafe extern "C" fn urom_plugin_get_version(
-        version: *mut u64,
+        version: *mut ::core::primitive::u64,
     ) -> ::urom_pdk::__private::DocaError {
         unsafe fn of<AnyProtocol: ::urom_pdk::__private::Serve<::urom_pdk::Side, Graph>>(
             _: fn() -> AnyProtocol,
-            version: *mut u64,
+            version: *mut ::core::primitive::u64,
         ) -> ::urom_pdk::__private::DocaError {
             unsafe { ::urom_pdk::__private::get_version::<AnyProtocol>(version) }
         }

@@ -40,11 +40,13 @@ pub trait Handler<
     ///
     /// # Errors
     /// The worker reports the failure and has no address of this plugin then.
-    fn address(&self) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+    fn address(
+        &self,
+    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
         ::core::result::Result::Ok(::std::vec::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
-    fn progress(&self) -> bool {
+    fn progress(&self) -> ::core::primitive::bool {
         false
     }
     /// Asks for `data` back.
@@ -81,23 +83,28 @@ pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 )]
 const _: () = {
     use ::urom_abi::wire::layout as __layout;
-    const __TAG: ::urom_abi::wire::Field<u64, 0, __LEN> = ::urom_abi::wire::field::<
-        u64,
+    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
         0,
         __LEN,
     >();
     const __UNION: __layout::Extent = __layout::union(
         &[__layout::structure(&__EXTENTS_Loopback)],
     );
-    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
-    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
-    const __LEN: usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&str, u64)] = &[("Loopback", 0u64)];
+    const __PARTS: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __UNION,
+    ];
+    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
+    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
+    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
+        ("Loopback", 0u64),
+    ];
     const __EXTENTS_Loopback: [__layout::Extent; 1usize] = [
         __layout::Extent::of::<u64>(),
     ];
-    const __OFFSETS_Loopback: [usize; 1usize] = __layout::offsets(
+    const __OFFSETS_Loopback: [::core::primitive::usize; 1usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_Loopback,
     );
@@ -111,13 +118,13 @@ const _: () = {
         ::urom_abi::plugin::WorkerCmd > (),
         "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
     );
-    const __FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
         .text("Command")
-        .number(__LEN as u64)
+        .number(__LEN as ::core::primitive::u64)
         .text("Loopback")
         .number(0u64)
-        .number(__OFFSETS_Loopback[0usize] as u64)
-        .number(__EXTENTS_Loopback[0usize].size as u64)
+        .number(__OFFSETS_Loopback[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Loopback[0usize].size as ::core::primitive::u64)
         .text("data")
         .number(0u64)
         .value();
@@ -126,7 +133,7 @@ const _: () = {
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
         name: "Command",
         docs: " What a host can ask of the graph plugin.",
-        tag: <u64 as __describe::Described>::TYPE,
+        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
         len: __LEN,
         union_at: __UNION_AT,
         header: &[],
@@ -155,19 +162,22 @@ const _: () = {
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
-        pub const FIXED_LEN: usize = __LEN;
+        pub const FIXED_LEN: ::core::primitive::usize = __LEN;
         /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: u64 = __FINGERPRINT;
+        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub fn decode(
-            bytes: &[u8],
+            bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Command, ::urom_abi::wire::DecodeError> {
             ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                match ::urom_abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Command", bytes)? {
                     0u64 => {
                         <Command as ::core::convert::From<
                             Loopback,
@@ -189,8 +199,11 @@ const _: () = {
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            ::urom_abi::wire::EncodeError,
+        > {
             match self {
                 Command::Loopback { data: field_0 } => {
                     let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
@@ -202,7 +215,7 @@ const _: () = {
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
-        pub fn encoded_len(&self) -> ::core::option::Option<usize> {
+        pub fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             ::core::option::Option::Some(__LEN)
         }
     }
@@ -228,10 +241,12 @@ const _: () = {
         /// Which field is wrong, and how.
         #[inline]
         pub fn decode(
-            bytes: &[u8],
+            bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Loopback, ::urom_abi::wire::DecodeError> {
             let fixed = ::urom_abi::wire::exact::<__LEN>("Loopback", bytes)?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 0u64 {
                 return ::core::result::Result::Err(
                     ::urom_abi::wire::other_tag("Loopback", found, 0u64),
@@ -248,14 +263,17 @@ const _: () = {
         type Reply = <LoopbackDone as ::urom_abi::wire::Answer>::This;
         type Kind = Loopback;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<usize> {
+        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             ::core::option::Option::Some(__LEN)
         }
         #[inline]
         fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            ::urom_abi::wire::EncodeError,
+        > {
             let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
             __TAG.write(fixed, &0);
             __AT_Loopback_data.write(fixed, &self.data);
@@ -271,7 +289,7 @@ const _: () = {
     impl Protocol {
         /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
         /// one agree on the bytes.
-        pub const FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+        pub const FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
             .text("worker_graph")
             .number(1u64)
             .number(__FINGERPRINT)
@@ -280,10 +298,10 @@ const _: () = {
     }
     #[automatically_derived]
     impl ::urom_abi::protocol::Protocol for Protocol {
-        const NAME: &'static str = "worker_graph";
-        const VERSION: u64 = 1u64;
-        const COMMAND_LEN: usize = __LEN;
-        const NOTIFICATION_LEN: usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
+        const NAME: &'static ::core::primitive::str = "worker_graph";
+        const VERSION: ::core::primitive::u64 = 1u64;
+        const COMMAND_LEN: ::core::primitive::usize = __LEN;
+        const NOTIFICATION_LEN: ::core::primitive::usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "worker_graph",
             version: 1u64,
@@ -297,12 +315,15 @@ const _: () = {
             Client { plugin }
         }
         fn refusal(
-            command: &[u8],
+            command: &[::core::primitive::u8],
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
-            match ::urom_abi::wire::tag::<u64, __LEN>("Command", command) {
+            match ::urom_abi::wire::tag::<
+                ::core::primitive::u64,
+                __LEN,
+            >("Command", command) {
                 ::core::result::Result::Ok(0u64) => {
                     let __echoed = {
                         let __echo = <<LoopbackDone as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
@@ -333,22 +354,28 @@ const _: () = {
         }
         fn address(
             handler: &AnyHandler,
-        ) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+        ) -> ::core::result::Result<
+            ::std::vec::Vec<::core::primitive::u8>,
+            AnySide::Error,
+        > {
             <AnyHandler as Handler<AnySide>>::address(handler)
         }
-        fn progress(handler: &AnyHandler) -> bool {
+        fn progress(handler: &AnyHandler) -> ::core::primitive::bool {
             <AnyHandler as Handler<AnySide>>::progress(handler)
         }
         async fn serve<'command>(
             handler: &'command AnyHandler,
             cx: &'command AnySide::Context,
-            bytes: &'command [u8],
+            bytes: &'command [::core::primitive::u8],
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
             AnySide::Error,
         > {
             ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                match ::urom_abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Command", bytes)? {
                     0u64 => {
                         ::urom_abi::wire::serve(
                                 move || Loopback::decode(bytes),
@@ -480,23 +507,28 @@ pub struct LoopbackDoneEcho;
 )]
 const _: () = {
     use ::urom_abi::wire::layout as __layout;
-    const __TAG: ::urom_abi::wire::Field<u64, 0, __LEN> = ::urom_abi::wire::field::<
-        u64,
+    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
         0,
         __LEN,
     >();
     const __UNION: __layout::Extent = __layout::union(
         &[__layout::structure(&__EXTENTS_LoopbackDone)],
     );
-    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
-    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
-    const __LEN: usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&str, u64)] = &[("LoopbackDone", 0u64)];
+    const __PARTS: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __UNION,
+    ];
+    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
+    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
+    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
+        ("LoopbackDone", 0u64),
+    ];
     const __EXTENTS_LoopbackDone: [__layout::Extent; 1usize] = [
         __layout::Extent::of::<u64>(),
     ];
-    const __OFFSETS_LoopbackDone: [usize; 1usize] = __layout::offsets(
+    const __OFFSETS_LoopbackDone: [::core::primitive::usize; 1usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_LoopbackDone,
     );
@@ -510,13 +542,13 @@ const _: () = {
         ::urom_abi::plugin::WorkerNotify > (),
         "every variant of `Notification` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
     );
-    const __FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
         .text("Notification")
-        .number(__LEN as u64)
+        .number(__LEN as ::core::primitive::u64)
         .text("LoopbackDone")
         .number(0u64)
-        .number(__OFFSETS_LoopbackDone[0usize] as u64)
-        .number(__EXTENTS_LoopbackDone[0usize].size as u64)
+        .number(__OFFSETS_LoopbackDone[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_LoopbackDone[0usize].size as ::core::primitive::u64)
         .text("data")
         .number(0u64)
         .value();
@@ -525,7 +557,7 @@ const _: () = {
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
         name: "Notification",
         docs: " What the graph plugin answers.",
-        tag: <u64 as __describe::Described>::TYPE,
+        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
         len: __LEN,
         union_at: __UNION_AT,
         header: &[],
@@ -554,19 +586,22 @@ const _: () = {
     #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
-        pub const FIXED_LEN: usize = __LEN;
+        pub const FIXED_LEN: ::core::primitive::usize = __LEN;
         /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: u64 = __FINGERPRINT;
+        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub fn decode(
-            bytes: &[u8],
+            bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Notification, ::urom_abi::wire::DecodeError> {
             ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<u64, __LEN>("Notification", bytes)? {
+                match ::urom_abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Notification", bytes)? {
                     0u64 => {
                         let fixed = ::urom_abi::wire::exact::<
                             __LEN,
@@ -594,8 +629,11 @@ const _: () = {
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            ::urom_abi::wire::EncodeError,
+        > {
             match self {
                 Notification::LoopbackDone { data: field_0 } => {
                     let fixed = ::urom_abi::wire::room::<__LEN>("LoopbackDone", out)?;
@@ -607,24 +645,27 @@ const _: () = {
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
-        pub fn encoded_len(&self) -> ::core::option::Option<usize> {
+        pub fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             ::core::option::Option::Some(__LEN)
         }
     }
     #[automatically_derived]
     impl ::urom_abi::wire::Notifications for Notification {
-        const LEN: usize = __LEN;
-        const HASH: u64 = __FINGERPRINT;
+        const LEN: ::core::primitive::usize = __LEN;
+        const HASH: ::core::primitive::u64 = __FINGERPRINT;
         const DESCRIPTION: ::urom_abi::describe::Messages = __DESCRIPTION;
         fn refusal(
-            tag: u64,
+            tag: ::core::primitive::u64,
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
             ::urom_abi::wire::notification::<
                 __LEN,
-            >("Notification", |fixed| __TAG.write(fixed, &(tag as u64)))
+            >(
+                "Notification",
+                |fixed| __TAG.write(fixed, &(tag as ::core::primitive::u64)),
+            )
         }
     }
     #[automatically_derived]
@@ -647,7 +688,9 @@ const _: () = {
             let fixed = ::urom_abi::wire::exact::<
                 __LEN,
             >("LoopbackDone", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 0u64 {
                 return ::core::result::Result::Err(
                     ::urom_abi::wire::other_tag("LoopbackDone", found, 0u64),

@@ -35,11 +35,13 @@ trait Handler<
     ///
     /// # Errors
     /// The worker reports the failure and has no address of this plugin then.
-    fn address(&self) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+    fn address(
+        &self,
+    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
         ::core::result::Result::Ok(::std::vec::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
-    fn progress(&self) -> bool {
+    fn progress(&self) -> ::core::primitive::bool {
         false
     }
     /// Answers the command [`Wait`].
@@ -68,14 +70,14 @@ struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 }
 #[allow(unused, reason = "the definition has an error, so these stand without bodies")]
 const _: () = {
-    const __LEN: usize = 0;
-    const __FINGERPRINT: u64 = 0;
+    const __LEN: ::core::primitive::usize = 0;
+    const __FINGERPRINT: ::core::primitive::u64 = 0;
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
         name: "Command",
         docs: "",
-        tag: <u64 as __describe::Described>::TYPE,
+        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
         len: __LEN,
         union_at: 0,
         header: &[],
@@ -84,16 +86,16 @@ const _: () = {
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
-        const FIXED_LEN: usize = __LEN;
+        const FIXED_LEN: ::core::primitive::usize = __LEN;
         /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        const FINGERPRINT: u64 = __FINGERPRINT;
+        const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         fn decode(
-            bytes: &[u8],
+            bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Command, ::urom_abi::wire::DecodeError> {
             ::core::unreachable!()
         }
@@ -105,13 +107,16 @@ const _: () = {
         #[inline]
         fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            ::urom_abi::wire::EncodeError,
+        > {
             ::core::unreachable!()
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<usize> {
+        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             ::core::unreachable!()
         }
     }
@@ -130,7 +135,7 @@ const _: () = {
         /// Which field is wrong, and how.
         #[inline]
         fn decode(
-            bytes: &[u8],
+            bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Wait, ::urom_abi::wire::DecodeError> {
             ::core::unreachable!()
         }
@@ -141,14 +146,17 @@ const _: () = {
         type Reply = <Done as ::urom_abi::wire::Answer>::This;
         type Kind = Wait;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<usize> {
+        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             ::core::unreachable!()
         }
         #[inline]
         fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            ::urom_abi::wire::EncodeError,
+        > {
             ::core::unreachable!()
         }
         #[inline]
@@ -160,7 +168,7 @@ const _: () = {
     impl Protocol {
         /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
         /// one agree on the bytes.
-        const FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+        const FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
             .text("mistaken")
             .number(1u64)
             .number(__FINGERPRINT)
@@ -169,10 +177,10 @@ const _: () = {
     }
     #[automatically_derived]
     impl ::urom_abi::protocol::Protocol for Protocol {
-        const NAME: &'static str = "mistaken";
-        const VERSION: u64 = 1u64;
-        const COMMAND_LEN: usize = __LEN;
-        const NOTIFICATION_LEN: usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
+        const NAME: &'static ::core::primitive::str = "mistaken";
+        const VERSION: ::core::primitive::u64 = 1u64;
+        const COMMAND_LEN: ::core::primitive::usize = __LEN;
+        const NOTIFICATION_LEN: ::core::primitive::usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "mistaken",
             version: 1u64,
@@ -186,7 +194,7 @@ const _: () = {
             Client { plugin }
         }
         fn refusal(
-            command: &[u8],
+            command: &[::core::primitive::u8],
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
@@ -208,16 +216,19 @@ const _: () = {
         }
         fn address(
             handler: &AnyHandler,
-        ) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+        ) -> ::core::result::Result<
+            ::std::vec::Vec<::core::primitive::u8>,
+            AnySide::Error,
+        > {
             <AnyHandler as Handler<AnySide>>::address(handler)
         }
-        fn progress(handler: &AnyHandler) -> bool {
+        fn progress(handler: &AnyHandler) -> ::core::primitive::bool {
             <AnyHandler as Handler<AnySide>>::progress(handler)
         }
         async fn serve<'command>(
             handler: &'command AnyHandler,
             cx: &'command AnySide::Context,
-            bytes: &'command [u8],
+            bytes: &'command [::core::primitive::u8],
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
             AnySide::Error,

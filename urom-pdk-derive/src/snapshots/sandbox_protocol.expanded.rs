@@ -166,11 +166,13 @@ pub trait Handler<
     ///
     /// # Errors
     /// The worker reports the failure and has no address of this plugin then.
-    fn address(&self) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+    fn address(
+        &self,
+    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
         ::core::result::Result::Ok(::std::vec::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
-    fn progress(&self) -> bool {
+    fn progress(&self) -> ::core::primitive::bool {
         false
     }
     /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
@@ -236,8 +238,8 @@ pub struct TagRecvTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 )]
 const _: () = {
     use ::urom_abi::wire::layout as __layout;
-    const __TAG: ::urom_abi::wire::Field<u64, 0, __LEN> = ::urom_abi::wire::field::<
-        u64,
+    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
         0,
         __LEN,
     >();
@@ -248,11 +250,14 @@ const _: () = {
             __layout::structure(&__EXTENTS_TagRecv),
         ],
     );
-    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
-    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
-    const __LEN: usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&str, u64)] = &[
+    const __PARTS: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __UNION,
+    ];
+    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
+    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
+    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
         ("MemMap", 0u64),
         ("TagSend", 1u64),
         ("TagRecv", 2u64),
@@ -260,9 +265,9 @@ const _: () = {
     const __EXTENTS_MemMap: [__layout::Extent; 3usize] = [
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<MapParams>(),
-        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<::core::primitive::u64>(),
     ];
-    const __OFFSETS_MemMap: [usize; 3usize] = __layout::offsets(
+    const __OFFSETS_MemMap: [::core::primitive::usize; 3usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_MemMap,
     );
@@ -277,19 +282,23 @@ const _: () = {
         __LEN,
     > = ::urom_abi::wire::field::<MapParams, { __OFFSETS_MemMap[1usize] }, __LEN>();
     const __LENGTH_OF_MemMap_exported_memh: ::urom_abi::wire::Field<
-        u64,
+        ::core::primitive::u64,
         { __OFFSETS_MemMap[2usize] },
         __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_MemMap[2usize] }, __LEN>();
+    > = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
+        { __OFFSETS_MemMap[2usize] },
+        __LEN,
+    >();
     const __EXTENTS_TagSend: [__layout::Extent; 6usize] = [
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __layout::Extent::of::<::core::primitive::u64>(),
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<u64>(),
     ];
-    const __OFFSETS_TagSend: [usize; 6usize] = __layout::offsets(
+    const __OFFSETS_TagSend: [::core::primitive::usize; 6usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_TagSend,
     );
@@ -304,15 +313,23 @@ const _: () = {
         __LEN,
     > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[1usize] }, __LEN>();
     const __ADDRESS_OF_TagSend_data: ::urom_abi::wire::Field<
-        u64,
+        ::core::primitive::u64,
         { __OFFSETS_TagSend[2usize] },
         __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[2usize] }, __LEN>();
+    > = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
+        { __OFFSETS_TagSend[2usize] },
+        __LEN,
+    >();
     const __LENGTH_OF_TagSend_data: ::urom_abi::wire::Field<
-        u64,
+        ::core::primitive::u64,
         { __OFFSETS_TagSend[3usize] },
         __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[3usize] }, __LEN>();
+    > = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
+        { __OFFSETS_TagSend[3usize] },
+        __LEN,
+    >();
     const __AT_TagSend_tag: ::urom_abi::wire::Field<
         u64,
         { __OFFSETS_TagSend[4usize] },
@@ -331,7 +348,7 @@ const _: () = {
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<u64>(),
     ];
-    const __OFFSETS_TagRecv: [usize; 6usize] = __layout::offsets(
+    const __OFFSETS_TagRecv: [::core::primitive::usize; 6usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_TagRecv,
     );
@@ -374,17 +391,17 @@ const _: () = {
         ::urom_abi::wire::element:: < u8 > () > 0,
         "`u8` has no bytes, so nothing could count such elements: use a type with at least one"
     );
-    const __FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
         .text("Command")
-        .number(__LEN as u64)
+        .number(__LEN as ::core::primitive::u64)
         .text("MemMap")
         .number(0u64)
-        .number(__OFFSETS_MemMap[0usize] as u64)
-        .number(__EXTENTS_MemMap[0usize].size as u64)
-        .number(__OFFSETS_MemMap[1usize] as u64)
-        .number(__EXTENTS_MemMap[1usize].size as u64)
-        .number(__OFFSETS_MemMap[2usize] as u64)
-        .number(__EXTENTS_MemMap[2usize].size as u64)
+        .number(__OFFSETS_MemMap[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_MemMap[0usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_MemMap[1usize] as ::core::primitive::u64)
+        .number(__EXTENTS_MemMap[1usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_MemMap[2usize] as ::core::primitive::u64)
+        .number(__EXTENTS_MemMap[2usize].size as ::core::primitive::u64)
         .text("context")
         .number(1u64)
         .text("map_params")
@@ -394,18 +411,18 @@ const _: () = {
         .text("& ' a Bracket u8 end; map_params.exported_memh_buffer; ; ")
         .text("TagSend")
         .number(1u64)
-        .number(__OFFSETS_TagSend[0usize] as u64)
-        .number(__EXTENTS_TagSend[0usize].size as u64)
-        .number(__OFFSETS_TagSend[1usize] as u64)
-        .number(__EXTENTS_TagSend[1usize].size as u64)
-        .number(__OFFSETS_TagSend[2usize] as u64)
-        .number(__EXTENTS_TagSend[2usize].size as u64)
-        .number(__OFFSETS_TagSend[3usize] as u64)
-        .number(__EXTENTS_TagSend[3usize].size as u64)
-        .number(__OFFSETS_TagSend[4usize] as u64)
-        .number(__EXTENTS_TagSend[4usize].size as u64)
-        .number(__OFFSETS_TagSend[5usize] as u64)
-        .number(__EXTENTS_TagSend[5usize].size as u64)
+        .number(__OFFSETS_TagSend[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSend[0usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagSend[1usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSend[1usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagSend[2usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSend[2usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagSend[3usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSend[3usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagSend[4usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSend[4usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagSend[5usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSend[5usize].size as ::core::primitive::u64)
         .text("context")
         .number(1u64)
         .text("dest")
@@ -420,18 +437,18 @@ const _: () = {
         .text("word")
         .text("TagRecv")
         .number(2u64)
-        .number(__OFFSETS_TagRecv[0usize] as u64)
-        .number(__EXTENTS_TagRecv[0usize].size as u64)
-        .number(__OFFSETS_TagRecv[1usize] as u64)
-        .number(__EXTENTS_TagRecv[1usize].size as u64)
-        .number(__OFFSETS_TagRecv[2usize] as u64)
-        .number(__EXTENTS_TagRecv[2usize].size as u64)
-        .number(__OFFSETS_TagRecv[3usize] as u64)
-        .number(__EXTENTS_TagRecv[3usize].size as u64)
-        .number(__OFFSETS_TagRecv[4usize] as u64)
-        .number(__EXTENTS_TagRecv[4usize].size as u64)
-        .number(__OFFSETS_TagRecv[5usize] as u64)
-        .number(__EXTENTS_TagRecv[5usize].size as u64)
+        .number(__OFFSETS_TagRecv[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagRecv[0usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagRecv[1usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagRecv[1usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagRecv[2usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagRecv[2usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagRecv[3usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagRecv[3usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagRecv[4usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagRecv[4usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagRecv[5usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagRecv[5usize].size as ::core::primitive::u64)
         .text("context")
         .number(1u64)
         .text("buffer")
@@ -450,7 +467,7 @@ const _: () = {
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
         name: "Command",
         docs: " What a host can ask of the sandbox plugin.",
-        tag: <u64 as __describe::Described>::TYPE,
+        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
         len: __LEN,
         union_at: __UNION_AT,
         header: &[],
@@ -671,19 +688,22 @@ const _: () = {
     #[automatically_derived]
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
-        pub const FIXED_LEN: usize = __LEN;
+        pub const FIXED_LEN: ::core::primitive::usize = __LEN;
         /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: u64 = __FINGERPRINT;
+        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub fn decode(
-            bytes: &'a [u8],
+            bytes: &'a [::core::primitive::u8],
         ) -> ::core::result::Result<Command<'a>, ::urom_abi::wire::DecodeError> {
             ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                match ::urom_abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Command", bytes)? {
                     0u64 => {
                         <Command<
                             'a,
@@ -721,8 +741,11 @@ const _: () = {
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            ::urom_abi::wire::EncodeError,
+        > {
             match self {
                 Command::MemMap {
                     context: field_0,
@@ -735,7 +758,7 @@ const _: () = {
                         "exported_memh",
                         field_2,
                     )?;
-                    let length_word_of_exported_memh: u64 = ::urom_abi::wire::length_word(
+                    let length_word_of_exported_memh: ::core::primitive::u64 = ::urom_abi::wire::length_word(
                         "MemMap",
                         "exported_memh",
                         field_2,
@@ -758,12 +781,12 @@ const _: () = {
                     data: field_2,
                     tag: field_3,
                 } => {
-                    let address_word_of_data: u64 = ::urom_abi::wire::address_word(
+                    let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
                         "TagSend",
                         "data",
                         field_2,
                     )?;
-                    let length_word_of_data: u64 = ::urom_abi::wire::length_word(
+                    let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
                         "TagSend",
                         "data",
                         field_2,
@@ -809,7 +832,7 @@ const _: () = {
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
-        pub fn encoded_len(&self) -> ::core::option::Option<usize> {
+        pub fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             match self {
                 Command::MemMap {
                     context: field_0,
@@ -867,10 +890,12 @@ const _: () = {
         /// Which field is wrong, and how.
         #[inline]
         pub fn decode(
-            bytes: &'a [u8],
+            bytes: &'a [::core::primitive::u8],
         ) -> ::core::result::Result<MemMap<'a>, ::urom_abi::wire::DecodeError> {
             let (fixed, mut behind) = ::urom_abi::wire::start::<__LEN>("MemMap", bytes)?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 0u64 {
                 return ::core::result::Result::Err(
                     ::urom_abi::wire::other_tag("MemMap", found, 0u64),
@@ -896,7 +921,7 @@ const _: () = {
         type Reply = <MemMapped as ::urom_abi::wire::Answer>::This;
         type Kind = MemMap<'static>;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<usize> {
+        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             ::urom_abi::wire::total(
                 __LEN,
                 &[::urom_abi::wire::bytes(&self.exported_memh).len()],
@@ -905,15 +930,18 @@ const _: () = {
         #[inline]
         fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            ::urom_abi::wire::EncodeError,
+        > {
             let mut copy_of_map_params = __AT_MemMap_map_params.copy(&self.map_params);
             copy_of_map_params.exported_memh_buffer = ::urom_abi::wire::address_word(
                 "MemMap",
                 "exported_memh",
                 &self.exported_memh,
             )?;
-            let length_word_of_exported_memh: u64 = ::urom_abi::wire::length_word(
+            let length_word_of_exported_memh: ::core::primitive::u64 = ::urom_abi::wire::length_word(
                 "MemMap",
                 "exported_memh",
                 &self.exported_memh,
@@ -963,12 +991,14 @@ const _: () = {
         /// Which field is wrong, and how.
         #[inline]
         pub fn decode(
-            bytes: &'a [u8],
+            bytes: &'a [::core::primitive::u8],
         ) -> ::core::result::Result<TagSend<'a>, ::urom_abi::wire::DecodeError> {
             let (fixed, mut behind) = ::urom_abi::wire::start::<
                 __LEN,
             >("TagSend", bytes)?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 1u64 {
                 return ::core::result::Result::Err(
                     ::urom_abi::wire::other_tag("TagSend", found, 1u64),
@@ -999,20 +1029,23 @@ const _: () = {
         type Reply = <TagSent as ::urom_abi::wire::Answer>::This;
         type Kind = TagSend<'static>;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<usize> {
+        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             ::urom_abi::wire::total(__LEN, &[::urom_abi::wire::bytes(&self.data).len()])
         }
         #[inline]
         fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
-            let address_word_of_data: u64 = ::urom_abi::wire::address_word(
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            ::urom_abi::wire::EncodeError,
+        > {
+            let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
                 "TagSend",
                 "data",
                 &self.data,
             )?;
-            let length_word_of_data: u64 = ::urom_abi::wire::length_word(
+            let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
                 "TagSend",
                 "data",
                 &self.data,
@@ -1072,10 +1105,12 @@ const _: () = {
         /// Which field is wrong, and how.
         #[inline]
         pub fn decode(
-            bytes: &[u8],
+            bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<TagRecv, ::urom_abi::wire::DecodeError> {
             let fixed = ::urom_abi::wire::exact::<__LEN>("TagRecv", bytes)?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 2u64 {
                 return ::core::result::Result::Err(
                     ::urom_abi::wire::other_tag("TagRecv", found, 2u64),
@@ -1097,14 +1132,17 @@ const _: () = {
         type Reply = <TagReceived as ::urom_abi::wire::Answer>::This;
         type Kind = TagRecv;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<usize> {
+        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             ::core::option::Option::Some(__LEN)
         }
         #[inline]
         fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            ::urom_abi::wire::EncodeError,
+        > {
             let fixed = ::urom_abi::wire::room::<__LEN>("TagRecv", out)?;
             __TAG.write(fixed, &2);
             __AT_TagRecv_context.write(fixed, &self.context);
@@ -1128,7 +1166,7 @@ const _: () = {
     impl Protocol {
         /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
         /// one agree on the bytes.
-        pub const FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+        pub const FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
             .text("worker_sandbox")
             .number(1u64)
             .number(__FINGERPRINT)
@@ -1137,10 +1175,10 @@ const _: () = {
     }
     #[automatically_derived]
     impl ::urom_abi::protocol::Protocol for Protocol {
-        const NAME: &'static str = "worker_sandbox";
-        const VERSION: u64 = 1u64;
-        const COMMAND_LEN: usize = __LEN;
-        const NOTIFICATION_LEN: usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
+        const NAME: &'static ::core::primitive::str = "worker_sandbox";
+        const VERSION: ::core::primitive::u64 = 1u64;
+        const COMMAND_LEN: ::core::primitive::usize = __LEN;
+        const NOTIFICATION_LEN: ::core::primitive::usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "worker_sandbox",
             version: 1u64,
@@ -1154,12 +1192,15 @@ const _: () = {
             Client { plugin }
         }
         fn refusal(
-            command: &[u8],
+            command: &[::core::primitive::u8],
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
-            match ::urom_abi::wire::tag::<u64, __LEN>("Command", command) {
+            match ::urom_abi::wire::tag::<
+                ::core::primitive::u64,
+                __LEN,
+            >("Command", command) {
                 ::core::result::Result::Ok(0u64) => {
                     let __echoed = {
                         let mut __echo = <<MemMapped as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
@@ -1213,22 +1254,28 @@ const _: () = {
         }
         fn address(
             handler: &AnyHandler,
-        ) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+        ) -> ::core::result::Result<
+            ::std::vec::Vec<::core::primitive::u8>,
+            AnySide::Error,
+        > {
             <AnyHandler as Handler<AnySide>>::address(handler)
         }
-        fn progress(handler: &AnyHandler) -> bool {
+        fn progress(handler: &AnyHandler) -> ::core::primitive::bool {
             <AnyHandler as Handler<AnySide>>::progress(handler)
         }
         async fn serve<'command>(
             handler: &'command AnyHandler,
             cx: &'command AnySide::Context,
-            bytes: &'command [u8],
+            bytes: &'command [::core::primitive::u8],
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
             AnySide::Error,
         > {
             ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<u64, __LEN>("Command", bytes)? {
+                match ::urom_abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Command", bytes)? {
                     0u64 => {
                         ::urom_abi::wire::serve(
                                 move || MemMap::decode(bytes),
@@ -1595,8 +1642,8 @@ pub struct TagReceivedEcho {
 )]
 const _: () = {
     use ::urom_abi::wire::layout as __layout;
-    const __TAG: ::urom_abi::wire::Field<u64, 0, __LEN> = ::urom_abi::wire::field::<
-        u64,
+    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
         0,
         __LEN,
     >();
@@ -1607,11 +1654,14 @@ const _: () = {
             __layout::structure(&__EXTENTS_TagReceived),
         ],
     );
-    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
-    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
-    const __LEN: usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&str, u64)] = &[
+    const __PARTS: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __UNION,
+    ];
+    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
+    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
+    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
         ("MemMapped", 0u64),
         ("TagSent", 1u64),
         ("TagReceived", 2u64),
@@ -1620,7 +1670,7 @@ const _: () = {
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<u64>(),
     ];
-    const __OFFSETS_MemMapped: [usize; 2usize] = __layout::offsets(
+    const __OFFSETS_MemMapped: [::core::primitive::usize; 2usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_MemMapped,
     );
@@ -1638,7 +1688,7 @@ const _: () = {
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<i8>(),
     ];
-    const __OFFSETS_TagSent: [usize; 2usize] = __layout::offsets(
+    const __OFFSETS_TagSent: [::core::primitive::usize; 2usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_TagSent,
     );
@@ -1654,12 +1704,12 @@ const _: () = {
     > = ::urom_abi::wire::field::<i8, { __OFFSETS_TagSent[1usize] }, __LEN>();
     const __EXTENTS_TagReceived: [__layout::Extent; 5usize] = [
         __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __layout::Extent::of::<::core::primitive::u64>(),
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<i8>(),
     ];
-    const __OFFSETS_TagReceived: [usize; 5usize] = __layout::offsets(
+    const __OFFSETS_TagReceived: [::core::primitive::usize; 5usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_TagReceived,
     );
@@ -1669,15 +1719,23 @@ const _: () = {
         __LEN,
     > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagReceived[0usize] }, __LEN>();
     const __ADDRESS_OF_TagReceived_data: ::urom_abi::wire::Field<
-        u64,
+        ::core::primitive::u64,
         { __OFFSETS_TagReceived[1usize] },
         __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagReceived[1usize] }, __LEN>();
+    > = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
+        { __OFFSETS_TagReceived[1usize] },
+        __LEN,
+    >();
     const __LENGTH_OF_TagReceived_data: ::urom_abi::wire::Field<
-        u64,
+        ::core::primitive::u64,
         { __OFFSETS_TagReceived[2usize] },
         __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagReceived[2usize] }, __LEN>();
+    > = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
+        { __OFFSETS_TagReceived[2usize] },
+        __LEN,
+    >();
     const __AT_TagReceived_sender_tag: ::urom_abi::wire::Field<
         u64,
         { __OFFSETS_TagReceived[3usize] },
@@ -1693,43 +1751,43 @@ const _: () = {
         ::urom_abi::plugin::WorkerNotify > (),
         "every variant of `Notification` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
     );
-    const __FINGERPRINT: u64 = ::urom_abi::wire::Fingerprint::new()
+    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
         .text("Notification")
-        .number(__LEN as u64)
+        .number(__LEN as ::core::primitive::u64)
         .text("MemMapped")
         .number(0u64)
         .text("also")
         .number(1u64)
-        .number(__OFFSETS_MemMapped[0usize] as u64)
-        .number(__EXTENTS_MemMapped[0usize].size as u64)
-        .number(__OFFSETS_MemMapped[1usize] as u64)
-        .number(__EXTENTS_MemMapped[1usize].size as u64)
+        .number(__OFFSETS_MemMapped[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_MemMapped[0usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_MemMapped[1usize] as ::core::primitive::u64)
+        .number(__EXTENTS_MemMapped[1usize].size as ::core::primitive::u64)
         .text("context")
         .number(1u64)
         .text("memh_id")
         .number(0u64)
         .text("TagSent")
         .number(1u64)
-        .number(__OFFSETS_TagSent[0usize] as u64)
-        .number(__EXTENTS_TagSent[0usize].size as u64)
-        .number(__OFFSETS_TagSent[1usize] as u64)
-        .number(__EXTENTS_TagSent[1usize].size as u64)
+        .number(__OFFSETS_TagSent[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSent[0usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagSent[1usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSent[1usize].size as ::core::primitive::u64)
         .text("context")
         .number(1u64)
         .text("status")
         .number(0u64)
         .text("TagReceived")
         .number(2u64)
-        .number(__OFFSETS_TagReceived[0usize] as u64)
-        .number(__EXTENTS_TagReceived[0usize].size as u64)
-        .number(__OFFSETS_TagReceived[1usize] as u64)
-        .number(__EXTENTS_TagReceived[1usize].size as u64)
-        .number(__OFFSETS_TagReceived[2usize] as u64)
-        .number(__EXTENTS_TagReceived[2usize].size as u64)
-        .number(__OFFSETS_TagReceived[3usize] as u64)
-        .number(__EXTENTS_TagReceived[3usize].size as u64)
-        .number(__OFFSETS_TagReceived[4usize] as u64)
-        .number(__EXTENTS_TagReceived[4usize].size as u64)
+        .number(__OFFSETS_TagReceived[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagReceived[0usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagReceived[1usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagReceived[1usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagReceived[2usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagReceived[2usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagReceived[3usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagReceived[3usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagReceived[4usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagReceived[4usize].size as ::core::primitive::u64)
         .text("context")
         .number(1u64)
         .text("data")
@@ -1745,7 +1803,7 @@ const _: () = {
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
         name: "Notification",
         docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.",
-        tag: <u64 as __describe::Described>::TYPE,
+        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
         len: __LEN,
         union_at: __UNION_AT,
         header: &[],
@@ -1891,19 +1949,22 @@ const _: () = {
     #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
-        pub const FIXED_LEN: usize = __LEN;
+        pub const FIXED_LEN: ::core::primitive::usize = __LEN;
         /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: u64 = __FINGERPRINT;
+        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub fn decode(
-            bytes: &[u8],
+            bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Notification, ::urom_abi::wire::DecodeError> {
             ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<u64, __LEN>("Notification", bytes)? {
+                match ::urom_abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Notification", bytes)? {
                     0u64 => {
                         let fixed = ::urom_abi::wire::exact::<
                             __LEN,
@@ -1964,8 +2025,11 @@ const _: () = {
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, ::urom_abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            ::urom_abi::wire::EncodeError,
+        > {
             match self {
                 Notification::MemMapped { context: field_0, memh_id: field_1 } => {
                     let fixed = ::urom_abi::wire::room::<__LEN>("MemMapped", out)?;
@@ -1987,12 +2051,12 @@ const _: () = {
                     sender_tag: field_2,
                     status: field_3,
                 } => {
-                    let address_word_of_data: u64 = ::urom_abi::wire::address_word(
+                    let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
                         "TagReceived",
                         "data",
                         field_1,
                     )?;
-                    let length_word_of_data: u64 = ::urom_abi::wire::length_word(
+                    let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
                         "TagReceived",
                         "data",
                         field_1,
@@ -2014,7 +2078,7 @@ const _: () = {
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
-        pub fn encoded_len(&self) -> ::core::option::Option<usize> {
+        pub fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             match self {
                 Notification::MemMapped { context: field_0, memh_id: field_1 } => {
                     ::core::option::Option::Some(__LEN)
@@ -2038,18 +2102,21 @@ const _: () = {
     }
     #[automatically_derived]
     impl ::urom_abi::wire::Notifications for Notification {
-        const LEN: usize = __LEN;
-        const HASH: u64 = __FINGERPRINT;
+        const LEN: ::core::primitive::usize = __LEN;
+        const HASH: ::core::primitive::u64 = __FINGERPRINT;
         const DESCRIPTION: ::urom_abi::describe::Messages = __DESCRIPTION;
         fn refusal(
-            tag: u64,
+            tag: ::core::primitive::u64,
         ) -> ::core::result::Result<
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
             ::urom_abi::wire::notification::<
                 __LEN,
-            >("Notification", |fixed| __TAG.write(fixed, &(tag as u64)))
+            >(
+                "Notification",
+                |fixed| __TAG.write(fixed, &(tag as ::core::primitive::u64)),
+            )
         }
     }
     #[automatically_derived]
@@ -2063,7 +2130,9 @@ const _: () = {
             let fixed = ::urom_abi::wire::exact::<
                 __LEN,
             >("MemMapped", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 0u64 && found != 1u64 {
                 return ::core::result::Result::Err(
                     ::urom_abi::wire::other_tag("MemMapped", found, 0u64),
@@ -2150,7 +2219,9 @@ const _: () = {
             let fixed = ::urom_abi::wire::exact::<
                 __LEN,
             >("TagSent", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 1u64 {
                 return ::core::result::Result::Err(
                     ::urom_abi::wire::other_tag("TagSent", found, 1u64),
@@ -2234,7 +2305,7 @@ const _: () = {
         /// `NoMemory` when the C heap has no room.
         #[inline]
         pub fn payload(
-            len: usize,
+            len: ::core::primitive::usize,
         ) -> ::core::result::Result<::urom_abi::Payload, ::urom_abi::wire::EncodeError> {
             ::urom_abi::wire::payload::<__LEN, _>("TagReceived", len)
         }
@@ -2250,7 +2321,9 @@ const _: () = {
             let (fixed, mut behind) = ::urom_abi::wire::start::<
                 __LEN,
             >("TagReceived", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 2u64 {
                 return ::core::result::Result::Err(
                     ::urom_abi::wire::other_tag("TagReceived", found, 2u64),
@@ -2289,12 +2362,12 @@ const _: () = {
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
-            let address_word_of_data: u64 = ::urom_abi::wire::address_word(
+            let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
                 "TagReceived",
                 "data",
                 &self.data,
             )?;
-            let length_word_of_data: u64 = ::urom_abi::wire::length_word(
+            let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
                 "TagReceived",
                 "data",
                 &self.data,

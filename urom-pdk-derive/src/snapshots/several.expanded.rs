@@ -78,11 +78,13 @@ pub(crate) trait Handler<
     ///
     /// # Errors
     /// The worker reports the failure and has no address of this plugin then.
-    fn address(&self) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+    fn address(
+        &self,
+    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
         ::core::result::Result::Ok(::std::vec::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
-    fn progress(&self) -> bool {
+    fn progress(&self) -> ::core::primitive::bool {
         false
     }
     /// Numbers and an echo.
@@ -147,8 +149,8 @@ pub(crate) struct SumTask<'task, AnyHost: kit::abi::protocol::HostSide> {
 )]
 const _: () = {
     use kit::abi::wire::layout as __layout;
-    const __TAG: kit::abi::wire::Field<u16, 0, __LEN> = kit::abi::wire::field::<
-        u16,
+    const __TAG: kit::abi::wire::Field<::core::primitive::u16, 0, __LEN> = kit::abi::wire::field::<
+        ::core::primitive::u16,
         0,
         __LEN,
     >();
@@ -159,17 +161,24 @@ const _: () = {
             __layout::structure(&__EXTENTS_Sum),
         ],
     );
-    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u16>(), __UNION];
-    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
-    const __LEN: usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&str, u64)] = &[("TagSend", 4u64), ("Move", 5u64), ("Sum", 6u64)];
+    const __PARTS: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<::core::primitive::u16>(),
+        __UNION,
+    ];
+    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
+    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
+    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
+        ("TagSend", 4u64),
+        ("Move", 5u64),
+        ("Sum", 6u64),
+    ];
     const __EXTENTS_TagSend: [__layout::Extent; 3usize] = [
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<[u8; 16]>(),
     ];
-    const __OFFSETS_TagSend: [usize; 3usize] = __layout::offsets(
+    const __OFFSETS_TagSend: [::core::primitive::usize; 3usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_TagSend,
     );
@@ -189,7 +198,7 @@ const _: () = {
         __LEN,
     > = kit::abi::wire::field::<[u8; 16], { __OFFSETS_TagSend[2usize] }, __LEN>();
     const __EXTENTS_Move: [__layout::Extent; 1usize] = [__layout::Extent::of::<Point>()];
-    const __OFFSETS_Move: [usize; 1usize] = __layout::offsets(
+    const __OFFSETS_Move: [::core::primitive::usize; 1usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_Move,
     );
@@ -204,7 +213,10 @@ const _: () = {
         __layout::Extent::of::<Point>(),
         __layout::Extent::of::<u8>(),
     ];
-    const __OFFSETS_Sum: [usize; 4usize] = __layout::offsets(__UNION_AT, __EXTENTS_Sum);
+    const __OFFSETS_Sum: [::core::primitive::usize; 4usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_Sum,
+    );
     const __AT_Sum_color: kit::abi::wire::Field<
         codecs::color::Wire,
         { __OFFSETS_Sum[0usize] },
@@ -238,17 +250,17 @@ const _: () = {
         kit::abi::wire::element:: < u8 > () > 0,
         "`u8` has no bytes, so nothing could count such elements: use a type with at least one"
     );
-    const __FINGERPRINT: u64 = kit::abi::wire::Fingerprint::new()
+    const __FINGERPRINT: ::core::primitive::u64 = kit::abi::wire::Fingerprint::new()
         .text("Command")
-        .number(__LEN as u64)
+        .number(__LEN as ::core::primitive::u64)
         .text("TagSend")
         .number(4u64)
-        .number(__OFFSETS_TagSend[0usize] as u64)
-        .number(__EXTENTS_TagSend[0usize].size as u64)
-        .number(__OFFSETS_TagSend[1usize] as u64)
-        .number(__EXTENTS_TagSend[1usize].size as u64)
-        .number(__OFFSETS_TagSend[2usize] as u64)
-        .number(__EXTENTS_TagSend[2usize].size as u64)
+        .number(__OFFSETS_TagSend[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSend[0usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagSend[1usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSend[1usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_TagSend[2usize] as ::core::primitive::u64)
+        .number(__EXTENTS_TagSend[2usize].size as ::core::primitive::u64)
         .text("context")
         .number(1u64)
         .text("dest")
@@ -257,20 +269,20 @@ const _: () = {
         .number(0u64)
         .text("Move")
         .number(5u64)
-        .number(__OFFSETS_Move[0usize] as u64)
-        .number(__EXTENTS_Move[0usize].size as u64)
+        .number(__OFFSETS_Move[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Move[0usize].size as ::core::primitive::u64)
         .text("to")
         .number(0u64)
         .text("Sum")
         .number(6u64)
-        .number(__OFFSETS_Sum[0usize] as u64)
-        .number(__EXTENTS_Sum[0usize].size as u64)
-        .number(__OFFSETS_Sum[1usize] as u64)
-        .number(__EXTENTS_Sum[1usize].size as u64)
-        .number(__OFFSETS_Sum[2usize] as u64)
-        .number(__EXTENTS_Sum[2usize].size as u64)
-        .number(__OFFSETS_Sum[3usize] as u64)
-        .number(__EXTENTS_Sum[3usize].size as u64)
+        .number(__OFFSETS_Sum[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Sum[0usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_Sum[1usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Sum[1usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_Sum[2usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Sum[2usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_Sum[3usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Sum[3usize].size as ::core::primitive::u64)
         .text("color")
         .number(0u64)
         .text("with codecs : : color")
@@ -295,7 +307,7 @@ const _: () = {
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
         name: "Command",
         docs: " Commands of several kinds.",
-        tag: <u16 as __describe::Described>::TYPE,
+        tag: <::core::primitive::u16 as __describe::Described>::TYPE,
         len: __LEN,
         union_at: __UNION_AT,
         header: &[],
@@ -464,19 +476,22 @@ const _: () = {
     #[automatically_derived]
     impl<'m> Command<'m> {
         /// The size in bytes of every message without its inline payloads.
-        pub(crate) const FIXED_LEN: usize = __LEN;
+        pub(crate) const FIXED_LEN: ::core::primitive::usize = __LEN;
         /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub(crate) const FINGERPRINT: u64 = __FINGERPRINT;
+        pub(crate) const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub(crate) fn decode(
-            bytes: &'m [u8],
+            bytes: &'m [::core::primitive::u8],
         ) -> ::core::result::Result<Command<'m>, kit::abi::wire::DecodeError> {
             ::core::result::Result::Ok(
-                match kit::abi::wire::tag::<u16, __LEN>("Command", bytes)? {
+                match kit::abi::wire::tag::<
+                    ::core::primitive::u16,
+                    __LEN,
+                >("Command", bytes)? {
                     4u64 => {
                         <Command<
                             'm,
@@ -510,8 +525,11 @@ const _: () = {
         #[inline]
         pub(crate) fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            kit::abi::wire::EncodeError,
+        > {
             match self {
                 Command::TagSend { context: field_0, dest: field_1, key: field_2 } => {
                     let fixed = kit::abi::wire::room::<__LEN>("TagSend", out)?;
@@ -573,7 +591,9 @@ const _: () = {
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
-        pub(crate) fn encoded_len(&self) -> ::core::option::Option<usize> {
+        pub(crate) fn encoded_len(
+            &self,
+        ) -> ::core::option::Option<::core::primitive::usize> {
             match self {
                 Command::TagSend { context: field_0, dest: field_1, key: field_2 } => {
                     ::core::option::Option::Some(__LEN)
@@ -621,10 +641,12 @@ const _: () = {
         /// Which field is wrong, and how.
         #[inline]
         pub(crate) fn decode(
-            bytes: &[u8],
+            bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<TagSend, kit::abi::wire::DecodeError> {
             let fixed = kit::abi::wire::exact::<__LEN>("TagSend", bytes)?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 4u64 {
                 return ::core::result::Result::Err(
                     kit::abi::wire::other_tag("TagSend", found, 4u64),
@@ -643,14 +665,17 @@ const _: () = {
         type Reply = <answers::Done as kit::abi::wire::Answer>::This;
         type Kind = TagSend;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<usize> {
+        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             ::core::option::Option::Some(__LEN)
         }
         #[inline]
         fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            kit::abi::wire::EncodeError,
+        > {
             let fixed = kit::abi::wire::room::<__LEN>("TagSend", out)?;
             __TAG.write(fixed, &4);
             __AT_TagSend_context.write(fixed, &self.context);
@@ -695,10 +720,12 @@ const _: () = {
         /// Which field is wrong, and how.
         #[inline]
         pub(crate) fn decode(
-            bytes: &[u8],
+            bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Move, kit::abi::wire::DecodeError> {
             let fixed = kit::abi::wire::exact::<__LEN>("Move", bytes)?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 5u64 {
                 return ::core::result::Result::Err(
                     kit::abi::wire::other_tag("Move", found, 5u64),
@@ -715,14 +742,17 @@ const _: () = {
         type Reply = <answers::Moved as kit::abi::wire::Answer>::This;
         type Kind = Move;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<usize> {
+        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             ::core::option::Option::Some(__LEN)
         }
         #[inline]
         fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            kit::abi::wire::EncodeError,
+        > {
             let fixed = kit::abi::wire::room::<__LEN>("Move", out)?;
             __TAG.write(fixed, &5);
             __AT_Move_to.write(fixed, &self.to);
@@ -772,10 +802,12 @@ const _: () = {
         /// Which field is wrong, and how.
         #[inline]
         pub(crate) fn decode(
-            bytes: &'m [u8],
+            bytes: &'m [::core::primitive::u8],
         ) -> ::core::result::Result<Sum<'m>, kit::abi::wire::DecodeError> {
             let (fixed, mut behind) = kit::abi::wire::start::<__LEN>("Sum", bytes)?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 6u64 {
                 return ::core::result::Result::Err(
                     kit::abi::wire::other_tag("Sum", found, 6u64),
@@ -815,7 +847,7 @@ const _: () = {
         type Reply = <answers::Table as kit::abi::wire::Answer>::This;
         type Kind = Sum<'static>;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<usize> {
+        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             kit::abi::wire::total(
                 __LEN,
                 &[
@@ -827,8 +859,11 @@ const _: () = {
         #[inline]
         fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            kit::abi::wire::EncodeError,
+        > {
             let mut copy_of_place = __AT_Sum_place.copy(&self.place);
             copy_of_place.x = kit::abi::wire::address_word("Sum", "table", &self.table)?;
             let word_count: u8 = kit::abi::wire::length_word("Sum", "rest", &self.rest)?;
@@ -866,7 +901,7 @@ const _: () = {
     impl Protocol {
         /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
         /// one agree on the bytes.
-        pub(crate) const FINGERPRINT: u64 = kit::abi::wire::Fingerprint::new()
+        pub(crate) const FINGERPRINT: ::core::primitive::u64 = kit::abi::wire::Fingerprint::new()
             .text("worker_several")
             .number(2u64)
             .number(__FINGERPRINT)
@@ -875,10 +910,10 @@ const _: () = {
     }
     #[automatically_derived]
     impl kit::abi::protocol::Protocol for Protocol {
-        const NAME: &'static str = "worker_several";
-        const VERSION: u64 = 2u64;
-        const COMMAND_LEN: usize = __LEN;
-        const NOTIFICATION_LEN: usize = <answers::Answer as kit::abi::wire::Notifications>::LEN;
+        const NAME: &'static ::core::primitive::str = "worker_several";
+        const VERSION: ::core::primitive::u64 = 2u64;
+        const COMMAND_LEN: ::core::primitive::usize = __LEN;
+        const NOTIFICATION_LEN: ::core::primitive::usize = <answers::Answer as kit::abi::wire::Notifications>::LEN;
         const DESCRIPTION: &'static kit::abi::describe::Protocol = &kit::abi::describe::Protocol {
             name: "worker_several",
             version: 2u64,
@@ -892,12 +927,15 @@ const _: () = {
             Client { plugin }
         }
         fn refusal(
-            command: &[u8],
+            command: &[::core::primitive::u8],
         ) -> ::core::result::Result<
             kit::abi::descriptor::NotificationDesc,
             kit::abi::wire::EncodeError,
         > {
-            match kit::abi::wire::tag::<u16, __LEN>("Command", command) {
+            match kit::abi::wire::tag::<
+                ::core::primitive::u16,
+                __LEN,
+            >("Command", command) {
                 ::core::result::Result::Ok(4u64) => {
                     let __echoed = {
                         let mut __echo = <<answers::Done as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
@@ -944,22 +982,28 @@ const _: () = {
         }
         fn address(
             handler: &AnyHandler,
-        ) -> ::core::result::Result<::std::vec::Vec<u8>, AnySide::Error> {
+        ) -> ::core::result::Result<
+            ::std::vec::Vec<::core::primitive::u8>,
+            AnySide::Error,
+        > {
             <AnyHandler as Handler<AnySide>>::address(handler)
         }
-        fn progress(handler: &AnyHandler) -> bool {
+        fn progress(handler: &AnyHandler) -> ::core::primitive::bool {
             <AnyHandler as Handler<AnySide>>::progress(handler)
         }
         async fn serve<'command>(
             handler: &'command AnyHandler,
             cx: &'command AnySide::Context,
-            bytes: &'command [u8],
+            bytes: &'command [::core::primitive::u8],
         ) -> ::core::result::Result<
             kit::abi::descriptor::NotificationDesc,
             AnySide::Error,
         > {
             ::core::result::Result::Ok(
-                match kit::abi::wire::tag::<u16, __LEN>("Command", bytes)? {
+                match kit::abi::wire::tag::<
+                    ::core::primitive::u16,
+                    __LEN,
+                >("Command", bytes)? {
                     4u64 => {
                         kit::abi::wire::serve(
                                 move || TagSend::decode(bytes),
@@ -1257,8 +1301,8 @@ pub struct TableEcho;
 )]
 const _: () = {
     use kit::abi::wire::layout as __layout;
-    const __TAG: kit::abi::wire::Field<u64, 0, __LEN> = kit::abi::wire::field::<
-        u64,
+    const __TAG: kit::abi::wire::Field<::core::primitive::u64, 0, __LEN> = kit::abi::wire::field::<
+        ::core::primitive::u64,
         0,
         __LEN,
     >();
@@ -1269,11 +1313,14 @@ const _: () = {
             __layout::structure(&__EXTENTS_Table),
         ],
     );
-    const __PARTS: [__layout::Extent; 2usize] = [__layout::Extent::of::<u64>(), __UNION];
-    const __PARTS_AT: [usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: usize = __PARTS_AT[2usize - 1];
-    const __LEN: usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&str, u64)] = &[
+    const __PARTS: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __UNION,
+    ];
+    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
+    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
+    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
         ("Done", 9u64),
         ("Moved", 10u64),
         ("Table", 11u64),
@@ -1282,7 +1329,7 @@ const _: () = {
         __layout::Extent::of::<u64>(),
         __layout::Extent::of::<i8>(),
     ];
-    const __OFFSETS_Done: [usize; 2usize] = __layout::offsets(
+    const __OFFSETS_Done: [::core::primitive::usize; 2usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_Done,
     );
@@ -1299,7 +1346,7 @@ const _: () = {
     const __EXTENTS_Moved: [__layout::Extent; 1usize] = [
         __layout::Extent::of::<Point>(),
     ];
-    const __OFFSETS_Moved: [usize; 1usize] = __layout::offsets(
+    const __OFFSETS_Moved: [::core::primitive::usize; 1usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_Moved,
     );
@@ -1309,29 +1356,41 @@ const _: () = {
         __LEN,
     > = kit::abi::wire::field::<Point, { __OFFSETS_Moved[0usize] }, __LEN>();
     const __EXTENTS_Table: [__layout::Extent; 3usize] = [
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __layout::Extent::of::<::core::primitive::u64>(),
     ];
-    const __OFFSETS_Table: [usize; 3usize] = __layout::offsets(
+    const __OFFSETS_Table: [::core::primitive::usize; 3usize] = __layout::offsets(
         __UNION_AT,
         __EXTENTS_Table,
     );
     const __ADDRESS_OF_Table_first: kit::abi::wire::Field<
-        u64,
+        ::core::primitive::u64,
         { __OFFSETS_Table[0usize] },
         __LEN,
-    > = kit::abi::wire::field::<u64, { __OFFSETS_Table[0usize] }, __LEN>();
+    > = kit::abi::wire::field::<
+        ::core::primitive::u64,
+        { __OFFSETS_Table[0usize] },
+        __LEN,
+    >();
     const __LENGTH_OF_Table_first: kit::abi::wire::Field<
-        u64,
+        ::core::primitive::u64,
         { __OFFSETS_Table[1usize] },
         __LEN,
-    > = kit::abi::wire::field::<u64, { __OFFSETS_Table[1usize] }, __LEN>();
+    > = kit::abi::wire::field::<
+        ::core::primitive::u64,
+        { __OFFSETS_Table[1usize] },
+        __LEN,
+    >();
     const __ADDRESS_OF_Table_second: kit::abi::wire::Field<
-        u64,
+        ::core::primitive::u64,
         { __OFFSETS_Table[2usize] },
         __LEN,
-    > = kit::abi::wire::field::<u64, { __OFFSETS_Table[2usize] }, __LEN>();
+    > = kit::abi::wire::field::<
+        ::core::primitive::u64,
+        { __OFFSETS_Table[2usize] },
+        __LEN,
+    >();
     const _: () = ::core::assert!(
         __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
         kit::abi::plugin::WorkerNotify > (),
@@ -1341,33 +1400,33 @@ const _: () = {
         kit::abi::wire::element:: < u16 > () > 0,
         "`u16` has no bytes, so nothing could count such elements: use a type with at least one"
     );
-    const __FINGERPRINT: u64 = kit::abi::wire::Fingerprint::new()
+    const __FINGERPRINT: ::core::primitive::u64 = kit::abi::wire::Fingerprint::new()
         .text("Answer")
-        .number(__LEN as u64)
+        .number(__LEN as ::core::primitive::u64)
         .text("Done")
         .number(9u64)
-        .number(__OFFSETS_Done[0usize] as u64)
-        .number(__EXTENTS_Done[0usize].size as u64)
-        .number(__OFFSETS_Done[1usize] as u64)
-        .number(__EXTENTS_Done[1usize].size as u64)
+        .number(__OFFSETS_Done[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Done[0usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_Done[1usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Done[1usize].size as ::core::primitive::u64)
         .text("context")
         .number(1u64)
         .text("status")
         .number(0u64)
         .text("Moved")
         .number(10u64)
-        .number(__OFFSETS_Moved[0usize] as u64)
-        .number(__EXTENTS_Moved[0usize].size as u64)
+        .number(__OFFSETS_Moved[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Moved[0usize].size as ::core::primitive::u64)
         .text("from")
         .number(0u64)
         .text("Table")
         .number(11u64)
-        .number(__OFFSETS_Table[0usize] as u64)
-        .number(__EXTENTS_Table[0usize].size as u64)
-        .number(__OFFSETS_Table[1usize] as u64)
-        .number(__EXTENTS_Table[1usize].size as u64)
-        .number(__OFFSETS_Table[2usize] as u64)
-        .number(__EXTENTS_Table[2usize].size as u64)
+        .number(__OFFSETS_Table[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Table[0usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_Table[1usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Table[1usize].size as ::core::primitive::u64)
+        .number(__OFFSETS_Table[2usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Table[2usize].size as ::core::primitive::u64)
         .text("first")
         .number(0u64)
         .text("Payload < u16 >; ; ; ")
@@ -1380,7 +1439,7 @@ const _: () = {
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
         name: "Answer",
         docs: "",
-        tag: <u64 as __describe::Described>::TYPE,
+        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
         len: __LEN,
         union_at: __UNION_AT,
         header: &[],
@@ -1525,19 +1584,22 @@ const _: () = {
     #[automatically_derived]
     impl Answer {
         /// The size in bytes of every message without its inline payloads.
-        pub const FIXED_LEN: usize = __LEN;
+        pub const FIXED_LEN: ::core::primitive::usize = __LEN;
         /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: u64 = __FINGERPRINT;
+        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub fn decode(
-            bytes: &[u8],
+            bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Answer, kit::abi::wire::DecodeError> {
             ::core::result::Result::Ok(
-                match kit::abi::wire::tag::<u64, __LEN>("Answer", bytes)? {
+                match kit::abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Answer", bytes)? {
                     9u64 => {
                         let fixed = kit::abi::wire::exact::<
                             __LEN,
@@ -1596,8 +1658,11 @@ const _: () = {
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [u8],
-        ) -> ::core::result::Result<usize, kit::abi::wire::EncodeError> {
+            out: &mut [::core::primitive::u8],
+        ) -> ::core::result::Result<
+            ::core::primitive::usize,
+            kit::abi::wire::EncodeError,
+        > {
             match self {
                 Answer::Done { context: field_0, status: field_1 } => {
                     let fixed = kit::abi::wire::room::<__LEN>("Done", out)?;
@@ -1613,17 +1678,17 @@ const _: () = {
                     ::core::result::Result::Ok(__LEN)
                 }
                 Answer::Table { first: field_0, second: field_1 } => {
-                    let address_word_of_first: u64 = kit::abi::wire::address_word(
+                    let address_word_of_first: ::core::primitive::u64 = kit::abi::wire::address_word(
                         "Table",
                         "first",
                         field_0,
                     )?;
-                    let length_word_of_first: u64 = kit::abi::wire::length_word(
+                    let length_word_of_first: ::core::primitive::u64 = kit::abi::wire::length_word(
                         "Table",
                         "first",
                         field_0,
                     )?;
-                    let address_word_of_second: u64 = kit::abi::wire::address_word(
+                    let address_word_of_second: ::core::primitive::u64 = kit::abi::wire::address_word(
                         "Table",
                         "second",
                         field_1,
@@ -1649,7 +1714,7 @@ const _: () = {
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
-        pub fn encoded_len(&self) -> ::core::option::Option<usize> {
+        pub fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
             match self {
                 Answer::Done { context: field_0, status: field_1 } => {
                     ::core::option::Option::Some(__LEN)
@@ -1669,18 +1734,18 @@ const _: () = {
     }
     #[automatically_derived]
     impl kit::abi::wire::Notifications for Answer {
-        const LEN: usize = __LEN;
-        const HASH: u64 = __FINGERPRINT;
+        const LEN: ::core::primitive::usize = __LEN;
+        const HASH: ::core::primitive::u64 = __FINGERPRINT;
         const DESCRIPTION: kit::abi::describe::Messages = __DESCRIPTION;
         fn refusal(
-            tag: u64,
+            tag: ::core::primitive::u64,
         ) -> ::core::result::Result<
             kit::abi::descriptor::NotificationDesc,
             kit::abi::wire::EncodeError,
         > {
             kit::abi::wire::notification::<
                 __LEN,
-            >("Answer", |fixed| __TAG.write(fixed, &(tag as u64)))
+            >("Answer", |fixed| __TAG.write(fixed, &(tag as ::core::primitive::u64)))
         }
     }
     #[automatically_derived]
@@ -1694,7 +1759,9 @@ const _: () = {
             let fixed = kit::abi::wire::exact::<
                 __LEN,
             >("Done", kit::abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 9u64 {
                 return ::core::result::Result::Err(
                     kit::abi::wire::other_tag("Done", found, 9u64),
@@ -1795,7 +1862,9 @@ const _: () = {
             let fixed = kit::abi::wire::exact::<
                 __LEN,
             >("Moved", kit::abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 10u64 {
                 return ::core::result::Result::Err(
                     kit::abi::wire::other_tag("Moved", found, 10u64),
@@ -1872,7 +1941,9 @@ const _: () = {
             let (fixed, mut behind) = kit::abi::wire::start::<
                 __LEN,
             >("Table", kit::abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<u64>::into(__TAG.read(fixed));
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
             if found != 11u64 {
                 return ::core::result::Result::Err(
                     kit::abi::wire::other_tag("Table", found, 11u64),
@@ -1907,17 +1978,17 @@ const _: () = {
             kit::abi::descriptor::NotificationDesc,
             kit::abi::wire::EncodeError,
         > {
-            let address_word_of_first: u64 = kit::abi::wire::address_word(
+            let address_word_of_first: ::core::primitive::u64 = kit::abi::wire::address_word(
                 "Table",
                 "first",
                 &self.first,
             )?;
-            let length_word_of_first: u64 = kit::abi::wire::length_word(
+            let length_word_of_first: ::core::primitive::u64 = kit::abi::wire::length_word(
                 "Table",
                 "first",
                 &self.first,
             )?;
-            let address_word_of_second: u64 = kit::abi::wire::address_word(
+            let address_word_of_second: ::core::primitive::u64 = kit::abi::wire::address_word(
                 "Table",
                 "second",
                 &self.second,

@@ -1,0 +1,68 @@
+//! A module that gives the names of numbers other meanings.
+
+#![allow(dead_code, non_camel_case_types)]
+
+mod protocol {
+    use ::core::primitive as p;
+
+    pub struct u8;
+    pub struct u16;
+    pub struct u32;
+    pub struct u64;
+    pub struct usize;
+    pub struct bool;
+    pub struct str;
+
+    #[::urom_abi::urom_command(plugin = "shadowed_numbers", version = 1, tag = u32)]
+    pub enum Command<'a> {
+        #[urom(reply = Done)]
+        Work {
+            #[urom(echo)]
+            context: p::u64,
+            number: p::u16,
+            #[urom(inline)]
+            values: ::urom_abi::Elements<'a, p::u32>,
+            #[urom(inline, addr = none, len = number, when = number > 1)]
+            more: ::core::option::Option<::urom_abi::Elements<'a, p::u64>>,
+        },
+        #[urom(reply = Done)]
+        Rest {
+            #[urom(echo)]
+            context: p::u64,
+        },
+    }
+
+    #[::urom_abi::urom_notification(tag = u16)]
+    pub enum Notification {
+        Done {
+            #[urom(echo)]
+            context: p::u64,
+            #[urom(inline)]
+            values: ::urom_abi::Payload<p::u32>,
+        },
+    }
+}
+
+struct Worker;
+
+#[urom_pdk::urom_plugin]
+impl protocol::Handler for Worker {
+    fn open(_: &urom_pdk::OpenContext) -> urom_pdk::Result<Self> {
+        Ok(Worker)
+    }
+
+    async fn work(&self, _: &urom_pdk::Context, cmd: protocol::Work<'_>) -> urom_pdk::Result<protocol::Done> {
+        Ok(protocol::Done { values: cmd.values.to_vec().into() })
+    }
+
+    async fn rest(&self, _: &urom_pdk::Context, _: protocol::Rest) -> urom_pdk::Result<protocol::Done> {
+        Err(urom_pdk::DocaError::NOT_FOUND.into())
+    }
+}
+
+fn main() {
+    let rest = protocol::Rest { context: 7 };
+    let mut bytes = [0; protocol::Command::FIXED_LEN];
+    urom_abi::protocol::Request::encode(&rest, &mut bytes).unwrap();
+    assert_eq!(protocol::Rest::decode(&bytes).unwrap().context, 7);
+}
