@@ -28,7 +28,10 @@ fn main() {
     for (number, reason) in attempts.iter().enumerate() {
         println!("cargo::error=  {}. {reason}", number + 1);
     }
-    println!("cargo::error=run: cargo xtask setup");
+    println!(
+        "cargo::error=run `cargo xtask setup` in the clone of this kit; a workspace elsewhere then sets"
+    );
+    println!("cargo::error=  UROM_UCX_DIR=<clone>/target/ucx/<version>-<arch>/libucx");
 }
 
 fn link(found: &Found) {
@@ -64,11 +67,7 @@ fn from_pkg_config() -> Result<Found, String> {
         arguments.iter().for_each(|argument| {
             config.arg(argument);
         });
-        config.probe("ucx").map_err(|error| {
-            let text = error.to_string();
-            let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            format!("pkg-config ucx >= {oldest}: {}", lines.join(" "))
-        })
+        config.probe("ucx").map_err(|error| format!("pkg-config ucx >= {oldest}: {}", in_a_line(&error)))
     };
     let library = probe(&[])?;
     if library.link_paths.is_empty() {
@@ -83,13 +82,28 @@ fn from_pkg_config() -> Result<Found, String> {
     }
 }
 
-/// The newest unpacked package in the `ucx` directory of the build tree.
+/// What pkg-config said, without the page of advice that comes with it.
+fn in_a_line(error: &pkg_config::Error) -> String {
+    let text = match error {
+        pkg_config::Error::Command { cause, .. } => format!("it does not run: {cause}"),
+        pkg_config::Error::Failure { output, .. } | pkg_config::Error::ProbeFailure { output, .. } => {
+            String::from_utf8_lossy(&output.stderr).into_owned()
+        }
+        other => other.to_string(),
+    };
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    line.unwrap_or("it failed and did not say why").to_owned()
+}
+
+/// The newest unpacked package in the `ucx` directory of the build tree or of the kit's own.
 fn from_build_tree() -> Result<Found, String> {
     let arch = env::var("CARGO_CFG_TARGET_ARCH").map_err(|error| error.to_string())?;
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    let clone = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
+    let clone = clone.parent().ok_or("the kit lies in no directory")?.join("target/ucx");
     let mut rejected = Vec::new();
     let mut versions: Vec<(Vec<u32>, PathBuf)> = Vec::new();
-    for directory in out.ancestors().map(|ancestor| ancestor.join("ucx")) {
+    for directory in out.ancestors().map(|ancestor| ancestor.join("ucx")).chain([clone.clone()]) {
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let version = name.to_str().and_then(|name| name.strip_suffix(&arch)?.strip_suffix('-'));
@@ -100,6 +114,7 @@ fn from_build_tree() -> Result<Found, String> {
         }
     }
     versions.sort();
+    versions.dedup();
     for (_, root) in versions.iter().rev() {
         match unpacked(root) {
             Ok(directory) => return Ok(Found { directory: Some(directory) }),
@@ -107,7 +122,11 @@ fn from_build_tree() -> Result<Found, String> {
         }
     }
     if rejected.is_empty() {
-        rejected.push(format!("no ucx/<version>-{arch}/libucx beside or above {}", out.display()));
+        rejected.push(format!(
+            "no ucx/<version>-{arch}/libucx beside or above {}, and no <version>-{arch}/libucx in {}",
+            out.display(),
+            clone.display()
+        ));
     }
     Err(rejected.join("; "))
 }

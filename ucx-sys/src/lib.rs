@@ -7,10 +7,10 @@
 //!
 //! # Finding the library at run time
 //!
-//! The build script looks for UCX in `UROM_UCX_DIR`, with pkg-config, and in the build tree's `ucx/` directory, and says
-//! what it tried when there is none. A UCX outside the loader's own path must be named by every program and every
-//! shared object that is linked with it, and a build script can do so only for its own package. So a package that makes
-//! one depends on `ucx-sys` and has this `build.rs`:
+//! The build script looks for UCX in `UROM_UCX_DIR`, with pkg-config, and in the `ucx/` directory of the build tree and
+//! of the kit's own `target/`, and says what it tried when there is none. A UCX outside the loader's own path must be
+//! named by every program and every shared object that is linked with it, and a build script can do so only for its own
+//! package. So a package that makes one depends on `ucx-sys` and has this `build.rs`:
 //!
 //! ```no_run
 //! if let Some(directory) = std::env::var_os("DEP_UCP_RPATH") {
