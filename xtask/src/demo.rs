@@ -66,6 +66,8 @@ pub(crate) fn build(
     }
     if programs.iter().all(|program| directory.join(program.name).exists()) {
         command.arg("--quiet");
+    } else {
+        eprintln!("the first build takes some minutes");
     }
     shell::run(&mut command)?;
     plugins::link(&directory, &plugins, wanted)?;
