@@ -102,6 +102,10 @@ use proc_macro::TokenStream;
 /// | `when = expression` | the payload, an `Option`, is there when this holds; writing checks that it is there exactly then |
 /// | `unless = name` | the `Data` travels with the command when the word `name` is 0, and otherwise that is the id of registered memory |
 ///
+/// A `word` belongs to one payload. A second payload of the same length says so with an expression, such as
+/// `len = keys.len()`. So `len = name` is a word to be filled in where the field `name` is marked `word`, and otherwise an
+/// expression that consists of that field.
+///
 /// An `Option` without `when` is there when its address word is not 0. Nothing else is made of an address word that was
 /// read; written, it is 1 for a payload that is there, and 0 for one that is absent or empty.
 ///

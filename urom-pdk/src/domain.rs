@@ -73,8 +73,17 @@ pub struct Domains<'cx> {
 }
 
 impl<'cx> Domains<'cx> {
-    /// The address of this plugin in the member's worker: exactly the bytes that the handler's `address` gave there
-    /// (`doca_urom_worker_domain_addr_lookup`).
+    /// Whether a running domain of this worker has the member (`doca_urom_worker_domain_addr_lookup`). A member whose
+    /// plugin of this name is written in C and has no address counts as not there.
+    ///
+    /// # Errors
+    /// As for every look-up, without `NOT_FOUND`.
+    pub fn contains(self, member: u64) -> Result<bool> {
+        self.shared.contains(member)
+    }
+
+    /// The address of this plugin in the member's worker: exactly the bytes that the handler's `address` gave there,
+    /// and none when that handler has no `address` (`doca_urom_worker_domain_addr_lookup`).
     ///
     /// # Errors
     /// As for every look-up; `INVALID_VALUE` when the member's plugin was not made with this kit: C tells no length, so
@@ -133,6 +142,14 @@ pub struct DomainHandle {
 }
 
 impl DomainHandle {
+    /// See [`Domains::contains`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn contains(&self, member: u64) -> Result<bool> {
+        self.shared.contains(member)
+    }
+
     /// See [`Domains::address`].
     ///
     /// # Errors
@@ -243,6 +260,20 @@ impl Shared {
                 Err(Error::new(DocaError::BAD_STATE, "the plugin was closed: end its threads before that"))
             }
         }
+    }
+
+    /// Looks an address up for the sake of the member.
+    fn contains(&self, member: u64) -> Result<bool> {
+        let lookup = self.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
+        self.open(|ctx| {
+            let mut start = null_mut::<c_void>();
+            // SAFETY: the plugin is open, so the context is live; the place can be written to.
+            match unsafe { lookup(ctx, member, &mut start) }.check() {
+                Ok(()) => Ok(true),
+                Err(DocaError::NOT_FOUND) => Ok(false),
+                Err(code) => Err(failed(code, member, "address")),
+            }
+        })
     }
 
     /// Looks an address up and gives it to `take`.

@@ -174,6 +174,25 @@ fn what_is_not_there_is_not_found_and_says_what_to_do() {
 }
 
 #[test]
+fn whether_a_member_is_there_can_be_asked_without_an_error() {
+    let (mut worker, handle) = open(LOOKUPS);
+    assert!(handle.contains(PEER).unwrap());
+    assert!(!handle.contains(4).unwrap());
+    in_command(&mut worker, |cx| {
+        let domains = cx.domains();
+        // One that another kit made is there too.
+        assert_eq!(
+            (domains.contains(PEER)?, domains.contains(FOREIGN)?, domains.contains(4)?),
+            (true, true, false)
+        );
+        fails(domains.contains(BROKEN), DocaError::DRIVER, "the address of worker 10");
+        Ok(())
+    });
+    drop(worker);
+    fails(handle.contains(PEER), DocaError::BAD_STATE, "the plugin was closed");
+}
+
+#[test]
 fn an_address_that_this_kit_did_not_make_is_refused() {
     let (_worker, handle) = open(LOOKUPS);
     fails(handle.address(FOREIGN), DocaError::INVALID_VALUE, "worker 8 was not made by this kit");
