@@ -76,23 +76,28 @@ impl Embedded {
         Ok(Embedded { address, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// The service of this process for a plugin path (`None`: that of `UROM_PLUGIN_PATH`): started on first use, stopped
-    /// when its last user drops it.
+    /// The service of this process for a plugin path (`None`: that of `UROM_PLUGIN_PATH`) and a message limit in bytes:
+    /// started on first use, stopped when its last user drops it.
     ///
     /// # Errors
     /// As [`start`](Embedded::start).
-    pub fn shared(plugin_path: Option<OsString>) -> io::Result<Arc<Embedded>> {
-        static RUNNING: Mutex<Vec<(Option<OsString>, Weak<Embedded>)>> = Mutex::new(Vec::new());
+    pub fn shared(plugin_path: Option<OsString>, max_message: usize) -> io::Result<Arc<Embedded>> {
+        type Key = (Option<OsString>, usize);
+        static RUNNING: Mutex<Vec<(Key, Weak<Embedded>)>> = Mutex::new(Vec::new());
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|(_, service)| service.strong_count() > 0);
-        let there =
-            running.iter().find(|(path, _)| *path == plugin_path).and_then(|(_, service)| service.upgrade());
+        let key = (plugin_path, max_message);
+        let there = running.iter().find(|(of, _)| *of == key).and_then(|(_, service)| service.upgrade());
         if let Some(service) = there {
             return Ok(service);
         }
-        let options = EmbeddedOptions { plugin_path: plugin_path.clone(), ..EmbeddedOptions::default() };
+        let options = EmbeddedOptions {
+            plugin_path: key.0.clone(),
+            max_message: Some(max_message),
+            ..EmbeddedOptions::default()
+        };
         let service = Arc::new(Embedded::start(options)?);
-        running.push((plugin_path, Arc::downgrade(&service)));
+        running.push((key, Arc::downgrade(&service)));
         Ok(service)
     }
 

@@ -134,7 +134,8 @@ impl fmt::Display for EncodeError {
         match self {
             EncodeError::TooBig { message, need, room } => write!(
                 f,
-                "{message}: takes {need} bytes, but {room} fit: send less, or raise the message size on host and service"
+                "{message}: takes {need} bytes, but {room} fit: send less, or raise ServiceBuilder::max_message_size and \
+                 uromd --max-msg-size"
             ),
             EncodeError::Mismatch { message, field, what } => write!(f, "{message}: {field}: {what}"),
             EncodeError::NoMemory { message } => write!(f, "{message}: no memory for its descriptor"),

@@ -101,6 +101,9 @@ impl ServiceBuilder {
 
     /// The largest message in bytes (`doca_urom_service_set_max_comm_msg_size`): 24 bytes of header and the command, or
     /// 32 bytes of header and the notification. 4096 unless said otherwise; the smaller of host's and service's counts.
+    ///
+    /// An [embedded](Self::embedded) service takes the same limit, so this is all it needs; connections of one process
+    /// share an embedded service when their limits are equal. A daemon has its own, `uromd --max-msg-size`.
     pub fn max_message_size(mut self, bytes: usize) -> Self {
         self.settings.max_message_size = Some(bytes);
         self

@@ -152,7 +152,7 @@ impl Service {
         let (address, embedded) = match decide(&self.wish.borrow(), pci)? {
             Target::Daemon(address) => (address, None),
             Target::Embedded(path) => {
-                let embedded = Embedded::shared(path).map_err(|error| {
+                let embedded = Embedded::shared(path, self.max_message.get()).map_err(|error| {
                     failure(
                         DocaError::INITIALIZATION,
                         format!("the embedded service cannot be started: {error}"),

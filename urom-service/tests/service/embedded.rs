@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::DocaError;
 use urom_service::embedded::{Embedded, EmbeddedOptions};
 use urom_service::wire::control::StartWorker;
@@ -47,14 +48,17 @@ fn dropping_it_stops_workers_in_order() {
 fn one_plugin_path_shares_one_service() {
     let (plugins, others) = (Plugins::obedient(), Plugins::obedient());
     let path = Some(plugins.path().into());
-    let first = Embedded::shared(path.clone()).unwrap();
-    let again = Embedded::shared(path.clone()).unwrap();
-    let other = Embedded::shared(Some(others.path().into())).unwrap();
+    let first = Embedded::shared(path.clone(), DEFAULT_MAX_MESSAGE).unwrap();
+    let again = Embedded::shared(path.clone(), DEFAULT_MAX_MESSAGE).unwrap();
+    let other = Embedded::shared(Some(others.path().into()), DEFAULT_MAX_MESSAGE).unwrap();
     assert!(Arc::ptr_eq(&first, &again) && !Arc::ptr_eq(&first, &other));
     let address = first.address();
     drop((first, again));
     assert!(std::net::TcpStream::connect(address).is_err(), "stopped with its last user");
-    assert_eq!(Client::connect(Embedded::shared(path).unwrap().address()).plugins.len(), 1);
+    assert_eq!(
+        Client::connect(Embedded::shared(path, DEFAULT_MAX_MESSAGE).unwrap().address()).plugins.len(),
+        1
+    );
 }
 
 #[test]
