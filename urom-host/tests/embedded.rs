@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use embedded_support::{Graph, LIMIT, connect, soon, start, until};
+use embedded_support::{Graph, LIMIT, connect, plugins, soon, start, until};
 use graph_protocol::LoopbackDone;
 use urom_host::{DocaError, Error, ProgressEngine, Service, State, block_on_for};
 
@@ -235,6 +235,34 @@ fn names_and_versions_that_do_not_fit_are_said_in_full() {
     let error = service.plugin::<absent::Protocol>().unwrap_err();
     assert_eq!(error.code(), DocaError::NOT_FOUND);
     assert!(error.to_string().contains("the service has `worker_graph`"), "{error}");
+    assert!(error.to_string().contains("UROM_PLUGIN_PATH"), "{error}");
+}
+
+#[test]
+fn a_plugin_under_the_name_that_cargo_gave_its_file_is_told_from_one_that_is_not_there() {
+    let plugins = plugins();
+    let link = |name: &str| plugins.path().join(name);
+    std::fs::rename(link("worker_graph.so"), link("libworker_graph.so")).unwrap();
+    let service = Service::builder().plugin_path(plugins.path()).connect().unwrap();
+    let error = service.plugin::<Graph>().unwrap_err();
+    assert_eq!(error.code(), DocaError::NOT_FOUND);
+    let advice = "it was found as `libworker_graph`: link or copy the file as `worker_graph.so`";
+    assert!(error.to_string().contains(advice), "{error}");
+}
+
+#[test]
+fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
+    let plugins = plugins();
+    let connect =
+        |size| Service::builder().plugin_path(plugins.path()).max_message_size(size).connect().unwrap();
+    // At the same time, and from the same directory.
+    for (service, size) in [1 << 16, 1 << 12, 1 << 10].map(|size| (connect(size), size)) {
+        let (graph, worker) = start(&service);
+        assert_eq!(worker.task(&graph).unwrap().capacity(), size - 24);
+        // The worker takes it as well: it is the plugin that says it is no command.
+        let answer = block_on_for(LIMIT, worker.command(&graph, &vec![0xff; size - 24]).unwrap()).unwrap();
+        assert_eq!((answer.status, answer.bytes.is_some()), (DocaError::INVALID_VALUE, true));
+    }
 }
 
 #[test]

@@ -27,8 +27,7 @@ use crate::worker::{self, Worker};
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
 /// let workers = [service.worker().plugin(&graph).start().wait()?, service.worker().plugin(&graph).start().wait()?];
 /// // A domain of this process alone.
-/// let alone = InProcess::group(1).remove(0);
-/// let domain = service.domain().worker(0, &workers[0]).worker(1, &workers[1]).gather(alone).start().wait()?;
+/// let domain = service.domain().worker(0, &workers[0]).worker(1, &workers[1]).gather(InProcess::alone()).start().wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -78,7 +77,7 @@ impl DomainBuilder {
     ///
     /// # Errors
     /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no worker, no all-gather, two
-    /// workers of one id, a worker of another library); what the all-gather failed with, as the error's source; and the
+    /// workers of one id, one worker under two ids, a worker of another library); what the all-gather failed with, as the error's source; and the
     /// service's own code and words (`INITIALIZATION` from a library that gives none) when the domain did not come to
     /// run, for instance because a worker is gone, or two processes use one id.
     ///
@@ -94,7 +93,7 @@ impl DomainBuilder {
     fn create(mut self) -> Result<Owner> {
         let Some(gather) = self.gather.take() else {
             let hint =
-                "give it one with DomainBuilder::gather; gather::InProcess will do for one process alone";
+                "give it one with DomainBuilder::gather; gather::InProcess::alone() will do for one process";
             return Err(invalid("it has no all-gather", hint));
         };
         let exchange = Exchange::new(gather);
@@ -126,6 +125,13 @@ impl DomainBuilder {
                 return Err(invalid(
                     format!("two of its workers have the id {id}"),
                     "ids are unique in a domain",
+                ));
+            }
+            if let Some((other, _)) = self.workers[..at].iter().find(|(_, other)| Rc::ptr_eq(other, worker)) {
+                let why = format!("{} is in it twice, as {other} and as {id}", worker.name());
+                return Err(invalid(
+                    why,
+                    "a worker is in a domain once: start another worker for the second id",
                 ));
             }
             if worker.library != self.library {

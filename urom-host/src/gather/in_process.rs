@@ -36,10 +36,13 @@ pub struct InProcess {
 impl InProcess {
     /// Makes a group of `participants`, in the order of their indices.
     pub fn group(participants: u32) -> Vec<InProcess> {
-        let state = State { first: 0, rounds: VecDeque::new(), gone: vec![false; participants as usize] };
-        let group = Arc::new(Group { participants, state: Mutex::new(state) });
-        let member = |index| InProcess { index, round: 0, pending: false, group: Arc::clone(&group) };
-        (0..participants).map(member).collect()
+        let group = Group::of(participants);
+        (0..participants).map(|index| group.member(index)).collect()
+    }
+
+    /// The only participant of a group: for a domain of this process alone.
+    pub fn alone() -> InProcess {
+        Group::of(1).member(0)
     }
 }
 
@@ -62,6 +65,15 @@ struct Round {
 }
 
 impl Group {
+    fn of(participants: u32) -> Arc<Group> {
+        let state = State { first: 0, rounds: VecDeque::new(), gone: vec![false; participants as usize] };
+        Arc::new(Group { participants, state: Mutex::new(state) })
+    }
+
+    fn member(self: &Arc<Self>, index: u32) -> InProcess {
+        InProcess { index, round: 0, pending: false, group: Arc::clone(self) }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics half way through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

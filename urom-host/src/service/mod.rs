@@ -236,9 +236,19 @@ impl ServiceCore {
                 true => "the service found no plugin at all".to_owned(),
                 false => format!("the service has {}", names.join(", ")),
             };
-            return Err(Error::new(DocaError::NOT_FOUND, looking())
-                .why(why)
-                .hint("put the directory of its .so into the service's UROM_PLUGIN_PATH and connect again"));
+            // Cargo's own name for the file.
+            let as_built = format!("lib{}", P::NAME);
+            let hint = match self.plugins().iter().any(|plugin| plugin.name() == as_built) {
+                true => {
+                    format!(
+                        "it was found as `{as_built}`: link or copy the file as `{}.so` and connect again",
+                        P::NAME
+                    )
+                }
+                false => "put the directory of its .so into the service's UROM_PLUGIN_PATH and connect again"
+                    .to_owned(),
+            };
+            return Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint));
         };
         if found.version() != P::VERSION {
             return Err(Error::new(DocaError::UNSUPPORTED_VERSION, looking())

@@ -1,6 +1,7 @@
 //! What the end of a task means: its answer, or an error that explains itself.
 
 use urom_abi::DocaError;
+use urom_abi::host::CtxState;
 use urom_abi::protocol::{Protocol, Reply, Request};
 use urom_abi::wire::EncodeError;
 
@@ -32,7 +33,9 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
             let all = format!("all {} tasks are allocated", context.max_inflight.get());
             match context.held() {
                 0 => error.why(all),
-                held => error.why(format!("{all}, {held} of them by replies whose payloads are still held")),
+                held => error
+                    .why(format!("{all}, {held} of them by replies whose payloads are still held"))
+                    .hint("drop payloads of earlier replies, or copy them with to_vec"),
             }
             .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight")
         }
@@ -48,7 +51,9 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
 pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Error {
     let error = Error::new(code, what).why(context.failure());
     match code {
-        DocaError::TOO_BIG => error.hint("send less, or raise the message size on host and service"),
+        DocaError::TOO_BIG => {
+            error.hint("send less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size")
+        }
         DocaError::BAD_STATE => error.hint("start a new worker"),
         _ => error,
     }
@@ -84,11 +89,18 @@ pub(super) fn read<C: Request>(
 pub(super) fn failed(context: &Context, what: String, code: DocaError, bytes: Option<&[u8]>) -> Error {
     let error = Error::new(code, what);
     match bytes {
-        Some(bytes) => error.why("the plugin answered with this status").with_reply(bytes),
+        Some(bytes) => error
+            .why("the plugin answered with this status")
+            .hint("its reason is in the worker's log")
+            .with_reply(bytes),
         None => match context.failure() {
-            why if why.is_empty() => {
-                error.hint("see the worker's state; one that is gone must be started anew")
-            }
+            why if why.is_empty() => match (code, context.state()) {
+                (DocaError::TOO_BIG, Ok(CtxState::RUNNING)) => error
+                    .why("the answer exceeds the message limit")
+                    .hint("ask for less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size"),
+                (_, Ok(CtxState::RUNNING)) => error.hint("the worker still runs; its log says more"),
+                _ => error.hint("see the worker's state; one that is gone must be started anew"),
+            },
             // The library's words end in what to do.
             why => error.why(why),
         },

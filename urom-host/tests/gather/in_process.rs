@@ -31,7 +31,7 @@ fn participants_on_one_thread_exchange_too() {
 
 #[test]
 fn a_group_of_one_waits_for_nobody() {
-    exchanges(&mut InProcess::group(1).remove(0), &[3, 0, 5]);
+    exchanges(&mut InProcess::alone(), &[3, 0, 5]);
     assert!(InProcess::group(0).is_empty());
 }
 

@@ -12,7 +12,7 @@ use crate::fake::{self, HABIT, TABLES, Told, habit};
 use crate::{LIMIT, connect, start};
 
 pub(crate) fn alone() -> InProcess {
-    InProcess::group(1).remove(0)
+    InProcess::alone()
 }
 
 /// A domain of one process with one worker.
@@ -191,6 +191,7 @@ fn settings_that_cannot_be_are_refused() {
         (service.handle().domain().gather(alone()), "no worker"),
         (service.domain().worker(0, &worker), "no all-gather"),
         (domain(&service, &worker).worker(7, &worker), "two of its workers have the id 7"),
+        (domain(&service, &worker).worker(8, &worker), "is in it twice, as 7 and as 8"),
         (domain(&service, &worker).gather(Nobody(0, 0)), "calls itself 0 of 0"),
         (domain(&service, &worker).gather(Nobody(2, 2)), "calls itself 2 of 2"),
     ] {

@@ -119,6 +119,7 @@ pub(crate) fn a_message_that_no_answer_can_carry_is_too_big(provider: &Provider)
     let receive = pair.sandbox.task_tag_recv(second, 1 << 20, 6, u64::MAX).submit()?;
     let error = block_on_for(LIMIT, receive)?.err().context("the answer is too long")?;
     assert_eq!(error.code(), DocaError::TOO_BIG, "{error}");
+    assert!(error.to_string().contains("the answer exceeds the message limit"), "{error}");
     // What is too long to be sent is not even tried.
     let long = pair.sandbox.task_tag_send(first, 1, 1).data(&pattern(4096)[..]).submit();
     assert_eq!(long.err().context("it does not fit")?.code(), DocaError::TOO_BIG);
