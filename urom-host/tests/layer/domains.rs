@@ -81,7 +81,7 @@ fn several_domains_share_a_worker_and_take_turns_with_an_all_gather() {
     let (_, worker) = start(&service, 0);
     let gather = Rc::new(RefCell::new(alone()));
     let one = run(domain(&service, &worker).gather(Rc::clone(&gather)));
-    let two = run(domain(&service, &worker).worker(8, &worker).gather(gather));
+    let two = run(service.domain().worker(8, &worker).gather(gather));
     one.stop().unwrap();
     assert_eq!(two.state().unwrap(), State::Running);
     assert_eq!(TABLES.lock().unwrap().len(), 2);
