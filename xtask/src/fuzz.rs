@@ -10,13 +10,14 @@ use crate::workspace::Workspace;
 
 /// The version that is installed when there is another or none.
 const CARGO_FUZZ: &str = "0.13.2";
-/// The longest input: the largest message by default, and some more.
-const MAX_LEN: &str = "-max_len=4200";
+/// The longest input: the largest message by default and some more, or a program of some steps.
+const MAX_LEN: usize = 4200;
+const LONG_PROGRAM: usize = 1024;
 
 /// What to do with the targets.
 pub(crate) enum Work {
-    /// Run each for so many inputs.
-    Run(u64),
+    /// Run each for so many inputs, under the address sanitizer or, about five times as fast, without.
+    Run { inputs: u64, sanitized: bool },
     /// Add to the committed inputs what runs found and what reaches something new.
     Merge,
 }
@@ -38,19 +39,20 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
             std::fs::create_dir_all(made).with_context(|| format!("could not make {}", made.display()))?;
         }
         let mut command = cargo_fuzz(&tools)?;
-        command
-            .args(["fuzz", "run", "--fuzz-dir"])
-            .arg(&directory)
-            .arg("--target-dir")
-            .arg(&build)
-            .arg(target);
+        command.args(["fuzz", "run", "--fuzz-dir"]).arg(&directory).arg("--target-dir").arg(&build);
+        command.arg(target);
         match work {
             // New inputs go to the first directory.
-            Work::Run(runs) => command.args([&found, &committed]).arg("--").arg(format!("-runs={runs}")),
+            Work::Run { inputs, sanitized } => {
+                command.args(["--sanitizer", if *sanitized { "address" } else { "none" }]);
+                command.args([&found, &committed]).arg("--").arg(format!("-runs={inputs}"))
+            }
             Work::Merge => command.args([&committed, &found]).args(["--", "-merge=1"]),
         };
         // The second descriptor carries the log of plugins that are asked to fail.
-        let status = shell::status(command.args([MAX_LEN, "-close_fd_mask=2", "-print_final_stats=1"]))?;
+        let longest = if target == "worker_cmd" { LONG_PROGRAM } else { MAX_LEN };
+        command.arg(format!("-max_len={longest}")).args(["-close_fd_mask=2", "-print_final_stats=1"]);
+        let status = shell::status(&mut command)?;
         if !status.success() {
             eprintln!(
                 "{target} failed. Copy the input that it names into {} and run `cargo test -p robustness`, which says what \
@@ -115,7 +117,7 @@ mod tests {
     #[test]
     fn a_target_that_does_not_exist_is_named_with_those_that_do() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
-        let error = run(&workspace, Some("nothing"), &Work::Run(1)).expect_err("no such target");
+        let error = run(&workspace, Some("nothing"), &Work::Merge).expect_err("no such target");
         let text = error.to_string();
         assert!(text.contains("nothing") && text.contains("worker_cmd"), "{text}");
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -48,6 +48,31 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
         bail!("`{}` failed: {status}", display(command));
     }
     Ok(())
+}
+
+/// A command that runs beside others.
+pub(crate) struct Started {
+    child: Child,
+    name: String,
+}
+
+/// Echoes `command` and starts it, with this program's output.
+pub(crate) fn start(command: &mut Command) -> Result<Started> {
+    let name = display(command);
+    eprintln!("$ {name}");
+    let child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
+    Ok(Started { child, name })
+}
+
+impl Started {
+    /// Waits for its end; an end without success is an error.
+    pub(crate) fn wait(mut self) -> Result<()> {
+        let status = self.child.wait().with_context(|| format!("could not wait for `{}`", self.name))?;
+        if !status.success() {
+            bail!("`{}` failed: {status}", self.name);
+        }
+        Ok(())
+    }
 }
 
 /// The same end for this program; a command that was killed has no code of its own.
