@@ -7,7 +7,7 @@ use std::path::Path;
 
 use urom_abi::descriptor::CommandDesc;
 
-const ROUNDS: usize = 100;
+const ROUNDS: usize = 50;
 
 /// The growth of the C heap over many rounds. Its caches grow too, now and then; what is lost every round is always seen.
 fn least_growth(round: impl Fn()) -> usize {
@@ -26,8 +26,8 @@ fn no_input_of_the_corpus_leaves_anything_on_the_heap() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/worker_cmd");
     let files = std::fs::read_dir(corpus).expect("the corpus");
     let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
-    files.sort_unstable();
-    files.truncate(64);
+    // The programs that were written by hand do everything once.
+    files.retain(|file| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("seed-")));
     assert!(!files.is_empty());
     let inputs: Vec<_> = files.iter().map(|file| std::fs::read(file).expect("a readable file")).collect();
     // What plugins log would be long.
