@@ -32,12 +32,13 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
         (DocaError::NO_MEMORY, _) => {
             let all = format!("all {} tasks are allocated", context.max_inflight.get());
             match context.held() {
-                0 => error.why(all),
+                0 => error
+                    .why(all)
+                    .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight"),
                 held => error
                     .why(format!("{all}, {held} of them by replies whose payloads are still held"))
                     .hint("drop payloads of earlier replies, or copy them with to_vec"),
             }
-            .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight")
         }
         (DocaError::BAD_STATE, why) if why.is_empty() => {
             error.why("the worker does not run").hint("start a new worker")

@@ -60,6 +60,7 @@ fn payloads_count_as_tasks_until_they_are_dropped() {
     let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
     assert_eq!(error.code(), DocaError::NO_MEMORY);
     assert!(error.to_string().contains("4 of them by replies"), "{error}");
+    assert!(error.to_string().contains("drop payloads of earlier replies, or copy them"), "{error}");
     assert_eq!(*held.remove(2), [2; 9]);
     assert_eq!(graph.task_loopback(&worker, 5).submit().unwrap().wait().unwrap().data, 5);
     assert_eq!(*held[2], [3; 9]);

@@ -111,6 +111,7 @@ fn a_status_of_the_plugin_comes_with_its_bytes_and_one_of_the_library_without() 
     let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::NOT_FOUND);
     assert_eq!(error.reply().map(<[u8]>::len), Some(16));
+    assert!(error.to_string().contains("its reason is in the worker's log"), "{error}");
     let data = script::STATUS_ALONE | 17;
     let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
     assert_eq!((error.code(), error.reply()), (DocaError::IO_FAILED, None));
@@ -118,6 +119,20 @@ fn a_status_of_the_plugin_comes_with_its_bytes_and_one_of_the_library_without() 
     let data = script::STATUS_ALONE;
     let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::UNEXPECTED);
+}
+
+#[test]
+fn an_answer_over_the_limit_names_the_limit_and_no_state_of_a_worker_that_runs() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let data = script::STATUS_ALONE | u64::from(DocaError::TOO_BIG.0);
+    let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
+    assert_eq!((error.code(), error.reply()), (DocaError::TOO_BIG, None));
+    let text = error.to_string();
+    assert!(text.contains("the answer exceeds the message limit; ask for less, or raise"), "{text}");
+    assert!(text.contains("ServiceBuilder::max_message_size and uromd --max-msg-size"), "{text}");
+    assert!(!text.contains("state"), "{text}");
 }
 
 #[test]
