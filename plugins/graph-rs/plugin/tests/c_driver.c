@@ -23,6 +23,8 @@
 	} while (0)
 
 #define PLUGIN_ID 0x20
+/* What stands before a Rust plugin's address. */
+#define FRAME_LEN 16
 #define IFACE_ROOM 256
 #define MAX_MESSAGE 256
 
@@ -143,20 +145,27 @@ static void check_null(void)
 	CHECK(ctx->iface.progress(ctx, &list) == DOCA_ERROR_EMPTY && ucs_list_is_empty(&list));
 }
 
-/* First the length, then the bytes, twice over: these plugins have no address, which is no error. */
+/* First the length, then the bytes, twice over. These plugins have no address of their own, so all there is is the frame
+ * that tells the kit at the other end how long an address is. */
 static void check_address(void)
 {
-	unsigned char room[8];
+	unsigned char first[FRAME_LEN], again[FRAME_LEN + 1];
 	size_t len;
 	int i;
 
 	for (i = 0; i < 2; i++) {
 		len = 0;
-		CHECK(ctx->iface.addr(ctx, NULL, &len) == DOCA_SUCCESS && len == 0);
-		memset(room, 0xee, sizeof(room));
-		len = sizeof(room);
-		CHECK(ctx->iface.addr(ctx, room, &len) == DOCA_SUCCESS && len == 0);
-		CHECK(room[0] == 0xee);
+		CHECK(ctx->iface.addr(ctx, NULL, &len) == DOCA_ERROR_INVALID_VALUE && len == FRAME_LEN);
+		memset(again, 0xee, sizeof(again));
+		len = FRAME_LEN - 1;
+		CHECK(ctx->iface.addr(ctx, again, &len) == DOCA_ERROR_INVALID_VALUE && len == FRAME_LEN);
+		CHECK(again[0] == 0xee);
+		len = sizeof(again);
+		CHECK(ctx->iface.addr(ctx, again, &len) == DOCA_SUCCESS && len == FRAME_LEN);
+		CHECK(again[FRAME_LEN] == 0xee);
+		if (i == 0)
+			memcpy(first, again, FRAME_LEN);
+		CHECK(memcmp(first, again, FRAME_LEN) == 0);
 	}
 }
 
