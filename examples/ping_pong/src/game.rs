@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use anyhow::{Error, Result, ensure};
+use anyhow::{Error, Result, anyhow, ensure};
 use sandbox_protocol::{Client, TagReceived, TagRecv, TagSend};
 use tracing::info;
 use urom_host::{Completion, DocaError, Host, Worker, block_on_for};
@@ -110,17 +110,23 @@ impl Player<'_> {
 
     fn sent(&mut self, completion: Completion<TagSend<'static>>) -> Result<()> {
         let sent = self.wait(completion)?;
-        ensure!(sent.status == 0, "a send ended with {}", ucx::Status::from_code(sent.status));
-        Ok(())
+        self.ended_well("send", sent.status)
     }
 
     /// Checks everything about a message that came.
     fn check(&mut self, round: u32, received: &TagReceived, tag: u64) -> Result<()> {
         let (status, sender_tag) = (received.status, received.sender_tag);
-        ensure!(status == 0, "a receive ended with {}", ucx::Status::from_code(status));
+        self.ended_well("receive", status)?;
         ensure!(sender_tag == tag, "a message with tag {sender_tag:#x} came, {tag:#x} was expected");
         let (message, other) = (self.message, self.other());
         self.buffers.read(round, &received.data, |bytes| message.check(other, round, bytes))
+    }
+
+    fn ended_well(&mut self, what: &str, status: i8) -> Result<()> {
+        match ucx::Status::from_code(status) {
+            ucx::Status::OK => Ok(()),
+            status => Err(self.partner.explain(anyhow!("a {what} ended with {status}"))),
+        }
     }
 
     /// Waits for an answer of the own worker for as long as the other process is there.
@@ -133,7 +139,11 @@ impl Player<'_> {
                 Pin::new(&mut answer).poll(cx)
             });
             if let Ok(answer) = block_on_for(GLANCE, poll) {
-                return answer.map_err(|error| self.advise(error));
+                return answer.map_err(|error| match error.code() {
+                    // The plugin's UCX failed.
+                    DocaError::DRIVER => self.partner.explain(error.into()),
+                    _ => self.advise(error),
+                });
             }
             ensure!(
                 begin.elapsed() < LIMIT,

@@ -18,6 +18,11 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// How long nothing is done between two looks when there is nothing else to do.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// A message fails as soon as the worker at its other end is gone; how long it may take until the process is missed too.
+const NOTICE: Duration = Duration::from_millis(500);
+
+const LOST: &str = "the other process is lost";
+
 const PLAYING: &[u8] = &[0];
 const DONE: &[u8] = &[1];
 
@@ -66,6 +71,19 @@ impl Partner {
         self.test().map(drop)
     }
 
+    /// Why a message failed: when the other process turns out to be gone, that is why.
+    pub(crate) fn explain(&mut self, error: anyhow::Error) -> anyhow::Error {
+        let begin = Instant::now();
+        while begin.elapsed() < NOTICE {
+            self.looked -= GLANCE;
+            if self.glance().is_err() {
+                return error.context(LOST);
+            }
+            thread::sleep(PAUSE);
+        }
+        error
+    }
+
     /// Waits until both are done: a worker that left earlier could take messages with it.
     pub(crate) fn part(mut self) -> Result<()> {
         loop {
@@ -80,7 +98,7 @@ impl Partner {
 
     fn begin(&mut self, block: &[u8]) -> Result<()> {
         let mut gather = self.gather.borrow_mut();
-        gather.begin(block).map_err(|error| anyhow!(error)).context("the other process is lost")?;
+        gather.begin(block).map_err(|error| anyhow!(error)).context(LOST)?;
         self.exchange = Some(vec![0; block.len() * gather.participants() as usize]);
         Ok(())
     }
@@ -89,7 +107,7 @@ impl Partner {
     fn test(&mut self) -> Result<Option<Vec<u8>>> {
         let Some(blocks) = &mut self.exchange else { return Ok(None) };
         let over = self.gather.borrow_mut().test(blocks);
-        let over = over.map_err(|error| anyhow!(error)).context("the other process is lost")?;
+        let over = over.map_err(|error| anyhow!(error)).context(LOST)?;
         Ok(if over { self.exchange.take() } else { None })
     }
 
