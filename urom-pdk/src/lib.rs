@@ -109,6 +109,7 @@ mod executor;
 mod guard;
 mod held;
 mod iface;
+mod lookups;
 mod side;
 mod slot;
 

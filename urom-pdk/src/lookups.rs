@@ -1,0 +1,171 @@
+//! The worker's four look-ups, called: what is behind every handle on domains.
+
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::ptr::{NonNull, null_mut};
+use std::sync::{PoisonError, RwLock};
+
+use urom_abi::plugin::{DomainLookups, MemhLookupFn, WorkerCtx};
+use urom_abi::{DocaError, address};
+
+use crate::domain::Segment;
+use crate::{Error, Result};
+
+/// What all handles of one open plugin share.
+pub(crate) struct Shared {
+    pub(crate) lookups: DomainLookups,
+    /// Gone when the plugin is closed. Locked for reading during a look-up, so that closing waits for it.
+    pub(crate) ctx: RwLock<Option<Ctx>>,
+}
+
+/// The worker's context, which look-ups only pass back to the worker.
+#[derive(Clone, Copy)]
+pub(crate) struct Ctx(pub(crate) NonNull<WorkerCtx>);
+
+// SAFETY: it is never looked into here, and the worker's look-ups take it on any thread: see `OpenDomains::new`.
+unsafe impl Send for Ctx {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Ctx {}
+
+impl Shared {
+    /// Runs `look` with the worker's context, unless the plugin was closed.
+    fn open<R>(&self, look: impl FnOnce(*mut WorkerCtx) -> Result<R>) -> Result<R> {
+        let ctx = self.ctx.read().unwrap_or_else(PoisonError::into_inner);
+        match *ctx {
+            Some(Ctx(ctx)) => look(ctx.as_ptr()),
+            None => {
+                Err(Error::new(DocaError::BAD_STATE, "the plugin was closed: end its threads before that"))
+            }
+        }
+    }
+
+    /// Looks an address up for the sake of the member.
+    pub(crate) fn contains(&self, member: u64) -> Result<bool> {
+        let lookup = self.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
+        self.open(|ctx| {
+            let mut start = null_mut::<c_void>();
+            // SAFETY: the plugin is open, so the context is live; the place can be written to.
+            match unsafe { lookup(ctx, member, &mut start) }.check() {
+                Ok(()) => Ok(true),
+                Err(DocaError::NOT_FOUND) => Ok(false),
+                Err(code) => Err(failed(code, member, "address")),
+            }
+        })
+    }
+
+    /// Looks an address up and gives it to `take`.
+    ///
+    /// # Safety
+    /// `'a` ends before the worker may change the answer.
+    pub(crate) unsafe fn address<'a, R>(&self, member: u64, take: impl FnOnce(&'a [u8]) -> R) -> Result<R> {
+        let lookup = self.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
+        self.open(|ctx| {
+            let mut start = null_mut::<c_void>();
+            // SAFETY: the plugin is open, so the context is live; the place can be written to.
+            let code = unsafe { lookup(ctx, member, &mut start) };
+            code.check().map_err(|code| failed(code, member, "address"))?;
+            let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| senseless(member, "address"))?;
+            // SAFETY: the worker gives the bytes of an address, and the caller says how long they stay.
+            match unsafe { address::open(start) } {
+                Some(bytes) => Ok(take(bytes)),
+                None => Err(Error::new(
+                    DocaError::INVALID_VALUE,
+                    format!(
+                        "the address of worker {member} was not made by this kit: its plugin of this name must be \
+                         made with the same kit"
+                    ),
+                )),
+            }
+        })
+    }
+
+    pub(crate) fn segment(&self, member: u64, va: u64) -> Result<Segment> {
+        let lookup = self.lookups.seg_lookup.ok_or_else(|| missing("segments"))?;
+        self.open(|ctx| {
+            let mut index: c_int = -1;
+            // SAFETY: the plugin is open, so the context is live; the place can be written to.
+            let code = unsafe { lookup(ctx, member, va, &mut index) };
+            code.check().map_err(|code| failed(code, member, format_args!("buffer with address {va:#x}")))?;
+            let index =
+                u32::try_from(index).map_err(|_| senseless(member, format_args!("segment {index}")))?;
+            Ok(Segment::new(index))
+        })
+    }
+
+    /// # Safety
+    /// As for [`address`](Shared::address).
+    pub(crate) unsafe fn memory_handle<'a, R>(
+        &self,
+        member: u64,
+        segment: Segment,
+        take: impl FnOnce(&'a [u8]) -> R,
+    ) -> Result<R> {
+        let lookup = self.lookups.memh_lookup.ok_or_else(|| missing("memory handles"))?;
+        // SAFETY: the caller's promise.
+        unsafe { self.packed(lookup, member, segment, "memory handle", take) }
+    }
+
+    /// # Safety
+    /// As for [`address`](Shared::address).
+    pub(crate) unsafe fn key<'a, R>(
+        &self,
+        member: u64,
+        segment: Segment,
+        take: impl FnOnce(&'a [u8]) -> R,
+    ) -> Result<R> {
+        let lookup = self.lookups.mkey_lookup.ok_or_else(|| missing("keys"))?;
+        // SAFETY: the caller's promise; both look-ups have one signature.
+        unsafe { self.packed(lookup, member, segment, "key", take) }
+    }
+
+    /// The two look-ups that give bytes and a length.
+    ///
+    /// # Safety
+    /// As for [`address`](Shared::address).
+    unsafe fn packed<'a, R>(
+        &self,
+        lookup: MemhLookupFn,
+        member: u64,
+        segment: Segment,
+        what: &str,
+        take: impl FnOnce(&'a [u8]) -> R,
+    ) -> Result<R> {
+        let not_found = |code| failed(code, member, format_args!("{what} of {segment}"));
+        let index = c_int::try_from(segment.index()).map_err(|_| not_found(DocaError::NOT_FOUND))?;
+        self.open(|ctx| {
+            let (mut len, mut start) = (0, null_mut::<c_void>());
+            // SAFETY: the plugin is open, so the context is live; both places can be written to.
+            let code = unsafe { lookup(ctx, member, index, &mut len, &mut start) };
+            code.check().map_err(not_found)?;
+            if len == 0 {
+                return Ok(take(&[]));
+            }
+            if start.is_null() || isize::try_from(len).is_err() {
+                return Err(senseless(member, what));
+            }
+            // SAFETY: the worker gives that many bytes, and the caller says how long they stay.
+            Ok(take(unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) }))
+        })
+    }
+}
+
+fn missing(what: &str) -> Error {
+    let text = format!("this worker has no look-up of {what}: domains need a worker that has all four");
+    Error::new(DocaError::NOT_SUPPORTED, text)
+}
+
+fn failed(code: DocaError, member: u64, what: impl fmt::Display) -> Error {
+    if code != DocaError::NOT_FOUND {
+        return Error::new(code, format!("the worker failed to look up the {what} of worker {member}"));
+    }
+    let text = format!(
+        "no {what} of worker {member} in a running domain of this worker: the host starts a domain with that id among \
+         its workers, and with its buffers, before it sends commands that need them"
+    );
+    Error::new(code, text)
+}
+
+fn senseless(member: u64, what: impl fmt::Display) -> Error {
+    let text = format!("the worker found the {what} of worker {member}, and then gave none");
+    Error::new(DocaError::UNEXPECTED, text)
+}
