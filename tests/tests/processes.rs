@@ -177,7 +177,8 @@ fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next_but_leaves_a
         let error = block_on_for(LIMIT, start)?.map(drop).expect_err("the worker is gone");
         assert!(error.to_string().contains("worker"), "{error}");
     }
-    // The others hear of it when they use what is not there.
-    drop(block_on_for(LIMIT, other)??);
+    // A domain runs everywhere or nowhere, and everybody hears why.
+    let error = block_on_for(LIMIT, other)?.map(drop).expect_err("the other participant failed");
+    assert!(error.to_string().contains("participant 0 of the domain failed"), "{error}");
     running.into_iter().try_for_each(|domain| Ok(domain.stop()?))
 }

@@ -133,7 +133,7 @@ pub(crate) fn a_setting_that_is_refused_is_explained(provider: &Provider) -> Res
         block_on_for(LIMIT, builder.start())?.err().context("it cannot start")
     };
     let error = refusal(domain().worker(4, &worker))?;
-    assert!(error.to_string().contains("two ids in the domain, 3 and 4"), "{error}");
+    assert!(error.to_string().contains("in it twice, as 3 and as 4"), "{error}");
     let error = refusal(domain().buffer(Buffer { address: 0x1000, ..Buffer::default() }))?;
     assert!(error.to_string().contains("0 bytes at 0x1000"), "{error}");
     Ok(())
