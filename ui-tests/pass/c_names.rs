@@ -1,7 +1,7 @@
 //! Names as C has them: what is made of a variant and a field keeps both apart, wherever the underscores are.
 
 #![deny(warnings)]
-#![allow(non_camel_case_types)]
+#![allow(non_camel_case_types, reason = "names as C has them are what this case is about")]
 
 #[urom_abi::urom_command(plugin = "worker_c", version = 1)]
 pub enum Command<'a> {

@@ -1,6 +1,6 @@
 //! A module that gives the names of numbers other meanings.
 
-#![allow(dead_code, non_camel_case_types)]
+#![allow(dead_code, non_camel_case_types, reason = "the names are there to be in the way, not to be used")]
 
 mod protocol {
     use ::core::primitive as p;

@@ -35,7 +35,8 @@
 //! Everything that takes time is a future. `.wait()` and [`block_on`] run futures on the current thread; they poll for a
 //! moment and then sleep. Any other executor works as long as something on the same thread progresses the engines:
 //! [`ProgressEngine`] shows it for tokio. A task can have a callback in place of a future: `submit_with` of the generated
-//! task. It runs inside the progress call that completes the task, where it may submit further tasks and may not wait.
+//! task. What C passes along as a cookie, the closure captures. It runs inside the progress call that completes the task,
+//! where it may submit further tasks and may not wait.
 //! A panic in it does not cross the library: it goes on in whoever called for progress.
 //!
 //! # Threads

@@ -15,7 +15,8 @@ use crate::launch::Gather;
 pub(crate) const GLANCE: Duration = Duration::from_millis(100);
 /// The other process takes no longer for an exchange unless something is wrong.
 const LIMIT: Duration = Duration::from_secs(30);
-/// How long nothing is done between two looks when there is nothing else to do.
+/// How long nothing is done between two looks when there is nothing else to do: an all-gather has no event to wait for,
+/// as MPI has none.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A message fails as soon as the worker at its other end is gone; how long it may take until the process is missed too.

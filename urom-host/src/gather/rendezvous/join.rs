@@ -37,6 +37,7 @@ pub(super) fn connect(
             Ok(Err(error)) => return Err(error),
             Err(error) => last = Some(error),
         }
+        // Nothing tells when participant 0 begins to listen.
         std::thread::sleep(RETRY.min(left(deadline)));
     }
 }
