@@ -61,4 +61,4 @@ mod transport;
 mod worker;
 mod worker_link;
 
-pub use table::api;
+pub use table::{API, api};

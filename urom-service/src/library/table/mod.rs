@@ -16,7 +16,8 @@ pub fn api() -> &'static Api {
     &API
 }
 
-static API: Api = Api {
+/// The same as a constant, for calls that need not go through the table.
+pub const API: Api = Api {
     doca_urom_service_create: service::create,
     doca_urom_service_destroy: service::destroy,
     doca_urom_service_set_max_comm_msg_size: service::set_max_comm_msg_size,

@@ -1,0 +1,128 @@
+//! The host's C interface as a table of functions.
+//!
+//! The host library calls DOCA only through [`Api`]. The table is filled from the service this project builds, or from
+//! a `libdoca_urom.so` found at run time; nothing above it can tell which. What DOCA's interface has no call for, such
+//! as the text of an error, is in [`Extensions`], which only this project's service fills.
+//!
+//! Pointers follow DOCA's rules: objects are opaque and owned by whoever created them, a NULL argument gives
+//! `INVALID_VALUE`, a setter on a context that is not idle gives `BAD_STATE`. A progress engine, its contexts, their
+//! tasks and buffers belong to one thread at a time.
+
+use std::ffi::c_void;
+
+use crate::error::DocaError;
+
+mod functions;
+mod table;
+
+pub use table::{Api, Extensions};
+
+macro_rules! opaque {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $($(#[$doc])* #[repr(C)] #[derive(Debug)] pub struct $name { _opaque: [u8; 0] })*
+    };
+}
+
+opaque! {
+    /// `struct doca_pe`: a progress engine.
+    Pe;
+    /// `struct doca_ctx`: what services, workers and domains have in common.
+    Ctx;
+    /// `struct doca_task`: what tasks have in common.
+    Task;
+    /// `struct doca_buf`: a view of memory that belongs to a task.
+    Buf;
+    /// `struct doca_dev`: an opened device.
+    Dev;
+    /// `struct doca_devinfo`: a device that could be opened.
+    DevInfo;
+    /// `struct doca_urom_service`.
+    Service;
+    /// `struct doca_urom_service_get_workers_by_gid_task`.
+    GidTask;
+    /// `struct doca_urom_worker`.
+    Worker;
+    /// `struct doca_urom_worker_cmd_task`.
+    CmdTask;
+    /// `struct doca_urom_domain`: workers of one parallel application, and the memory they share.
+    Domain;
+}
+
+/// Eight bytes of the caller's (`union doca_data`), passed by value.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub union Data {
+    /// As a pointer.
+    pub ptr: *mut c_void,
+    /// As a number.
+    pub u64: u64,
+}
+
+/// The state of a context (`enum doca_ctx_states`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct CtxState(pub u32);
+
+impl CtxState {
+    /// Not started, or stopped: the only state in which it can be configured or destroyed.
+    pub const IDLE: CtxState = CtxState(0);
+    /// Start was asked for and is not over.
+    pub const STARTING: CtxState = CtxState(1);
+    /// Tasks can be submitted.
+    pub const RUNNING: CtxState = CtxState(2);
+    /// Stop was asked for, or the peer is gone, and tasks are still being flushed.
+    pub const STOPPING: CtxState = CtxState(3);
+}
+
+/// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user data, its context's.
+pub type CmdTaskCallback = unsafe extern "C" fn(task: *mut CmdTask, task_data: Data, ctx_data: Data);
+/// Completion of a group query.
+pub type GidTaskCallback = unsafe extern "C" fn(task: *mut GidTask, task_data: Data, ctx_data: Data);
+/// Called after a context changed state; the context is in `next` already.
+pub type StateChangedCallback =
+    unsafe extern "C" fn(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState);
+
+/// Starts an all-gather: `msglen` bytes from `sbuf` of every participant land in everyone's `rbuf`, those of participant
+/// r at `r * msglen`. `msglen` is the same on all of them. Stores what [`OobReqTestFn`] is to be asked about; both
+/// buffers stay as they are until that says `SUCCESS`.
+pub type OobAllgatherFn = unsafe extern "C" fn(
+    sbuf: *mut c_void,
+    rbuf: *mut c_void,
+    msglen: usize,
+    coll_info: *mut c_void,
+    req: *mut *mut c_void,
+) -> DocaError;
+/// Whether an all-gather is over: `SUCCESS`, `IN_PROGRESS`, or why it failed. Not called again after `SUCCESS`.
+pub type OobReqTestFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
+/// Ends a request, once, whether it is over or not.
+pub type OobReqFreeFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
+
+/// How the processes of a domain exchange bytes when it starts (`struct doca_urom_domain_oob_coll`). The functions are
+/// called only by the thread that starts, progresses, stops or destroys the domain.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct OobColl {
+    /// See [`OobAllgatherFn`].
+    pub allgather: Option<OobAllgatherFn>,
+    /// See [`OobReqTestFn`].
+    pub req_test: Option<OobReqTestFn>,
+    /// See [`OobReqFreeFn`].
+    pub req_free: Option<OobReqFreeFn>,
+    /// The caller's own; goes to `allgather`.
+    pub coll_info: *mut c_void,
+    /// How many participants there are.
+    pub n_oob_indexes: u32,
+    /// Which of them this process is, from 0.
+    pub oob_index: u32,
+}
+
+const _: () = {
+    use std::mem::offset_of;
+    assert!(size_of::<OobColl>() == 40 && align_of::<OobColl>() == 8);
+    assert!(offset_of!(OobColl, allgather) == 0);
+    assert!(offset_of!(OobColl, req_test) == 8);
+    assert!(offset_of!(OobColl, req_free) == 16);
+    assert!(offset_of!(OobColl, coll_info) == 24);
+    assert!(offset_of!(OobColl, n_oob_indexes) == 32);
+    assert!(offset_of!(OobColl, oob_index) == 36);
+};

@@ -1,0 +1,129 @@
+//! The tables: a pointer to each function of a library.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::NonNull;
+
+use super::{
+    Buf, CmdTask, CmdTaskCallback, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask, GidTaskCallback,
+    OobColl, Pe, Service, StateChangedCallback, Task, Worker,
+};
+use crate::cpu::CpuSet;
+use crate::error::DocaError;
+use crate::plugin::PluginInfo;
+
+/// A symbol's name for the loader.
+const fn c_name(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("a C name with a NUL inside"),
+    }
+}
+
+macro_rules! lookup {
+    ($($name:ident: $ty:ty),* => $table:ident $({ $($rest:tt)* })?, $find:ident) => {{
+        let mut missing = Vec::new();
+        $(
+            let $name = $find(const { c_name(concat!(stringify!($name), "\0")) });
+            if $name.is_none() {
+                missing.push(stringify!($name));
+            }
+        )*
+        let ($(Some($name),)*) = ($($name,)*) else { return Err(missing) };
+        Ok($table {
+            $(
+                // SAFETY: the caller vouches that a symbol of this name is this function.
+                $name: unsafe { std::mem::transmute::<NonNull<c_void>, $ty>($name) },
+            )*
+            $($($rest)*)?
+        })
+    }};
+}
+
+macro_rules! api {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+        /// DOCA's host functions, each under its C name.
+        #[derive(Clone, Copy, Debug)]
+        #[repr(C)]
+        pub struct Api {
+            $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?,)*
+            /// What only this project's own service can do; `None` for any other library.
+            pub extensions: Option<Extensions>,
+        }
+
+        impl Api {
+            /// The C name of every function in the table, in order.
+            pub const SYMBOLS: &'static [&'static str] = &[$(stringify!($name)),*];
+
+            /// The table of a library whose symbols `find` finds; [`extensions`](Self::extensions) are there if the library
+            /// has all of them.
+            ///
+            /// # Errors
+            /// The names of the functions that the library lacks, in the order of the table.
+            ///
+            /// # Safety
+            /// What `find` gives for a name is DOCA's function of that name, and stays.
+            pub unsafe fn from_symbols(
+                mut find: impl FnMut(&'static CStr) -> Option<NonNull<c_void>>,
+            ) -> Result<Api, Vec<&'static str>> {
+                // SAFETY: the caller's promise.
+                let extensions = unsafe { Extensions::from_symbols(&mut find) }.ok();
+                lookup!($($name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?),* => Api { extensions }, find)
+            }
+        }
+    };
+}
+
+macro_rules! extensions {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+        /// What this project's own service can do beyond DOCA's interface.
+        #[derive(Clone, Copy, Debug)]
+        #[repr(C)]
+        pub struct Extensions {
+            $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?,)*
+        }
+
+        impl Extensions {
+            /// As [`Api::from_symbols`].
+            unsafe fn from_symbols(
+                find: &mut impl FnMut(&'static CStr) -> Option<NonNull<c_void>>,
+            ) -> Result<Extensions, Vec<&'static str>> {
+                lookup!($($name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?),* => Extensions, find)
+            }
+        }
+    };
+}
+
+crate::host_functions!(api);
+crate::host_extensions!(extensions);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_lacks_functions_is_refused_with_their_names() {
+        let known = NonNull::<u64>::dangling().cast();
+        let find = |name: &'static CStr| (!name.to_bytes().starts_with(b"doca_pe_c")).then_some(known);
+        // SAFETY: nothing in the table is called.
+        let missing = unsafe { Api::from_symbols(find) }.map(|_| ()).unwrap_err();
+        assert_eq!(missing, ["doca_pe_create", "doca_pe_connect_ctx", "doca_pe_clear_notification"]);
+    }
+
+    #[test]
+    fn extensions_are_there_if_all_of_them_are() {
+        let known = NonNull::<u64>::dangling().cast();
+        let mut asked = Vec::new();
+        let all = |name: &'static CStr| {
+            asked.push(name.to_str().unwrap());
+            Some(known)
+        };
+        // SAFETY: nothing in the table is called.
+        let table = unsafe { Api::from_symbols(all) }.unwrap();
+        assert!(table.extensions.is_some());
+        assert_eq!(asked[asked.len() - Api::SYMBOLS.len()..], *Api::SYMBOLS);
+        let most = |name: &'static CStr| (name != c"urom_ctx_get_failure").then_some(known);
+        // SAFETY: nothing in the table is called.
+        let table = unsafe { Api::from_symbols(most) }.unwrap();
+        assert!(table.extensions.is_none());
+    }
+}

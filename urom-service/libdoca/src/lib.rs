@@ -1,0 +1,6 @@
+//! `libdoca_urom.so`: DOCA's C interface over this project's service.
+//!
+//! Nothing is decided here. [`host`] exports the functions that Rust hosts call through the table, under their C names; the
+//! other modules hold what only C programs call. Every exported function is guarded: a panic never leaves it.
+
+mod host;
