@@ -5,7 +5,7 @@
  *
  * This header is this project's own statement of the interface. It has the names, sizes and offsets of DOCA's header of
  * the same name, so a plugin or a test compiled against either works with the other, and it needs nothing but gcc or
- * clang: no DOCA, no UCX. `urom-abi/tests/c_layout.rs` holds it against the Rust structures.
+ * clang and the headers beside it: no DOCA, no UCX. `urom-abi/tests/c_layout.rs` holds it against the Rust structures.
  *
  * Rules that the types cannot say:
  *  - Calls of one plugin come from one worker thread and never overlap: open, addr (twice), any mix of worker_cmd,
@@ -17,157 +17,17 @@
 #ifndef DOCA_UROM_PLUGIN_H_
 #define DOCA_UROM_PLUGIN_H_
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <doca_compat.h>
+#include <doca_error.h>
+#include <urom_list.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- Version ---------------------------------------------------------------------------------------------------- */
-
-/* The release this header describes, unless the compiler's command line names another. */
-#ifndef DOCA_VERSION_MAJOR
-#define DOCA_VERSION_MAJOR 2
-#define DOCA_VERSION_MINOR 7
-#define DOCA_VERSION_PATCH 0
-#endif
-
-#define DOCA_VERSION_CALC_EXACT(major, minor, patch) \
-	((size_t)(((size_t)(major) << 24) | ((size_t)(minor) << 16) | (size_t)(patch)))
-#define DOCA_VERSION_EXACT DOCA_VERSION_CALC_EXACT(DOCA_VERSION_MAJOR, DOCA_VERSION_MINOR, DOCA_VERSION_PATCH)
-
-/* The first member of a versioned structure, its initialisation, and reading it. */
-#define DOCA_STRUCT_START size_t __doca_api_version
-#define DOCA_STRUCT_CTOR(object) ((object).__doca_api_version = DOCA_VERSION_EXACT)
-#define DOCA_STRUCT_GET_VERSION(object) ((object)->__doca_api_version)
-#define DOCA_STRUCT_CTOR_LIST_START .__doca_api_version = DOCA_VERSION_EXACT
-
-/* ---- Codes ------------------------------------------------------------------------------------------------------ */
-
-/* 32 bits wide. A value that is not listed may come from a newer DOCA. */
-typedef enum doca_error {
-	DOCA_SUCCESS = 0,
-	DOCA_ERROR_UNKNOWN = 1,
-	DOCA_ERROR_NOT_PERMITTED = 2,
-	DOCA_ERROR_IN_USE = 3,
-	DOCA_ERROR_NOT_SUPPORTED = 4,
-	DOCA_ERROR_AGAIN = 5,
-	DOCA_ERROR_INVALID_VALUE = 6,
-	DOCA_ERROR_NO_MEMORY = 7,
-	DOCA_ERROR_INITIALIZATION = 8,
-	DOCA_ERROR_TIME_OUT = 9,
-	DOCA_ERROR_SHUTDOWN = 10,
-	DOCA_ERROR_CONNECTION_RESET = 11,
-	DOCA_ERROR_CONNECTION_ABORTED = 12,
-	DOCA_ERROR_CONNECTION_INPROGRESS = 13,
-	DOCA_ERROR_NOT_CONNECTED = 14,
-	DOCA_ERROR_NO_LOCK = 15,
-	DOCA_ERROR_NOT_FOUND = 16,
-	DOCA_ERROR_IO_FAILED = 17,
-	DOCA_ERROR_BAD_STATE = 18,
-	DOCA_ERROR_UNSUPPORTED_VERSION = 19,
-	DOCA_ERROR_OPERATING_SYSTEM = 20,
-	DOCA_ERROR_DRIVER = 21,
-	DOCA_ERROR_UNEXPECTED = 22,
-	DOCA_ERROR_ALREADY_EXIST = 23,
-	DOCA_ERROR_FULL = 24,
-	DOCA_ERROR_EMPTY = 25,
-	DOCA_ERROR_IN_PROGRESS = 26,
-	DOCA_ERROR_TOO_BIG = 27,
-	DOCA_ERROR_AUTHENTICATION = 28,
-	DOCA_ERROR_BAD_CONFIG = 29,
-	DOCA_ERROR_SKIPPED = 30
-} doca_error_t;
-
-/* ---- The list --------------------------------------------------------------------------------------------------- */
-
-/* UCX's <ucs/datastruct/list.h> has the same under the same names. Whoever needs both includes UCX's first. */
-#ifndef UCS_LIST_H_
-#define UCS_LIST_H_
-
-/* A link of a circular list, or its head. An empty head points at itself. Nothing here locks. */
-typedef struct ucs_list_link {
-	struct ucs_list_link *prev;
-	struct ucs_list_link *next;
-} ucs_list_link_t;
-
-/* The structure of type `type` whose member `member` is at `link`. */
-#define ucs_container_of(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
-
-/* Makes `head` an empty list. */
-static inline void ucs_list_head_init(ucs_list_link_t *head)
-{
-	head->prev = head;
-	head->next = head;
-}
-
-static inline int ucs_list_is_empty(const ucs_list_link_t *head)
-{
-	return head->next == head;
-}
-
-/* Hangs `link` between two neighbours. */
-static inline void ucs_list_insert_replace(ucs_list_link_t *prev, ucs_list_link_t *next, ucs_list_link_t *link)
-{
-	link->prev = prev;
-	link->next = next;
-	prev->next = link;
-	next->prev = link;
-}
-
-static inline void ucs_list_insert_after(ucs_list_link_t *pos, ucs_list_link_t *link)
-{
-	ucs_list_insert_replace(pos, pos->next, link);
-}
-
-static inline void ucs_list_insert_before(ucs_list_link_t *pos, ucs_list_link_t *link)
-{
-	ucs_list_insert_replace(pos->prev, pos, link);
-}
-
-static inline void ucs_list_add_head(ucs_list_link_t *head, ucs_list_link_t *link)
-{
-	ucs_list_insert_after(head, link);
-}
-
-static inline void ucs_list_add_tail(ucs_list_link_t *head, ucs_list_link_t *link)
-{
-	ucs_list_insert_before(head, link);
-}
-
-/* Takes `link` out; its own pointers stay as they are. */
-static inline void ucs_list_del(ucs_list_link_t *link)
-{
-	link->prev->next = link->next;
-	link->next->prev = link->prev;
-}
-
-/* Hangs everything in `from` behind what is in `head`. `from` must be initialised again before it is used. */
-static inline void ucs_list_splice_tail(ucs_list_link_t *head, ucs_list_link_t *from)
-{
-	if (ucs_list_is_empty(from))
-		return;
-	from->next->prev = head->prev;
-	head->prev->next = from->next;
-	from->prev->next = head;
-	head->prev = from->prev;
-}
-
-/* Takes the first link off a list that is not empty. */
-static inline ucs_list_link_t *ucs_list_pop_head(ucs_list_link_t *head)
-{
-	ucs_list_link_t *link = head->next;
-
-	ucs_list_del(link);
-	return link;
-}
-
-#define ucs_list_extract_head(head, type, member) ucs_container_of(ucs_list_pop_head(head), type, member)
-
-#define ucs_list_head(head, type, member) ucs_container_of((head)->next, type, member)
-
-#endif /* UCS_LIST_H_ */
 
 /* ---- Commands and notifications --------------------------------------------------------------------------------- */
 
@@ -180,6 +40,10 @@ struct doca_urom_service_plugin_info {
 	uint64_t version;	/* what urom_plugin_get_version() stored */
 	char plugin_name[DOCA_UROM_PLUGIN_NAME_MAX_LEN];
 };
+
+/* Structures that end in a flexible array and lie in each other: every compiler takes them, ISO C does not. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
 
 /* A command: this header and `len` bytes of the plugin's own. */
 struct urom_worker_cmd {
@@ -212,6 +76,8 @@ struct urom_worker_notif_desc {
 	uint64_t dest_id;	/* as in the command */
 	struct urom_worker_notify worker_notif;
 };
+
+#pragma GCC diagnostic pop
 
 /* ---- Methods ---------------------------------------------------------------------------------------------------- */
 
@@ -280,7 +146,9 @@ static inline doca_error_t doca_urom_worker_domain_mkey_lookup(struct urom_worke
 }
 
 /* What a plugin exports, under exactly these names. NULL gives DOCA_ERROR_INVALID_VALUE. */
+DOCA_EXPERIMENTAL
 doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface);
+DOCA_EXPERIMENTAL
 doca_error_t urom_plugin_get_version(uint64_t *version);
 
 #ifdef __cplusplus

@@ -1,0 +1,104 @@
+/*
+ * Progress engines, and tasks: what completes when the engine is progressed.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * An engine, its contexts and their tasks belong to one thread at a time. NULL gives INVALID_VALUE where a code is
+ * returned.
+ */
+#ifndef DOCA_PE_H_
+#define DOCA_PE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <doca_compat.h>
+#include <doca_error.h>
+#include <doca_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct doca_ctx;
+struct doca_pe;
+struct doca_task;
+
+/* A file descriptor that is readable once there is something to progress. */
+typedef doca_event_handle_t doca_notification_handle_t;
+
+/* ---- Engines ---------------------------------------------------------------------------------------------------- */
+
+/* Makes an engine. The caller destroys it. NO_MEMORY. */
+DOCA_STABLE
+doca_error_t doca_pe_create(struct doca_pe **pe);
+
+/* Ends it. IN_USE while a context is connected. */
+DOCA_STABLE
+doca_error_t doca_pe_destroy(struct doca_pe *pe);
+
+/*
+ * Connects a context, until the context is destroyed. BAD_STATE when it is not idle; NOT_PERMITTED when it is connected
+ * already.
+ */
+DOCA_STABLE
+doca_error_t doca_pe_connect_ctx(struct doca_pe *pe, struct doca_ctx *ctx);
+
+/*
+ * 1 when a task completed, or a context began to run or became idle; else 0. Calls at most one task's callback, before
+ * it returns. Not to be called from a callback.
+ */
+DOCA_STABLE
+uint8_t doca_pe_progress(struct doca_pe *pe);
+
+/* How many tasks of all contexts are submitted and have not completed. */
+DOCA_STABLE
+doca_error_t doca_pe_get_num_inflight_tasks(const struct doca_pe *pe, size_t *num_inflight_tasks);
+
+/*
+ * Waiting instead of polling: get the handle once; before each wait ask for a notification; once the handle is readable
+ * clear it and progress until that gives 0. The handle is the engine's: nobody else closes it.
+ */
+DOCA_STABLE
+doca_error_t doca_pe_get_notification_handle(const struct doca_pe *pe, doca_notification_handle_t *handle);
+DOCA_STABLE
+doca_error_t doca_pe_request_notification(struct doca_pe *pe);
+DOCA_STABLE
+doca_error_t doca_pe_clear_notification(struct doca_pe *pe, doca_notification_handle_t handle);
+
+/* ---- Tasks ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * Submits a task. SUCCESS: the library owns it until its callback is called, which happens exactly once, whatever
+ * becomes of the task. Any other code: it is still the caller's, who releases it.
+ */
+DOCA_STABLE
+doca_error_t doca_task_submit(struct doca_task *task);
+
+/* The same with all checks, where doca_task_submit() may leave some out. */
+DOCA_STABLE
+doca_error_t doca_task_try_submit(struct doca_task *task);
+
+/* The result of a task that completed. */
+DOCA_STABLE
+doca_error_t doca_task_get_status(const struct doca_task *task);
+
+/* Releases a task that is not in flight, as the release function of its kind does. */
+DOCA_STABLE
+void doca_task_free(struct doca_task *task);
+
+/* What the callback gets as the task's data; 0 until it is set. */
+DOCA_STABLE
+void doca_task_set_user_data(struct doca_task *task, union doca_data user_data);
+DOCA_STABLE
+union doca_data doca_task_get_user_data(const struct doca_task *task);
+
+/* The context a task belongs to. */
+DOCA_STABLE
+struct doca_ctx *doca_task_get_ctx(const struct doca_task *task);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DOCA_PE_H_ */
