@@ -70,7 +70,7 @@ macro_rules! host_functions {
             /// How many command tasks may be allocated at a time.
             fn doca_urom_worker_set_max_inflight_tasks(worker: *mut Worker, count: u32) -> DocaError;
             /// `NAME=value` strings for its environment; copied.
-            fn doca_urom_worker_set_env(worker: *mut Worker, env: *const *const c_char, count: usize) -> DocaError;
+            fn doca_urom_worker_set_env(worker: *mut Worker, env: *const *mut c_char, count: usize) -> DocaError;
             /// The worker's id, generated if need be once it runs.
             fn doca_urom_worker_get_id(worker: *mut Worker, id: *mut u64) -> DocaError;
             /// Its group.

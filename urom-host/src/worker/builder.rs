@@ -150,8 +150,9 @@ impl WorkerBuilder {
             set(unsafe { (api.doca_urom_worker_set_gid)(worker, group) }, "the group")?;
         }
         if !env.is_empty() {
-            let pointers: Vec<*const c_char> = env.iter().map(|variable| variable.as_ptr()).collect();
-            // SAFETY: as above; the array and the strings live until the call returns, which copies them.
+            let pointers: Vec<*mut c_char> =
+                env.iter().map(|variable| variable.as_ptr().cast_mut()).collect();
+            // SAFETY: as above; the array and the strings live until the call returns, which copies and does not change them.
             let code = unsafe { (api.doca_urom_worker_set_env)(worker, pointers.as_ptr(), pointers.len()) };
             set(code, "the environment")?;
         }

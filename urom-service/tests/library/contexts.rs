@@ -37,7 +37,7 @@ fn an_id_is_generated_and_known_while_the_worker_runs() {
 }
 
 fn set_env(worker: &TestWorker, env: &[&std::ffi::CStr]) -> DocaError {
-    let pointers: Vec<_> = env.iter().map(|entry| entry.as_ptr()).collect();
+    let pointers: Vec<_> = env.iter().map(|entry| entry.as_ptr().cast_mut()).collect();
     c!(doca_urom_worker_set_env(worker.raw, pointers.as_ptr(), pointers.len()))
 }
 

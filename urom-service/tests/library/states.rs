@@ -130,20 +130,22 @@ fn values_that_make_no_sense_are_refused_and_the_next_good_one_is_not() {
         assert_eq!(c!(doca_urom_worker_set_max_inflight_tasks(worker, count)), OK, "{count}");
     }
     assert_eq!(c!(doca_urom_worker_set_cpuset(worker, CpuSet::empty())), INVALID);
-    let env =
-        |entries: &[*const c_char]| c!(doca_urom_worker_set_env(worker, entries.as_ptr(), entries.len()));
+    let env = |entries: &[*mut c_char]| c!(doca_urom_worker_set_env(worker, entries.as_ptr(), entries.len()));
     for bad in [
         &[][..],
-        &[c"NOTHING".as_ptr()],
-        &[c"=x".as_ptr()],
-        &[c"A=1".as_ptr(), null()],
-        &[c"A=\xff".as_ptr()],
+        &[c"NOTHING".as_ptr().cast_mut()],
+        &[c"=x".as_ptr().cast_mut()],
+        &[c"A=1".as_ptr().cast_mut(), null_mut()],
+        &[c"A=\xff".as_ptr().cast_mut()],
     ] {
         assert_eq!(env(bad), INVALID, "{bad:?}");
     }
     assert_eq!(c!(doca_urom_worker_set_env(worker, null(), 1)), INVALID);
-    assert_eq!(c!(doca_urom_worker_set_env(worker, [c"A=".as_ptr()].as_ptr(), usize::MAX)), INVALID);
-    assert_eq!(env(&[c"A=a b=c".as_ptr()]), OK);
+    assert_eq!(
+        c!(doca_urom_worker_set_env(worker, [c"A=".as_ptr().cast_mut()].as_ptr(), usize::MAX)),
+        INVALID
+    );
+    assert_eq!(env(&[c"A=a b=c".as_ptr().cast_mut()]), OK);
     let mut gid = 9;
     assert_eq!((c!(doca_urom_worker_get_gid(worker, &mut gid)), gid), (OK, 0));
     assert_eq!(c!(doca_urom_worker_set_gid(worker, 4)), OK);
@@ -203,7 +205,7 @@ fn set_up_calls_in_a_wrong_state_are_refused() {
     assert_eq!(c!(doca_urom_worker_set_cpuset(worker.raw, cpus)), BAD);
     assert_eq!(c!(doca_urom_worker_set_gid(worker.raw, 1)), BAD);
     assert_eq!(c!(doca_urom_worker_set_max_inflight_tasks(worker.raw, 1)), BAD);
-    assert_eq!(c!(doca_urom_worker_set_env(worker.raw, [c"A=1".as_ptr()].as_ptr(), 1)), BAD);
+    assert_eq!(c!(doca_urom_worker_set_env(worker.raw, [c"A=1".as_ptr().cast_mut()].as_ptr(), 1)), BAD);
     worker.end(&engine);
     service.end();
 }

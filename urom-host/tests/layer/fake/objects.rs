@@ -202,7 +202,7 @@ pub unsafe extern "C" fn worker_set_max_inflight(worker: *mut Worker, count: u32
 
 pub unsafe extern "C" fn worker_set_env(
     _worker: *mut Worker,
-    env: *const *const c_char,
+    env: *const *mut c_char,
     count: usize,
 ) -> DocaError {
     // SAFETY: the caller passes that many strings.

@@ -101,7 +101,7 @@ pub(super) unsafe extern "C" fn set_max_inflight_tasks(pointer: *mut host::Worke
 
 pub(super) unsafe extern "C" fn set_env(
     pointer: *mut host::Worker,
-    env: *const *const c_char,
+    env: *const *mut c_char,
     count: usize,
 ) -> DocaError {
     let set = |own: &Worker| {
