@@ -4,3 +4,4 @@
 //! other modules hold what only C programs call. Every exported function is guarded: a panic never leaves it.
 
 mod host;
+mod version;
