@@ -55,7 +55,7 @@ macro_rules! host_functions {
 
             /// Creates an idle worker context.
             fn doca_urom_worker_create(worker: *mut *mut Worker) -> DocaError;
-            /// Destroys it: `NOT_PERMITTED` when not idle.
+            /// Destroys it: `IN_USE` when not idle.
             fn doca_urom_worker_destroy(worker: *mut Worker) -> DocaError;
             /// The service to spawn on; it may be progressed by another thread.
             fn doca_urom_worker_set_service(worker: *mut Worker, service: *mut Service) -> DocaError;

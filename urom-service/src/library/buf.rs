@@ -5,9 +5,12 @@ use std::cell::{Cell, RefCell};
 use urom_abi::DocaError;
 
 use super::memory::Memory;
+use super::shell::Mark;
 
 /// A buffer as a host sees it: a head, a capacity, and the data within.
+#[repr(C)]
 pub(super) struct Buffer {
+    mark: Mark,
     memory: RefCell<Memory>,
     /// Bytes in front of the head that only the library writes.
     room: usize,
@@ -24,6 +27,7 @@ impl Buffer {
     pub(super) fn new(room: usize, capacity: usize) -> Option<Buffer> {
         debug_assert!(room.is_multiple_of(8));
         Some(Buffer {
+            mark: Mark::none(),
             memory: RefCell::new(Memory::new(room + capacity)?),
             room,
             capacity: Cell::new(capacity),
@@ -31,6 +35,28 @@ impl Buffer {
             len: Cell::new(capacity),
             refused: Cell::new(DocaError::SUCCESS),
         })
+    }
+
+    /// Whether it is the host's.
+    pub(super) fn mark(&self) -> &Mark {
+        &self.mark
+    }
+
+    /// Gives its memory back.
+    pub(super) fn retire(&mut self) {
+        *self.memory.get_mut() = Memory::none();
+        self.capacity.set(0);
+        self.reset();
+    }
+
+    /// Makes it as new, with this capacity. False when there is no memory left.
+    #[must_use]
+    pub(super) fn renew(&mut self, capacity: usize) -> bool {
+        let Some(memory) = Memory::new(self.room + capacity) else { return false };
+        *self.memory.get_mut() = memory;
+        self.capacity.set(capacity);
+        self.reset();
+        true
     }
 
     /// As right after allocation: the data is all there is.

@@ -1,6 +1,7 @@
 //! `doca_ctx`: what service, worker and domain contexts have in common.
 
 use std::cell::{Cell, RefCell};
+use std::ptr;
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,12 +15,11 @@ use super::service::Service;
 use super::worker::Worker;
 use crate::wire::control::Failure;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"urom-ctx");
-
-/// A context. Pointers to its `doca_ctx` and to its service, worker or domain are one and the same.
+/// A context. A host's pointers to its `doca_ctx` and to its service, worker or domain are one and the same.
 pub(super) struct Context {
-    magic: Cell<u64>,
     me: Weak<Context>,
+    /// The host's pointer; null once the host destroyed it.
+    pointer: Cell<*mut Ctx>,
     state: Cell<CtxState>,
     user_data: Cell<Data>,
     state_changed: Cell<Option<StateChangedCallback>>,
@@ -48,8 +48,8 @@ impl Context {
     /// An idle context.
     pub(super) fn new(kind: Kind) -> Rc<Context> {
         Rc::new_cyclic(|me| Context {
-            magic: Cell::new(MAGIC),
             me: Weak::clone(me),
+            pointer: Cell::new(ptr::null_mut()),
             state: Cell::new(CtxState::IDLE),
             user_data: Cell::new(Data { u64: 0 }),
             state_changed: Cell::new(None),
@@ -59,9 +59,22 @@ impl Context {
         })
     }
 
-    /// Whether this is a context, as far as its first look tells.
-    pub(super) fn is_genuine(&self) -> bool {
-        self.magic.get() == MAGIC
+    /// Notes the host's pointer.
+    pub(super) fn known_as(&self, pointer: *mut Ctx) {
+        self.pointer.set(pointer);
+    }
+
+    /// The host destroyed it: nothing counts it any more, also when something still refers to it.
+    pub(super) fn retire(&self) {
+        self.pointer.set(ptr::null_mut());
+        match &self.kind {
+            Kind::Service(service) => service.leave_device(),
+            Kind::Worker(worker) => worker.leave_service(),
+            Kind::Domain(_) => {}
+        }
+        if let Some(pe) = self.pe.take() {
+            pe.connected(-1);
+        }
     }
 
     /// A handle that keeps it alive.
@@ -73,9 +86,9 @@ impl Context {
         Weak::clone(&self.me)
     }
 
-    /// As a host knows it.
+    /// As a host knows it; null once the host destroyed it.
     pub(super) fn as_ctx(&self) -> *mut Ctx {
-        self.me.as_ptr().cast_mut().cast()
+        self.pointer.get()
     }
 
     pub(super) fn service(&self) -> Result<&Service, DocaError> {
@@ -245,15 +258,6 @@ impl Context {
             Kind::Service(service) => service.in_flight(),
             Kind::Worker(worker) => worker.in_flight(),
             Kind::Domain(_) => 0,
-        }
-    }
-}
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        self.magic.set(0);
-        if let Some(pe) = self.pe.get_mut().take() {
-            pe.connected(-1);
         }
     }
 }

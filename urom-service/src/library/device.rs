@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use urom_abi::DocaError;
 
 use super::service_file::long_pci;
+use super::shell::{Kind, Mark};
 
 /// Adds devices that do not exist: names with commas between them.
 const VARIABLE: &str = "UROM_DEVICE";
@@ -65,9 +66,12 @@ fn pci_address(link: &Path) -> Option<String> {
     path.ancestors().filter_map(Path::file_name).filter_map(OsStr::to_str).find_map(long_pci)
 }
 
-/// An opened device: `doca_dev`. The list of open ones has a handle, and so has every service that uses it.
+/// An opened device: `doca_dev`. It is never given back, as a host may keep its pointer; a closed one is opened again. The
+/// list has a handle, and so has every service that uses it.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Device {
+    mark: Mark,
     info: DeviceInfo,
 }
 
@@ -77,6 +81,7 @@ struct Open {
     times: usize,
 }
 
+/// Every device that was ever opened: no more than there are.
 static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
 
 impl Device {
@@ -85,9 +90,11 @@ impl Device {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = open.iter_mut().find(|open| open.device.info == *info) {
             known.times += 1;
+            known.device.mark.set(Kind::Device);
             return Arc::as_ptr(&known.device);
         }
-        let device = Arc::new(Device { info: info.clone() });
+        let device = Arc::new(Device { mark: Mark::none(), info: info.clone() });
+        device.mark.set(Kind::Device);
         let pointer = Arc::as_ptr(&device);
         open.push(Open { device, times: 1 });
         pointer
@@ -96,17 +103,14 @@ impl Device {
     /// Closes it once: `IN_USE` when that were the last time and a service uses it.
     pub(super) fn close(pointer: *const Device) -> Result<(), DocaError> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = open
-            .iter()
-            .position(|open| Arc::as_ptr(&open.device) == pointer)
-            .ok_or(DocaError::INVALID_VALUE)?;
-        let known = &mut open[at];
-        if known.times > 1 {
-            known.times -= 1;
-        } else if Arc::strong_count(&known.device) > 1 {
+        let is_meant = |open: &&mut Open| open.times > 0 && Arc::as_ptr(&open.device) == pointer;
+        let known = open.iter_mut().find(is_meant).ok_or(DocaError::INVALID_VALUE)?;
+        if known.times == 1 && Arc::strong_count(&known.device) > 1 {
             return Err(DocaError::IN_USE);
-        } else {
-            open.swap_remove(at);
+        }
+        known.times -= 1;
+        if known.times == 0 {
+            known.device.mark.clear();
         }
         Ok(())
     }
@@ -114,7 +118,7 @@ impl Device {
     /// The open device that a host means.
     pub(super) fn find(pointer: *const Device) -> Result<Arc<Device>, DocaError> {
         let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = open.iter().find(|open| Arc::as_ptr(&open.device) == pointer);
+        let known = open.iter().find(|open| open.times > 0 && Arc::as_ptr(&open.device) == pointer);
         known.map(|open| Arc::clone(&open.device)).ok_or(DocaError::INVALID_VALUE)
     }
 

@@ -7,6 +7,7 @@ use urom_abi::DocaError;
 
 use super::slots::Slots;
 use super::task::{CmdTask, Stage};
+use super::task_pool;
 use crate::wire::frame::Notification;
 
 /// A connection's tasks.
@@ -52,7 +53,7 @@ impl Flight {
 
     /// Takes a task back that is its caller's.
     pub(super) fn release(&self, task: &CmdTask) {
-        task.head.stage.set(Stage::Free);
+        task.withdraw();
         self.slots.borrow_mut().release(task.slot);
     }
 
@@ -106,5 +107,11 @@ impl Flight {
     /// Counts a task that is about to be the host's again.
     pub(super) fn completed(&self) {
         self.in_flight.set(self.in_flight.get() - 1);
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.slots.get_mut().drain().for_each(task_pool::rest);
     }
 }

@@ -1,20 +1,22 @@
 //! The query for the workers of a group.
 
 use std::cell::{Cell, RefCell};
+use std::ptr;
 use std::rc::{Rc, Weak};
 
 use urom_abi::DocaError;
-use urom_abi::host::GidTaskCallback;
+use urom_abi::host::{GidTask as CGidTask, GidTaskCallback};
 
 use super::ctx::Context;
 use super::service::ServiceRun;
-use super::task::{Head, Magic, Stage};
+use super::task::{Head, Stage};
 
 /// A query. It is allocated and freed: nothing about it is frequent.
-#[repr(C)]
 pub(super) struct GidTask {
     pub(super) head: Head,
     me: Weak<GidTask>,
+    /// The host's pointer.
+    pub(super) pointer: Cell<*mut CGidTask>,
     pub(super) run: Weak<ServiceRun>,
     pub(super) gid: Cell<u32>,
     pub(super) callback: Cell<Option<GidTaskCallback>>,
@@ -30,8 +32,9 @@ impl GidTask {
         callback: Option<GidTaskCallback>,
     ) -> Rc<GidTask> {
         let task = Rc::new_cyclic(|me| GidTask {
-            head: Head::new(Magic::GROUP, ctx),
+            head: Head::new(ctx),
             me: Weak::clone(me),
+            pointer: Cell::new(ptr::null_mut()),
             run: Rc::downgrade(run),
             gid: Cell::new(gid),
             callback: Cell::new(callback),

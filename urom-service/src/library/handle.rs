@@ -1,12 +1,10 @@
 //! From C's pointers to this library's objects and back.
 //!
-//! Every context, progress engine, query and device a host holds is in a registry, by address: set-up calls look there
-//! first, so a pointer that is freed or foreign gives `INVALID_VALUE`. The calls of the fast path (progress, and all
-//! that make or take a command task) look at a word inside the object instead.
+//! Set-up calls ask whether a pointer is one of this library's at all, so any other gives `INVALID_VALUE`. The calls of
+//! the fast path (progress, and all that make or take a command task) look at the [mark](super::shell) only: they find
+//! out that an object is destroyed or of another kind, and trust that the pointer once came from this library.
 
-use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
 use urom_abi::host;
@@ -18,30 +16,36 @@ use super::domain::Domain;
 use super::gid::GidTask;
 use super::pe::Pe;
 use super::service::Service;
-use super::task::{CmdTask, Head, Magic};
+use super::shell::{Kind, Mark, Shell, Shells};
+use super::task::{CmdTask, Head};
 use super::worker::Worker;
 
-/// What an address stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Context,
-    Pe,
-    Query,
-    DeviceInfo,
-}
-
-/// An object that hosts hold by address.
+/// An object that hosts hold by its shell.
 ///
 /// # Safety
 ///
 /// Each type has a kind of its own.
 unsafe trait Registered {
     const KIND: Kind;
+
+    /// The host has it, by this pointer.
+    fn published(&self, _shell: *const Shell) {}
+
+    /// The host has it no more; others may still.
+    fn withdrawn(&self) {}
 }
 
 // SAFETY: the only type of this kind.
 unsafe impl Registered for Context {
     const KIND: Kind = Kind::Context;
+
+    fn published(&self, shell: *const Shell) {
+        self.known_as(shell.cast_mut().cast());
+    }
+
+    fn withdrawn(&self) {
+        self.retire();
+    }
 }
 // SAFETY: the only type of this kind.
 unsafe impl Registered for Pe {
@@ -50,23 +54,24 @@ unsafe impl Registered for Pe {
 // SAFETY: the only type of this kind.
 unsafe impl Registered for GidTask {
     const KIND: Kind = Kind::Query;
+
+    fn published(&self, shell: *const Shell) {
+        self.pointer.set(shell.cast_mut().cast());
+    }
 }
 // SAFETY: the only type of this kind.
 unsafe impl Registered for DeviceInfo {
     const KIND: Kind = Kind::DeviceInfo;
 }
 
-fn registry() -> MutexGuard<'static, HashMap<usize, Kind>> {
-    static REGISTRY: LazyLock<Mutex<HashMap<usize, Kind>>> = LazyLock::new(Mutex::default);
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[allow(private_bounds, reason = "called with this module's types only")]
 /// Hands an object to the host.
 pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
-    let pointer = Rc::into_raw(object);
-    registry().insert(pointer.addr(), T::KIND);
-    pointer.cast_mut().cast()
+    let object = Rc::into_raw(object);
+    let shell: *const Shell = Shells::all().enclose(T::KIND, object);
+    // SAFETY: from `into_raw` above, and the host cannot have destroyed it yet.
+    unsafe { &*object }.published(shell);
+    shell.cast_mut().cast()
 }
 
 #[allow(private_bounds, reason = "called with this module's types only")]
@@ -76,23 +81,38 @@ pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
 ///
 /// The host keeps DOCA's thread rules, and does not end the object before the last use of the result.
 pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
-    if registry().get(&pointer.addr()) != Some(&T::KIND) {
-        return Err(DocaError::INVALID_VALUE);
-    }
-    // SAFETY: the registry holds a reference to a `T` at this address, and the caller promises that it stays.
-    Ok(unsafe { &*pointer.cast::<T>() })
+    let shell = Shells::all().find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: the shell holds a reference to a `T`, and the caller promises that it stays.
+    Ok(unsafe { &*shell.object::<T>() })
+}
+
+#[allow(private_bounds, reason = "called with this module's types only")]
+/// The object a host means, kept alive: for calls in which the host's own functions run, which may destroy it.
+///
+/// # Safety
+///
+/// The host keeps DOCA's thread rules.
+pub(super) unsafe fn hold<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
+    let shell = Shells::all().find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
+    let object = shell.object::<T>();
+    // SAFETY: the shell holds a reference, from `Rc::into_raw`.
+    unsafe { Rc::increment_strong_count(object) };
+    // SAFETY: for the reference counted above.
+    Ok(unsafe { Rc::from_raw(object) })
 }
 
 #[allow(private_bounds, reason = "called with this module's types only")]
 /// Takes an object back from the host.
 pub(super) fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
-    let mut registry = registry();
-    if registry.get(&pointer.addr()) != Some(&T::KIND) {
-        return Err(DocaError::INVALID_VALUE);
-    }
-    registry.remove(&pointer.addr());
-    // SAFETY: from `publish`, which put it there once; now nobody takes it again.
-    Ok(unsafe { Rc::from_raw(pointer.cast::<T>()) })
+    let mut shells = Shells::all();
+    let shell = shells.find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
+    let object = shell.object::<T>();
+    shells.empty(shell);
+    drop(shells);
+    // SAFETY: from `publish`; the shell is empty, so nobody takes it again.
+    let object = unsafe { Rc::from_raw(object) };
+    object.withdrawn();
+    Ok(object)
 }
 
 /// A service: its context and what is its own.
@@ -134,23 +154,33 @@ pub(super) unsafe fn domain<'a>(
     Ok((ctx, ctx.domain()?))
 }
 
+/// The object behind a pointer to a shell, quickly.
+///
+/// # Safety
+///
+/// `pointer` is null, or once came from this library; an object it stands for is of this thread.
+#[inline]
+unsafe fn quick<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
+    // SAFETY: the caller's promise.
+    let mark = unsafe { Mark::at(pointer) };
+    mark.filter(|mark| mark.is(T::KIND)).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: only shells are marked with the kind of a registered type.
+    let shell = unsafe { &*pointer.cast::<Shell>() };
+    // SAFETY: a shell that says so holds a reference to a `T`.
+    Ok(unsafe { &*shell.object::<T>() })
+}
+
 /// A worker, quickly.
 ///
 /// # Safety
 ///
-/// `pointer` is null or a live worker of this thread.
+/// As [`quick`].
 #[inline]
 pub(super) unsafe fn live_worker<'a>(
     pointer: *const host::Worker,
 ) -> Result<(&'a Context, &'a Worker), DocaError> {
-    if pointer.is_null() || !pointer.cast::<Context>().is_aligned() {
-        return Err(DocaError::INVALID_VALUE);
-    }
-    // SAFETY: the caller promises a live worker.
-    let ctx = unsafe { &*pointer.cast::<Context>() };
-    if !ctx.is_genuine() {
-        return Err(DocaError::INVALID_VALUE);
-    }
+    // SAFETY: the caller's promise.
+    let ctx: &Context = unsafe { quick(pointer) }?;
     Ok((ctx, ctx.worker()?))
 }
 
@@ -158,58 +188,71 @@ pub(super) unsafe fn live_worker<'a>(
 ///
 /// # Safety
 ///
-/// `pointer` is null or a live engine of this thread.
+/// As [`quick`].
 #[inline]
-pub(super) unsafe fn pe<'a>(pointer: *const host::Pe) -> Option<&'a Pe> {
-    if pointer.is_null() || !pointer.cast::<Pe>().is_aligned() {
-        return None;
-    }
-    // SAFETY: the caller promises a live engine.
-    let pe = unsafe { &*pointer.cast::<Pe>() };
-    pe.is_genuine().then_some(pe)
+pub(super) unsafe fn pe<'a>(pointer: *const host::Pe) -> Result<&'a Pe, DocaError> {
+    // SAFETY: the caller's promise.
+    unsafe { quick(pointer) }
 }
 
-/// What a task begins with.
+/// A task of either kind.
+pub(super) enum AnyTask<'a> {
+    Command(&'a CmdTask),
+    Query(&'a GidTask),
+}
+
+impl<'a> AnyTask<'a> {
+    /// What it has in common with the others.
+    #[inline]
+    pub(super) fn head(&self) -> &'a Head {
+        match self {
+            AnyTask::Command(task) => &task.head,
+            AnyTask::Query(task) => &task.head,
+        }
+    }
+}
+
+/// A task, quickly.
 ///
 /// # Safety
 ///
-/// `pointer` is null or a live task of this thread.
+/// `pointer` is null, or once came from this library; a task is of this thread.
 #[inline]
-pub(super) unsafe fn head<'a>(pointer: *const host::Task) -> Result<&'a Head, DocaError> {
-    if pointer.is_null() || !pointer.cast::<Head>().is_aligned() {
-        return Err(DocaError::INVALID_VALUE);
+pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>, DocaError> {
+    // SAFETY: the caller's promise.
+    if let Ok(task) = unsafe { command(pointer.cast()) } {
+        return Ok(AnyTask::Command(task));
     }
-    // SAFETY: the caller promises a live task, and every task begins with a head.
-    let head = unsafe { &*pointer.cast::<Head>() };
-    let known = head.magic() == Magic::COMMAND || head.magic() == Magic::GROUP;
-    known.then_some(head).ok_or(DocaError::INVALID_VALUE)
+    // SAFETY: the caller's promise.
+    unsafe { quick(pointer) }.map(AnyTask::Query)
 }
 
-/// A command task.
+/// A command task, quickly.
 ///
 /// # Safety
 ///
-/// `pointer` is null or a live task of this thread.
+/// As [`task`].
 #[inline]
 pub(super) unsafe fn command<'a>(pointer: *const host::CmdTask) -> Result<&'a CmdTask, DocaError> {
     // SAFETY: the caller's promise.
-    let head = unsafe { head(pointer.cast()) }?;
-    if head.magic() != Magic::COMMAND {
-        return Err(DocaError::INVALID_VALUE);
-    }
-    // SAFETY: a live task that says it is a command.
+    let mark = unsafe { Mark::at(pointer) };
+    mark.filter(|mark| mark.is(Kind::Command)).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: only a command task is marked so, and only while it is the host's.
     Ok(unsafe { &*pointer.cast::<CmdTask>() })
 }
 
-/// A buffer of a task.
+/// A buffer of a task, quickly.
 ///
 /// # Safety
 ///
-/// `pointer` is null or a buffer of a live task of this thread.
+/// As [`task`].
 #[inline]
 pub(super) unsafe fn buffer<'a>(pointer: *const host::Buf) -> Result<&'a Buffer, DocaError> {
     // SAFETY: the caller's promise.
-    unsafe { pointer.cast::<Buffer>().as_ref() }.ok_or(DocaError::INVALID_VALUE)
+    let mark = unsafe { Mark::at(pointer) };
+    mark.filter(|mark| mark.is(Kind::Buffer)).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: only a buffer is marked so, and only while its task is the host's.
+    Ok(unsafe { &*pointer.cast::<Buffer>() })
 }
 
 /// Writes a result.

@@ -20,6 +20,11 @@ impl Memory {
         Some(Memory { start: NonNull::new(start)?, layout })
     }
 
+    /// No memory; nothing may be read or written.
+    pub(super) const fn none() -> Memory {
+        Memory { start: NonNull::<u64>::dangling().cast(), layout: Layout::new::<[u64; 0]>() }
+    }
+
     /// How long it is, in bytes: at least what was asked for.
     pub(super) fn len(&self) -> usize {
         self.layout.size()
@@ -33,6 +38,9 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if self.layout.size() == 0 {
+            return;
+        }
         // SAFETY: from `alloc_zeroed` with this layout, freed once.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use rustix::event::epoll;
 use urom_abi::DocaError;
-use urom_abi::host::{CmdTask as CCmdTask, CtxState, GidTask as CGidTask};
+use urom_abi::host::{CmdTask as CCmdTask, CtxState};
 
 use super::bell::Bell;
 use super::channels::Channels;
@@ -48,11 +48,8 @@ enum Delivery {
     Nothing,
 }
 
-const MAGIC: u64 = u64::from_le_bytes(*b"urom-pe!");
-
 /// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
 pub(super) struct Pe {
-    magic: Cell<u64>,
     me: Weak<Pe>,
     mailbox: Arc<Mailbox>,
     bell: Bell,
@@ -91,7 +88,6 @@ impl Pe {
         epoll::add(&epoll, mailbox.as_fd(), epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         epoll::add(&epoll, bell.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
         Ok(Rc::new_cyclic(|me| Pe {
-            magic: Cell::new(MAGIC),
             me: Weak::clone(me),
             mailbox,
             bell,
@@ -107,11 +103,6 @@ impl Pe {
             in_flight: Cell::new(0),
             busy: Cell::new(false),
         }))
-    }
-
-    /// Whether this is an engine, as far as its first look tells.
-    pub(super) fn is_genuine(&self) -> bool {
-        self.magic.get() == MAGIC
     }
 
     pub(super) fn handle(&self) -> Option<Rc<Pe>> {
@@ -364,18 +355,11 @@ impl Pe {
         if let Some(callback) = task.callback.get() {
             let user_data = task.head.user_data.get();
             let ctx_data = task.head.ctx.upgrade().map_or(user_data, |ctx| ctx.user_data());
-            let task = Rc::as_ptr(task).cast_mut().cast::<CGidTask>();
             // SAFETY: as for commands.
-            unsafe { callback(task, user_data, ctx_data) };
+            unsafe { callback(task.pointer.get(), user_data, ctx_data) };
         }
         if let Some(run) = run {
             run.check_over(self);
         }
-    }
-}
-
-impl Drop for Pe {
-    fn drop(&mut self) {
-        self.magic.set(0);
     }
 }

@@ -18,6 +18,7 @@ use super::pe::{Pe, Ready};
 use super::sender::Sender;
 use super::session::Place;
 use super::task::{CmdTask, Stage};
+use super::task_pool;
 use crate::wire::control::{Failure, PluginAddress};
 use crate::wire::frame::{COMMAND_HEADER, NOTIFICATION_HEADER, Notification, command_header};
 
@@ -280,7 +281,7 @@ impl Run {
     /// A task for the host.
     pub(super) fn allocate(&self, plugin: u64) -> Result<Rc<CmdTask>, DocaError> {
         let capacity = self.max_message.get() - COMMAND_HEADER;
-        let make = |slot| CmdTask::new(Weak::clone(&self.me), Weak::clone(&self.ctx), slot, capacity);
+        let make = |slot| task_pool::take(Weak::clone(&self.me), Weak::clone(&self.ctx), slot, capacity);
         let task = self.flight.allocate(make).ok_or(DocaError::NO_MEMORY)?;
         task.hold(plugin);
         Ok(task)

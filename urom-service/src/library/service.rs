@@ -90,6 +90,11 @@ impl Service {
         *self.device.borrow_mut() = Some(device);
     }
 
+    /// Uses no device any more.
+    pub(super) fn leave_device(&self) {
+        drop(self.device.take());
+    }
+
     pub(super) fn set_wish(&self, wish: Wish) {
         *self.wish.borrow_mut() = wish;
     }
@@ -198,6 +203,8 @@ impl Service {
         self.shared.set_session(None);
         if run.out.get() == 0 {
             self.ended(ctx);
+            // What a lost daemon left in the queue must not meet the next run.
+            pe.forget(ctx);
             ctx.set_state(CtxState::IDLE);
             return DocaError::SUCCESS;
         }

@@ -46,6 +46,12 @@ impl<T> Slots<T> {
         self.all.len() - self.free.len()
     }
 
+    /// Gives up all slots.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Rc<T>> {
+        self.free.clear();
+        self.all.drain(..)
+    }
+
     /// Every slot that was ever made.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Rc<T>> {
         self.all.iter()

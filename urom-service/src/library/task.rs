@@ -9,6 +9,7 @@ use urom_abi::host::{CmdTaskCallback, Data};
 use super::buf::Buffer;
 use super::ctx::Context;
 use super::run::Run;
+use super::shell::{Kind, Mark};
 use crate::wire::frame::HEADER_LEN;
 
 /// Where a task is in its life.
@@ -26,22 +27,8 @@ pub(super) enum Stage {
     Done,
 }
 
-/// Which kind of task a `doca_task` is: the first word of each, so that a pointer to anything else is recognised.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(transparent)]
-pub(super) struct Magic(u64);
-
-impl Magic {
-    pub(super) const COMMAND: Magic = Magic(u64::from_le_bytes(*b"urom-cmd"));
-    pub(super) const GROUP: Magic = Magic(u64::from_le_bytes(*b"urom-gid"));
-    /// What is left behind.
-    const GONE: Magic = Magic(u64::from_le_bytes(*b"urom-end"));
-}
-
-/// What every task begins with.
-#[repr(C)]
+/// What all tasks have in common.
 pub(super) struct Head {
-    magic: Cell<Magic>,
     pub(super) stage: Cell<Stage>,
     pub(super) status: Cell<DocaError>,
     pub(super) user_data: Cell<Data>,
@@ -49,18 +36,13 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) fn new(magic: Magic, ctx: Weak<Context>) -> Head {
+    pub(super) fn new(ctx: Weak<Context>) -> Head {
         Head {
-            magic: Cell::new(magic),
             stage: Cell::new(Stage::Free),
             status: Cell::new(DocaError::BAD_STATE),
             user_data: Cell::new(Data { u64: 0 }),
             ctx,
         }
-    }
-
-    pub(super) fn magic(&self) -> Magic {
-        self.magic.get()
     }
 
     /// Hands the task to a caller, as new.
@@ -88,15 +70,10 @@ impl Head {
     }
 }
 
-impl Drop for Head {
-    fn drop(&mut self) {
-        self.magic.set(Magic::GONE);
-    }
-}
-
 /// A command: one slot of a connection.
 #[repr(C)]
 pub(super) struct CmdTask {
+    mark: Mark,
     pub(super) head: Head,
     pub(super) slot: u16,
     pub(super) run: Weak<Run>,
@@ -112,11 +89,18 @@ pub(super) struct CmdTask {
     user_area: UnsafeCell<[u64; 4]>,
 }
 
+impl Drop for CmdTask {
+    fn drop(&mut self) {
+        self.withdraw();
+    }
+}
+
 impl CmdTask {
-    /// A free task with room for payloads of `capacity` bytes. `None` when there is no memory left.
+    /// A new free task with room for payloads of `capacity` bytes. `None` when there is no memory left.
     pub(super) fn new(run: Weak<Run>, ctx: Weak<Context>, slot: u16, capacity: usize) -> Option<Rc<CmdTask>> {
         Some(Rc::new(CmdTask {
-            head: Head::new(Magic::COMMAND, ctx),
+            mark: Mark::none(),
+            head: Head::new(ctx),
             slot,
             run,
             plugin: Cell::new(0),
@@ -130,8 +114,29 @@ impl CmdTask {
         }))
     }
 
+    /// Makes a free task one of another connection. False when there is no memory left.
+    #[must_use]
+    pub(super) fn renew(&mut self, run: Weak<Run>, ctx: Weak<Context>, slot: u16, capacity: usize) -> bool {
+        self.run = run;
+        self.head.ctx = ctx;
+        self.slot = slot;
+        self.sending.set(false);
+        self.payload.renew(capacity) && self.response.renew(0)
+    }
+
+    /// Gives back all that a free task holds.
+    pub(super) fn retire(&mut self) {
+        self.run = Weak::new();
+        self.head.ctx = Weak::new();
+        self.payload.retire();
+        self.response.retire();
+    }
+
     /// Hands the task to a caller, as new.
     pub(super) fn hold(&self, plugin: u64) {
+        self.mark.set(Kind::Command);
+        self.payload.mark().set(Kind::Buffer);
+        self.response.mark().set(Kind::Buffer);
         self.head.hold();
         self.plugin.set(plugin);
         self.callback.set(None);
@@ -139,6 +144,14 @@ impl CmdTask {
         self.has_response.set(false);
         // SAFETY: the task was free, so no host has the area's address any more.
         unsafe { *self.user_area.get() = [0; 4] };
+    }
+
+    /// Takes the task from its caller: no call finds it, or its buffers, by their pointers any more.
+    pub(super) fn withdraw(&self) {
+        self.head.stage.set(Stage::Free);
+        self.mark.clear();
+        self.payload.mark().clear();
+        self.response.mark().clear();
     }
 
     /// The caller's 32 bytes.

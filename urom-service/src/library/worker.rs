@@ -54,6 +54,11 @@ impl Worker {
         *self.service.borrow_mut() = Some(Attachment::new(shared));
     }
 
+    /// Attached to no service any more.
+    pub(super) fn leave_service(&self) {
+        drop(self.service.take());
+    }
+
     pub(super) fn set_id(&self, id: u64) {
         self.id.set(id);
     }

@@ -193,7 +193,7 @@ fn stopping_and_destroying_in_the_wrong_order_gives_errors() {
     assert_eq!(c!(doca_ctx_stop(service.ctx)), DocaError::IN_USE);
     assert_eq!(state(service.ctx), CtxState::RUNNING);
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), DocaError::NOT_PERMITTED);
-    assert_eq!(c!(doca_urom_worker_destroy(worker.raw)), DocaError::NOT_PERMITTED);
+    assert_eq!(c!(doca_urom_worker_destroy(worker.raw)), DocaError::IN_USE);
     assert_eq!(c!(doca_pe_destroy(engine.0)), DocaError::IN_USE);
     worker.submit(&command(op::ECHO, 0));
     assert_eq!(engine.next(), 1);

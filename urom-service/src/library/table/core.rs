@@ -2,21 +2,20 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
+use std::rc::Rc;
 
 use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, CtxState, Data, StateChangedCallback, Task};
 
 use crate::library::ctx::Context;
-use crate::library::gid::GidTask;
 use crate::library::guard::{guard, guard_or};
-use crate::library::handle::{self, borrow, buffer, command, head, present, publish, put, withdraw};
+use crate::library::handle::{self, AnyTask, borrow, buffer, hold, present, publish, put, withdraw};
 use crate::library::pe::Pe;
-use crate::library::task::Magic;
 
 pub(super) unsafe extern "C" fn ctx_start(pointer: *mut Ctx) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
-        let ctx: &Context = unsafe { borrow(pointer) }?;
+        let ctx: Rc<Context> = unsafe { hold(pointer) }?;
         ctx.start().check()
     })
 }
@@ -24,7 +23,7 @@ pub(super) unsafe extern "C" fn ctx_start(pointer: *mut Ctx) -> DocaError {
 pub(super) unsafe extern "C" fn ctx_stop(pointer: *mut Ctx) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
-        let ctx: &Context = unsafe { borrow(pointer) }?;
+        let ctx: Rc<Context> = unsafe { hold(pointer) }?;
         ctx.stop().check()
     })
 }
@@ -173,14 +172,14 @@ pub(super) unsafe extern "C" fn pe_get_notification_handle(
 pub(super) unsafe extern "C" fn pe_request_notification(pointer: *mut host::Pe) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
-        unsafe { handle::pe(pointer) }.ok_or(DocaError::INVALID_VALUE)?.request_notification()
+        unsafe { handle::pe(pointer) }?.request_notification()
     })
 }
 
 pub(super) unsafe extern "C" fn pe_clear_notification(pointer: *mut host::Pe, fd: c_int) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
-        let pe = unsafe { handle::pe(pointer) }.ok_or(DocaError::INVALID_VALUE)?;
+        let pe = unsafe { handle::pe(pointer) }?;
         if fd != pe.notification_fd() {
             return Err(DocaError::INVALID_VALUE);
         }
@@ -192,16 +191,11 @@ pub(super) unsafe extern "C" fn pe_clear_notification(pointer: *mut host::Pe, fd
 pub(super) unsafe extern "C" fn task_submit(pointer: *mut Task) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
-        let head = unsafe { head(pointer) }?;
-        head.is_callers()?;
-        if head.magic() == Magic::COMMAND {
-            // SAFETY: the caller's object, which is a command.
-            let task = unsafe { command(pointer.cast()) }?;
-            task.run.upgrade().ok_or(DocaError::BAD_STATE)?.submit(task)
-        } else {
-            // SAFETY: the caller's object, which is a query.
-            let task: &GidTask = unsafe { borrow(pointer) }?;
-            task.run.upgrade().ok_or(DocaError::BAD_STATE)?.submit(task)
+        let task = unsafe { handle::task(pointer) }?;
+        task.head().is_callers()?;
+        match task {
+            AnyTask::Command(task) => task.run.upgrade().ok_or(DocaError::BAD_STATE)?.submit(task),
+            AnyTask::Query(task) => task.run.upgrade().ok_or(DocaError::BAD_STATE)?.submit(task),
         }
     })
 }
@@ -209,15 +203,15 @@ pub(super) unsafe extern "C" fn task_submit(pointer: *mut Task) -> DocaError {
 pub(super) unsafe extern "C" fn task_get_status(pointer: *const Task) -> DocaError {
     guard_or(DocaError::UNEXPECTED, || {
         // SAFETY: the caller's object.
-        unsafe { head(pointer) }.map_or_else(|code| code, |head| head.shown_status())
+        unsafe { handle::task(pointer) }.map_or_else(|code| code, |task| task.head().shown_status())
     })
 }
 
 pub(super) unsafe extern "C" fn task_set_user_data(pointer: *mut Task, data: Data) {
     guard_or((), || {
         // SAFETY: the caller's object.
-        if let Ok(head) = unsafe { head(pointer) } {
-            head.user_data.set(data);
+        if let Ok(task) = unsafe { handle::task(pointer) } {
+            task.head().user_data.set(data);
         }
     });
 }
@@ -225,15 +219,15 @@ pub(super) unsafe extern "C" fn task_set_user_data(pointer: *mut Task, data: Dat
 pub(super) unsafe extern "C" fn task_get_user_data(pointer: *const Task) -> Data {
     guard_or(Data { u64: 0 }, || {
         // SAFETY: the caller's object.
-        unsafe { head(pointer) }.map_or(Data { u64: 0 }, |head| head.user_data.get())
+        unsafe { handle::task(pointer) }.map_or(Data { u64: 0 }, |task| task.head().user_data.get())
     })
 }
 
 pub(super) unsafe extern "C" fn task_get_ctx(pointer: *const Task) -> *mut Ctx {
     guard_or(ptr::null_mut(), || {
         // SAFETY: the caller's object.
-        let head = unsafe { head(pointer) };
-        head.ok().and_then(|head| head.ctx.upgrade()).map_or(ptr::null_mut(), |ctx| ctx.as_ctx())
+        let task = unsafe { handle::task(pointer) };
+        task.ok().and_then(|task| task.head().ctx.upgrade()).map_or(ptr::null_mut(), |ctx| ctx.as_ctx())
     })
 }
 

@@ -211,7 +211,10 @@ pub(super) unsafe extern "C" fn query_set_cb(pointer: *mut host::GidTask, callba
 }
 
 pub(super) unsafe extern "C" fn query_as_task(pointer: *mut host::GidTask) -> *mut Task {
-    pointer.cast()
+    guard_or(std::ptr::null_mut(), || {
+        // SAFETY: the caller's object.
+        unsafe { borrow::<GidTask, _>(pointer) }.map_or(std::ptr::null_mut(), |_| pointer.cast())
+    })
 }
 
 pub(super) unsafe extern "C" fn query_get_workers_count(pointer: *mut host::GidTask) -> usize {

@@ -30,7 +30,7 @@ pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Worker) -> DocaError
     guard(|| {
         // SAFETY: the caller's object.
         let (ctx, _) = unsafe { worker(pointer) }?;
-        ctx.require_idle().map_err(|_| DocaError::NOT_PERMITTED)?;
+        ctx.require_idle().map_err(|_| DocaError::IN_USE)?;
         withdraw::<Context, _>(pointer).map(drop)
     })
 }
@@ -247,5 +247,8 @@ pub(super) unsafe extern "C" fn cmd_get_user_data(pointer: *mut host::CmdTask) -
 }
 
 pub(super) unsafe extern "C" fn cmd_as_task(pointer: *mut host::CmdTask) -> *mut Task {
-    pointer.cast()
+    guard_or(ptr::null_mut(), || {
+        // SAFETY: the caller's object.
+        unsafe { command(pointer) }.map_or(ptr::null_mut(), |_| pointer.cast())
+    })
 }
