@@ -132,7 +132,7 @@ doca_urom_service_get_workers_by_gid_task_as_task(struct doca_urom_service_get_w
 DOCA_EXPERIMENTAL
 doca_error_t doca_urom_worker_create(struct doca_urom_worker **worker_ctx);
 
-/* Ends it. NOT_PERMITTED when it is not idle, IN_USE while a domain has it. */
+/* Ends it. IN_USE when it is not idle. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_urom_worker_destroy(struct doca_urom_worker *worker_ctx);
 
