@@ -1,5 +1,6 @@
 //! `doca_error_t`: the one code that every DOCA call, task and notification ends with.
 
+use std::ffi::CStr;
 use std::fmt;
 
 /// A DOCA result code (`doca_error_t`, 32 bits).
@@ -18,6 +19,14 @@ use std::fmt;
 #[repr(transparent)]
 pub struct DocaError(pub u32);
 
+/// A text of the table, which ends with its only NUL.
+const fn c_text(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("a text with a NUL inside"),
+    }
+}
+
 macro_rules! codes {
     ($($value:literal $name:ident $c:literal $text:literal;)*) => {
         impl DocaError {
@@ -31,6 +40,22 @@ macro_rules! codes {
             /// What the code means (`doca_error_get_descr`): a lower-case phrase without a full stop.
             pub const fn description(self) -> &'static str {
                 match self.0 { $($value => $text,)* _ => "unrecognized error code" }
+            }
+
+            /// [`name`](Self::name) for C, in static memory.
+            pub const fn c_name(self) -> &'static CStr {
+                match self.0 {
+                    $($value => c_text(concat!($c, "\0")),)*
+                    _ => c"DOCA_ERROR_UNRECOGNIZED",
+                }
+            }
+
+            /// [`description`](Self::description) for C, in static memory.
+            pub const fn c_description(self) -> &'static CStr {
+                match self.0 {
+                    $($value => c_text(concat!($text, "\0")),)*
+                    _ => c"unrecognized error code",
+                }
             }
         }
     };
@@ -112,6 +137,14 @@ mod tests {
         assert_eq!(odd.name(), "DOCA_ERROR_UNRECOGNIZED");
         assert_eq!(odd.description(), "unrecognized error code");
         assert_eq!(odd.check(), Err(odd));
+    }
+
+    #[test]
+    fn c_has_the_same_texts() {
+        for code in (0..40).chain([u32::MAX]).map(DocaError) {
+            assert_eq!(code.c_name().to_str().unwrap(), code.name());
+            assert_eq!(code.c_description().to_str().unwrap(), code.description());
+        }
     }
 
     #[test]
