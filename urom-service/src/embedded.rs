@@ -1,5 +1,6 @@
 //! The embedded service: the daemon and its workers on threads of this process, for tests and first steps.
 
+use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,11 +11,14 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tracing::error;
 use urom_abi::DEFAULT_MAX_MESSAGE;
-use urom_abi::cpu::CpuSet;
+use urom_abi::cpu::{CpuSet, ParseCpuSetError};
 
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::{Launcher, serve};
 use crate::log::{Log, LogLevel};
+
+/// Names the CPUs hosts are told of, as `uromd --cpus` does.
+const CPUS_VARIABLE: &str = "UROM_CPUS";
 
 /// What an embedded service starts with.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +27,7 @@ pub struct EmbeddedOptions {
     pub plugin_path: Option<OsString>,
     /// The message limit in bytes; 4096 by default.
     pub max_message: Option<usize>,
-    /// The CPUs hosts are told of; those of the process by default.
+    /// The CPUs hosts are told of; those of the variable `UROM_CPUS` by default, else those of the process.
     pub cpus: Option<CpuSet>,
 }
 
@@ -43,9 +47,12 @@ impl Embedded {
     /// Starts a service on a free port of the loopback address.
     ///
     /// # Errors
-    /// The operating system's: no port, no thread, no random numbers.
+    /// The operating system's: no port, no thread, no random numbers. `InvalidInput` when `UROM_CPUS` is no list of CPUs.
     pub fn start(options: EmbeddedOptions) -> io::Result<Embedded> {
-        let cpus = options.cpus.map_or_else(process_cpus, Ok)?;
+        let cpus = match options.cpus {
+            Some(cpus) => cpus,
+            None => cpus_variable(env::var_os(CPUS_VARIABLE))?.map_or_else(process_cpus, Ok)?,
+        };
         let config = DaemonConfig {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
@@ -76,26 +83,23 @@ impl Embedded {
         Ok(Embedded { address, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// The service of this process for a plugin path (`None`: that of `UROM_PLUGIN_PATH`) and a message limit in bytes:
-    /// started on first use, stopped when its last user drops it.
+    /// The service of this process for a plugin path (`None`: that of `UROM_PLUGIN_PATH`), a message limit in bytes and the
+    /// CPUs of `UROM_CPUS`: started on first use, stopped when its last user drops it.
     ///
     /// # Errors
     /// As [`start`](Embedded::start).
     pub fn shared(plugin_path: Option<OsString>, max_message: usize) -> io::Result<Arc<Embedded>> {
-        type Key = (Option<OsString>, usize);
+        type Key = (Option<OsString>, usize, Option<CpuSet>);
         static RUNNING: Mutex<Vec<(Key, Weak<Embedded>)>> = Mutex::new(Vec::new());
+        let cpus = cpus_variable(env::var_os(CPUS_VARIABLE))?;
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|(_, service)| service.strong_count() > 0);
-        let key = (plugin_path, max_message);
+        let key = (plugin_path, max_message, cpus);
         let there = running.iter().find(|(of, _)| *of == key).and_then(|(_, service)| service.upgrade());
         if let Some(service) = there {
             return Ok(service);
         }
-        let options = EmbeddedOptions {
-            plugin_path: key.0.clone(),
-            max_message: Some(max_message),
-            ..EmbeddedOptions::default()
-        };
+        let options = EmbeddedOptions { plugin_path: key.0.clone(), max_message: Some(max_message), cpus };
         let service = Arc::new(Embedded::start(options)?);
         running.push((key, Arc::downgrade(&service)));
         Ok(service)
@@ -113,6 +117,36 @@ impl Drop for Embedded {
         if let Some(thread) = self.thread.take() {
             // A panic there has been printed.
             let _ = thread.join();
+        }
+    }
+}
+
+/// Reads `UROM_CPUS`; nothing when it is not set, or empty.
+fn cpus_variable(value: Option<OsString>) -> io::Result<Option<CpuSet>> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
+    let wrong = |why: &str| {
+        let text =
+            format!("{CPUS_VARIABLE} is {value:?}, which is no list of CPUs: {why}; correct or unset it");
+        io::Error::new(io::ErrorKind::InvalidInput, text)
+    };
+    let text = value.to_str().ok_or_else(|| wrong("it is not UTF-8"))?;
+    text.parse().map(Some).map_err(|error: ParseCpuSetError| wrong(&error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_variable_is_a_list_or_named_in_an_error() {
+        assert_eq!(cpus_variable(None).unwrap(), None);
+        assert_eq!(cpus_variable(Some("".into())).unwrap(), None);
+        assert_eq!(cpus_variable(Some("0-7,9".into())).unwrap().unwrap().to_string(), "0-7,9");
+        for bad in ["x", "7-0", "0-", "1024", "0;1"] {
+            let error = cpus_variable(Some(bad.into())).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+            let text = error.to_string();
+            assert!(text.contains("UROM_CPUS") && text.contains(bad) && text.contains("0-3,6"), "{text}");
         }
     }
 }

@@ -158,10 +158,12 @@ impl Service {
             Target::Daemon(address) => (address, None),
             Target::Embedded(path) => {
                 let embedded = Embedded::shared(path, self.max_message.get()).map_err(|error| {
-                    failure(
-                        DocaError::INITIALIZATION,
-                        format!("the embedded service cannot be started: {error}"),
-                    )
+                    let code = match error.kind() {
+                        // A variable that nobody can read.
+                        std::io::ErrorKind::InvalidInput => DocaError::BAD_CONFIG,
+                        _ => DocaError::INITIALIZATION,
+                    };
+                    failure(code, format!("the embedded service cannot be started: {error}"))
                 })?;
                 (Address::embedded(embedded.address()), Some(embedded))
             }
