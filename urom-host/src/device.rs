@@ -20,7 +20,8 @@ const PCI_CAPACITY: usize = 13;
 pub struct DeviceInfo {
     /// The InfiniBand device name, such as `mlx5_0`.
     pub name: String,
-    /// The PCI address, such as `0000:03:00.0`; empty when the device has none.
+    /// The PCI address, such as `0000:03:00.0`. Of a device without one it is `0000:00:00.0` with this project's library, and
+    /// may be empty with another.
     pub pci_address: String,
 }
 

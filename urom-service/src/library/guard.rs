@@ -8,14 +8,14 @@ use urom_abi::DocaError;
 /// Runs a call that ends with a code; a panic is logged and becomes `UNEXPECTED`.
 #[track_caller]
 #[inline]
-pub(super) fn guard(call: impl FnOnce() -> Result<(), DocaError>) -> DocaError {
+pub fn guard(call: impl FnOnce() -> Result<(), DocaError>) -> DocaError {
     guard_or(DocaError::UNEXPECTED, || DocaError::of(call()))
 }
 
 /// Runs a call that ends with something else; a panic is logged and becomes `otherwise`.
 #[track_caller]
 #[inline]
-pub(super) fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
+pub fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     let place = Location::caller();
     // What a panic may leave half done is behind cells whose every value is valid.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {

@@ -1,6 +1,7 @@
 //! The host library: DOCA's C interface over this project's service.
 //!
-//! [`api`] gives the table of functions that `urom-host` calls, and that `libdoca_urom.so` exports.
+//! [`api`] gives the table of functions that `urom-host` calls, and that `libdoca_urom.so` exports. The `devinfo_*` are
+//! not in it: only C programs call them.
 //!
 //! Three parts that share as little as they can:
 //!
@@ -63,4 +64,5 @@ mod transport;
 mod worker;
 mod worker_link;
 
-pub use table::{API, api};
+pub use guard::{guard, guard_or};
+pub use table::{API, api, devinfo_get_iface_name, devinfo_is_equal_pci_addr};

@@ -1,7 +1,7 @@
-//! `doca_devinfo_*`, `doca_dev_*`.
+//! `doca_devinfo_*`, `doca_dev_*`: those of the table, and two that only C programs call.
 
 use std::collections::HashMap;
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::rc::Rc;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -14,6 +14,9 @@ use crate::library::handle::{borrow, present, publish, put, withdraw};
 
 /// `DOCA_DEVINFO_IBDEV_NAME_SIZE`.
 const NAME_SIZE: u32 = 64;
+
+/// `DOCA_DEVINFO_IFACE_NAME_SIZE`.
+const INTERFACE_SIZE: u32 = 256;
 
 /// How long each list is that a host has, by its address.
 fn lists() -> MutexGuard<'static, HashMap<usize, usize>> {
@@ -88,10 +91,54 @@ pub(super) unsafe extern "C" fn get_pci_addr_str(info: *const DevInfo, address: 
     guard(|| {
         // SAFETY: the caller's object.
         let info: &DeviceInfo = unsafe { borrow(info) }?;
-        present(address)?;
-        let text = info.pci_address.as_deref().ok_or(DocaError::NOT_SUPPORTED)?;
         // SAFETY: the caller's place has 13 bytes, and an address has 12.
-        unsafe { write_text(address, text) }
+        unsafe { write_text(address, info.shown_pci_address()) }
+    })
+}
+
+/// `doca_devinfo_is_equal_pci_addr`: stores 1 when the device has that PCI address (`dddd:bb:dd.f`, or `bb:dd.f` of domain
+/// 0), else 0. `INVALID_VALUE` for anything that is no address.
+///
+/// # Safety
+/// As DOCA's: an element of a live list, a C string, a byte to write to; or NULL.
+pub unsafe extern "C" fn devinfo_is_equal_pci_addr(
+    info: *const DevInfo,
+    address: *const c_char,
+    is_equal: *mut u8,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let info: &DeviceInfo = unsafe { borrow(info) }?;
+        present(address)?;
+        present(is_equal)?;
+        // SAFETY: the caller's C string.
+        let address = unsafe { CStr::from_ptr(address) };
+        let equal = address.to_str().ok().and_then(|text| info.has_pci_address(text));
+        // SAFETY: the caller's place.
+        unsafe { put(is_equal, equal.ok_or(DocaError::INVALID_VALUE)?.into()) }
+    })
+}
+
+/// `doca_devinfo_get_iface_name`: the device's network interface. `INVALID_VALUE` for less than 256 bytes of room,
+/// `NOT_FOUND` for a device without one, such as those of `UROM_DEVICE`.
+///
+/// # Safety
+/// As DOCA's: an element of a live list, and `size` bytes of room; or NULL.
+pub unsafe extern "C" fn devinfo_get_iface_name(
+    info: *const DevInfo,
+    name: *mut c_char,
+    size: u32,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let info: &DeviceInfo = unsafe { borrow(info) }?;
+        present(name)?;
+        if size < INTERFACE_SIZE {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let interface = info.interface.as_deref().ok_or(DocaError::NOT_FOUND)?;
+        // SAFETY: the caller's place has 256 bytes or more, and names have at most 255.
+        unsafe { write_text(name, interface) }
     })
 }
 

@@ -8,6 +8,8 @@ mod worker;
 
 use urom_abi::host::{Api, Extensions};
 
+pub use device::{devinfo_get_iface_name, devinfo_is_equal_pci_addr};
+
 /// The functions of this library.
 ///
 /// The table is complete; `extensions` are there. All functions may be called from any thread, and each object belongs
