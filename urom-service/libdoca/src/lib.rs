@@ -3,5 +3,9 @@
 //! Nothing is decided here. [`host`] exports the functions that Rust hosts call through the table, under their C names; the
 //! other modules hold what only C programs call. Every exported function is guarded: a panic never leaves it.
 
+mod device;
+mod error;
 mod host;
+mod task;
+mod unsupported;
 mod version;

@@ -11,3 +11,15 @@ const VERSION: &CStr = c"2.7.0";
 extern "C" fn doca_version_runtime() -> *const c_char {
     VERSION.as_ptr()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_and_library_are_of_one_release() {
+        let header = concat!(env!("CARGO_MANIFEST_DIR"), "/../../urom-abi/include/doca_version.h");
+        let line = format!("#define DOCA_VERSION_STRING \"{}\"", VERSION.to_str().unwrap());
+        assert!(std::fs::read_to_string(header).unwrap().contains(&line));
+    }
+}

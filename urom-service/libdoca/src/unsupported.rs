@@ -1,0 +1,76 @@
+//! What C programs link and this project has not: representors, PCI function kinds, memory maps, inventories and lists of
+//! buffers.
+//!
+//! Each call checks its pointers as the others do (`INVALID_VALUE` for NULL), then says `NOT_SUPPORTED`. It reads nothing
+//! behind them and writes nothing, so an output stays what it was.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use urom_abi::DocaError;
+use urom_abi::host::{Buf, Dev, DevInfo};
+
+/// `struct doca_dev_rep`, `doca_devinfo_rep`, `doca_mmap`, `doca_buf_inventory`: there never is one.
+type Absent = c_void;
+
+/// An argument: only pointers can be missing.
+trait Argument {
+    fn is_missing(&self) -> bool {
+        false
+    }
+}
+
+impl Argument for usize {}
+impl Argument for u32 {}
+impl Argument for c_int {}
+
+impl<T> Argument for *const T {
+    fn is_missing(&self) -> bool {
+        self.is_null()
+    }
+}
+
+impl<T> Argument for *mut T {
+    fn is_missing(&self) -> bool {
+        self.is_null()
+    }
+}
+
+macro_rules! unsupported {
+    ($(fn $name:ident($($argument:ident: $ty:ty),*);)*) => {
+        $(
+            #[doc = concat!("`", stringify!($name), "`: `NOT_SUPPORTED`.")]
+            // SAFETY: no other symbol of this library has DOCA's name.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($argument: $ty),*) -> DocaError {
+                let is_missing = false $(|| $argument.is_missing())*;
+                if is_missing { DocaError::INVALID_VALUE } else { DocaError::NOT_SUPPORTED }
+            }
+        )*
+    };
+}
+
+unsupported! {
+    fn doca_devinfo_get_pci_func_type(info: *const DevInfo, kind: *mut c_int);
+    fn doca_devinfo_get_sf_index(info: *const DevInfo, index: *mut u32);
+    fn doca_devinfo_rep_create_list(dev: *mut Dev, filter: c_int, list: *mut *mut *mut Absent, count: *mut u32);
+    fn doca_devinfo_rep_destroy_list(list: *mut *mut Absent);
+    fn doca_devinfo_rep_get_vuid(info: *const Absent, vuid: *mut c_char, size: u32);
+    fn doca_devinfo_rep_is_equal_pci_addr(info: *const Absent, address: *const c_char, is_equal: *mut u8);
+    fn doca_dev_rep_open(info: *mut Absent, rep: *mut *mut Absent);
+    fn doca_mmap_create(map: *mut *mut Absent);
+    fn doca_mmap_destroy(map: *mut Absent);
+    fn doca_mmap_add_dev(map: *mut Absent, dev: *mut Dev);
+    fn doca_buf_inventory_create(count: usize, inventory: *mut *mut Absent);
+    fn doca_buf_inventory_destroy(inventory: *mut Absent);
+    fn doca_buf_inventory_start(inventory: *mut Absent);
+    fn doca_buf_inventory_buf_get_by_args(
+        inventory: *mut Absent,
+        map: *mut Absent,
+        address: *mut c_void,
+        len: usize,
+        data: *mut c_void,
+        data_len: usize,
+        buf: *mut *mut Buf
+    );
+    fn doca_buf_chain_list(first: *mut Buf, second: *mut Buf);
+}
