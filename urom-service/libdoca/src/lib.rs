@@ -3,6 +3,7 @@
 //! Nothing is decided here. [`host`] exports the functions that Rust hosts call through the table, under their C names; the
 //! other modules hold what only C programs call. Every exported function is guarded: a panic never leaves it.
 
+mod argp;
 mod device;
 mod error;
 mod host;
