@@ -1,8 +1,14 @@
-//! Lets every program and library of this package find UCX at run time where it was found at build time.
+//! Lets every program and library of this package find UCX at run time: in the prefix it was installed in, else where it was
+//! found at build time.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    // Plugins in C need `libdoca_common.so.2`, which lies in an installed uromd's prefix. Only the older kind of entry holds
+    // for what a program loads later on.
+    println!("cargo:rustc-link-arg-bins=-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib");
     if let Ok(directory) = std::env::var("DEP_UCP_RPATH") {
+        // Where `cargo xtask install` puts the kit's own UCX.
+        println!("cargo:rustc-link-arg-bins=-Wl,-rpath,$ORIGIN/../lib/urom-ucx/libucx/lib");
         println!("cargo:rustc-link-arg=-Wl,-rpath,{directory}");
     }
 }

@@ -1,8 +1,10 @@
-//! Lets every program and library of this package find UCX at run time where it was found at build time.
+//! Lets the library find UCX at run time: in the prefix it was installed in, else where it was found at build time.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     if let Ok(directory) = std::env::var("DEP_UCP_RPATH") {
+        // Where `cargo xtask install` puts the kit's own UCX.
+        println!("cargo:rustc-link-arg=-Wl,-rpath,$ORIGIN/urom-ucx/libucx/lib");
         println!("cargo:rustc-link-arg=-Wl,-rpath,{directory}");
     }
 }

@@ -44,6 +44,11 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     Ok(())
 }
 
+/// Where the committed headers lie.
+pub(crate) fn committed(root: &Path) -> Vec<PathBuf> {
+    PLUGINS.iter().map(|(folder, protocol)| header_path(root, folder, protocol)).collect()
+}
+
 fn header_path(root: &Path, folder: &str, protocol: &describe::Protocol) -> PathBuf {
     root.join(folder).join("include").join(format!("{}.h", protocol.name))
 }

@@ -9,6 +9,10 @@ mod debian;
 mod demo;
 mod fuzz;
 mod headers;
+mod install;
+mod linked_ucx;
+mod pkgconfig;
+mod place;
 mod plugins;
 mod process;
 mod sanitize;
@@ -20,6 +24,7 @@ mod test;
 mod ucx;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -50,6 +55,12 @@ enum Task {
         /// Builds for this target instead of this machine.
         #[arg(long, value_name = "TRIPLE")]
         target: Option<Target>,
+    },
+    /// Builds and installs what C programs need: uromd, DOCA's libraries, headers and pkg-config files.
+    Install {
+        /// Where to: include, lib and bin are made in it.
+        #[arg(long, value_name = "DIR")]
+        prefix: PathBuf,
     },
     /// Runs every test, documentation tests included.
     Test {
@@ -121,6 +132,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
             setup::run(&workspace, target)?;
             plugins::build(&workspace, target, if release { Profile::Release } else { Profile::Dev })?;
         }
+        Task::Install { prefix } => install::run(&workspace, &prefix)?,
         Task::Test { target, package, args } => return test::run(&workspace, target, &package, &args),
         Task::Demo => demo::run(&workspace)?,
         Task::Bench { args } => return bench::run(&workspace, &args),

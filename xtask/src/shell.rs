@@ -41,6 +41,14 @@ pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("could not start `{}`", display(command)))
 }
 
+/// The same, but keeps what it writes to its standard output.
+pub(crate) fn output(command: &mut Command) -> Result<(ExitStatus, Vec<u8>)> {
+    eprintln!("$ {}", display(command));
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("could not start `{}`", display(command)))?;
+    Ok((output.status, output.stdout))
+}
+
 /// Echoes `command` and runs it with this program's output; an end without success is an error.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;

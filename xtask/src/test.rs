@@ -8,7 +8,7 @@ use crate::setup;
 use crate::shell;
 use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
-use crate::{demo, plugins};
+use crate::{install, plugins};
 
 /// Packages that are left out when the target's programs run under emulation, unless `-p` names them.
 const NOT_EMULATED: &[(&str, &str)] = &[
@@ -53,12 +53,15 @@ pub(crate) fn run(
     for (package, reason) in &plan.left_out {
         eprintln!("left out: {package}: {reason}");
     }
-    let status = shell::status(&mut cargo("build", &plan.build))?;
+    let (status, messages) = shell::output(cargo("build", &plan.build).arg(install::MESSAGES))?;
     if !status.success() {
         return Ok(shell::exit_code(status));
     }
     let profile_dir = workspace.profile_dir(target, Profile::Dev);
     plugins::link(&profile_dir, &workspace.plugins(), |plugin| runs(plugin.package, emulated))?;
+    if !emulated {
+        install::for_tests(workspace, &profile_dir, &messages)?;
+    }
     let mut test = cargo("test", &plan.test);
     if !arguments.is_empty() {
         test.arg("--").args(arguments);
@@ -86,13 +89,13 @@ impl Plan {
             features.flat_map(|(_, feature)| ["--features", feature].map(str::to_owned)).collect::<Vec<_>>()
         };
         if !packages.is_empty() {
-            // The tests of one package may load plugins or start the service, which are other packages.
-            let service = (!emulated).then_some(demo::SERVICE.package);
+            // The tests of one package may load plugins, start the service or compile C, which takes other packages.
+            let installed = install::PACKAGES.into_iter().filter(|_| !emulated);
             let plugins = workspace.plugins().into_iter().map(|plugin| plugin.package);
             let plugins = plugins.filter(|package| runs(package, emulated));
             let mut test: Vec<_> = packages.iter().flat_map(|package| name(package)).collect();
             test.extend(mpi(&|package| packages.iter().any(|chosen| chosen == package)));
-            let build = plugins.chain(service).flat_map(name).collect();
+            let build = plugins.chain(installed).flat_map(name).collect();
             return Self { build, test, left_out: Vec::new() };
         }
         let left_out: Vec<_> = NOT_EMULATED.iter().copied().filter(|_| emulated).collect();
@@ -146,7 +149,10 @@ mod tests {
         let chosen = ["urom-abi".to_owned()];
         let plan = Plan::new(&sample(), false, &chosen);
         let both = ["-p", "graph-plugin", "-p", "panicking-plugin"];
-        assert_eq!(plan.build, [&both[..], &["-p", "bench-peer", "-p", "urom-service"]].concat());
+        assert_eq!(
+            plan.build,
+            [&both[..], &["-p", "bench-peer", "-p", "urom-service", "-p", "libdoca-urom"]].concat()
+        );
         assert_eq!(plan.test, ["-p", "urom-abi"]);
         let plan = Plan::new(&sample(), true, &chosen);
         assert_eq!(plan.build, both);

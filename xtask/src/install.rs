@@ -1,0 +1,157 @@
+//! `cargo xtask install`: DOCA's C interface as C programs expect it, in a directory of its own.
+//!
+//! The tests compile C against the same layout of the build in hand, [`for_tests`].
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::demo::SERVICE;
+use crate::linked_ucx::LinkedUcx;
+use crate::pkgconfig::{self, DOCA_VERSION};
+use crate::place::{Placer, Transfer, make_directory};
+use crate::workspace::{Profile, Workspace};
+use crate::{headers, setup, shell};
+
+/// The packages whose products are installed.
+pub(crate) const PACKAGES: [&str; 2] = [SERVICE.package, "libdoca-urom"];
+
+/// What cargo must be told so that it says which UCX was linked.
+pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
+
+/// Builds with optimisations and installs into `prefix`, which may hold an older installation.
+pub(crate) fn run(workspace: &Workspace, prefix: &Path) -> Result<()> {
+    let prefix = usable(prefix)?;
+    setup::run(workspace, None)?;
+    let mut command = shell::cargo();
+    command.args(["build", "--release", MESSAGES]);
+    PACKAGES.iter().for_each(|package| {
+        command.args(["-p", package]);
+    });
+    let (status, messages) = shell::output(&mut command)?;
+    if !status.success() {
+        bail!("`{}` failed: {status}", shell::display(&command));
+    }
+    let ucx = LinkedUcx::of(&messages)?;
+    let mut placer = Placer::new(&prefix, Transfer::Copy);
+    let built = workspace.profile_dir(None, Profile::Release);
+    lay_out(workspace, &built, &ucx, &mut placer)
+        .with_context(|| format!("installing into {}", prefix.display()))?;
+    print!("{}", report(&prefix, &ucx, placer.placed().len()));
+    Ok(())
+}
+
+/// Lays out what was built in `profile_dir`, without optimisations, as its `prefix`, and nothing else beside it.
+pub(crate) fn for_tests(workspace: &Workspace, profile_dir: &Path, messages: &[u8]) -> Result<()> {
+    let prefix = profile_dir.join("prefix");
+    let mut placer = Placer::new(&prefix, Transfer::Link);
+    lay_out(workspace, profile_dir, &LinkedUcx::of(messages)?, &mut placer)
+        .and_then(|()| placer.remove_others())
+        .with_context(|| format!("laying out {} for the tests", prefix.display()))
+}
+
+/// The prefix as an absolute path, made if it was not there; before minutes are spent on a build for it.
+fn usable(prefix: &Path) -> Result<PathBuf> {
+    let prefix = std::path::absolute(prefix)
+        .with_context(|| format!("--prefix {}: which directory is it inside of?", prefix.display()))?;
+    let advice = || format!("--prefix {}: name a directory that you may write to", prefix.display());
+    make_directory(&prefix).with_context(advice)?;
+    let probe = prefix.join(format!(".probe-{}", std::process::id()));
+    fs::write(&probe, "").and_then(|()| fs::remove_file(&probe)).with_context(advice)?;
+    Ok(prefix)
+}
+
+fn lay_out(workspace: &Workspace, profile_dir: &Path, ucx: &LinkedUcx, placer: &mut Placer) -> Result<()> {
+    placer.file(&profile_dir.join(SERVICE.name), Path::new("bin").join(SERVICE.name))?;
+
+    let file = format!("libdoca_urom.so.{DOCA_VERSION}");
+    placer.file(&profile_dir.join("libdoca_urom.so"), Path::new("lib").join(&file))?;
+    for library in pkgconfig::libraries() {
+        for end in ["so.2", "so"] {
+            placer.symlink(&file, Path::new("lib").join(format!("lib{library}.{end}")))?;
+        }
+    }
+    for (name, text) in pkgconfig::doca() {
+        placer.text(&text, Path::new("lib/pkgconfig").join(name))?;
+    }
+    for header in headers_of(workspace)? {
+        let name = header.file_name().context("a header has a name")?;
+        placer.file(&header, Path::new("include").join(name))?;
+    }
+    ucx.place(placer)
+}
+
+/// The interface's own headers, and those of the plugins that are there to be used: a host in C needs both.
+fn headers_of(workspace: &Workspace) -> Result<Vec<PathBuf>> {
+    let mut found = headers::committed(&workspace.root);
+    let directory = workspace.root.join("urom-abi/include");
+    let unreadable = || format!("could not read {}", directory.display());
+    for entry in fs::read_dir(&directory).with_context(unreadable)? {
+        let path = entry.with_context(unreadable)?.path();
+        found.extend(path.extension().is_some_and(|end| end == "h").then_some(path));
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn report(prefix: &Path, ucx: &LinkedUcx, files: usize) -> String {
+    let shown = prefix.display();
+    format!(
+        "installed {files} files in {shown}: include, lib, lib/pkgconfig, bin/uromd. UCX is {}.\n\
+         A C host program is compiled and run with\n\n    \
+         export PKG_CONFIG_PATH={shown}/lib/pkgconfig LD_LIBRARY_PATH={shown}/lib\n    \
+         cc host.c -o host $(pkg-config --cflags --libs doca-urom doca-common doca-argp)\n    \
+         UROM_PLUGIN_PATH=DIRECTORY_OF_THE_PLUGINS ./host\n\n\
+         docs/c-interface.md says more, and how to compile a plugin.\n",
+        ucx.describe()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_that_cannot_be_one_is_refused_with_its_name() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let file = directory.path().join("file");
+        fs::write(&file, "").expect("a file");
+        for prefix in [file.clone(), file.join("below")] {
+            let error = format!("{:#}", usable(&prefix).expect_err("there is a file"));
+            assert!(error.contains(&format!("--prefix {}", prefix.display())), "{error}");
+            assert!(
+                error.contains(&format!("{} is in the way: it is not a directory", file.display())),
+                "{error}"
+            );
+        }
+        // Not even root may write there.
+        let error = format!("{:#}", usable(Path::new("/proc/self")).expect_err("it is the kernel's"));
+        assert!(error.contains("--prefix /proc/self: name a directory that you may write to"), "{error}");
+    }
+
+    #[test]
+    fn a_prefix_is_made_and_nothing_is_left_in_it() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let prefix = directory.path().join("a/b");
+        assert_eq!(usable(&prefix).expect("it can be made"), prefix);
+        assert_eq!(usable(&prefix).expect("it is there"), prefix);
+        assert_eq!(fs::read_dir(&prefix).expect("it was made").count(), 0);
+        assert!(usable(Path::new("target")).expect("it is there").is_absolute());
+    }
+
+    #[test]
+    fn what_is_installed_is_in_the_workspace() {
+        let workspace = Workspace::load().expect("cargo knows this workspace");
+        for package in PACKAGES {
+            assert!(workspace.has_package(package), "{package} is not in the workspace");
+        }
+        let headers = headers_of(&workspace).expect("they are there");
+        for name in ["doca_urom.h", "doca_urom_plugin.h", "worker_graph.h", "worker_sandbox.h"] {
+            assert!(
+                headers.iter().any(|header| header.ends_with(name) && header.is_file()),
+                "{name}: {headers:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Putting files into a directory that may be in use: each appears under its name complete, or not at all.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// How files get there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    /// As copies, which stay when the originals go.
+    Copy,
+    /// As hard links where the file system allows it, else as copies. To a program they are the same: where it lies is
+    /// where it was started from, which would not hold for a symbolic link.
+    Link,
+}
+
+/// A directory that is being filled.
+pub(crate) struct Placer {
+    root: PathBuf,
+    transfer: Transfer,
+    placed: BTreeSet<PathBuf>,
+}
+
+impl Placer {
+    /// Starts to fill `root`, which is made when the first file comes.
+    pub(crate) fn new(root: &Path, transfer: Transfer) -> Self {
+        Self { root: root.to_owned(), transfer, placed: BTreeSet::new() }
+    }
+
+    /// Puts the file `from` at `to`, a path inside the directory.
+    pub(crate) fn file(&mut self, from: &Path, to: impl AsRef<Path>) -> Result<()> {
+        let transfer = self.transfer;
+        let source = fs::metadata(from).with_context(|| format!("could not read {}", from.display()))?;
+        if transfer == Transfer::Link
+            && fs::symlink_metadata(self.root.join(to.as_ref())).is_ok_and(|there| same(&there, &source))
+        {
+            self.placed.insert(to.as_ref().to_owned());
+            return Ok(());
+        }
+        self.put(to.as_ref(), |partial| match transfer {
+            // The end of a symbolic link, not the link itself.
+            Transfer::Link => {
+                fs::hard_link(fs::canonicalize(from)?, partial).or_else(|_| fs::copy(from, partial).map(drop))
+            }
+            Transfer::Copy => fs::copy(from, partial).map(drop),
+        })
+        .with_context(|| format!("taking it from {}", from.display()))
+    }
+
+    /// Writes a file.
+    pub(crate) fn text(&mut self, text: &str, to: impl AsRef<Path>) -> Result<()> {
+        self.put(to.as_ref(), |partial| fs::write(partial, text))
+    }
+
+    /// Makes `to` a symbolic link to `target`, which is taken as it is.
+    pub(crate) fn symlink(&mut self, target: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
+        self.put(to.as_ref(), |partial| symlink(target.as_ref(), partial))
+    }
+
+    /// What was put there, as paths inside the directory.
+    pub(crate) fn placed(&self) -> &BTreeSet<PathBuf> {
+        &self.placed
+    }
+
+    /// Removes every file that was not put there.
+    pub(crate) fn remove_others(&self) -> Result<()> {
+        let others = files_below(&self.root)?.into_iter().filter(|file| !self.placed.contains(file));
+        for other in others.map(|file| self.root.join(file)) {
+            fs::remove_file(&other).with_context(|| format!("could not remove {}", other.display()))?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+        let place = self.root.join(to);
+        let directory = place.parent().context("a file lies in a directory")?;
+        make_directory(directory)?;
+        let partial = directory.join(format!(".partial-{}", std::process::id()));
+        let made = remove(&partial).and_then(|()| make(&partial)).and_then(|()| fs::rename(&partial, &place));
+        // Two hard links of one file: renaming does nothing, and leaves the first name.
+        let removed = remove(&partial);
+        made.and(removed).with_context(|| format!("could not write {}", place.display()))?;
+        self.placed.insert(to.to_owned());
+        Ok(())
+    }
+}
+
+/// Makes a directory with those above it, or says what is in the way.
+pub(crate) fn make_directory(directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory).with_context(|| {
+        let file = directory.ancestors().find(|path| path.exists() && !path.is_dir());
+        match file {
+            Some(file) => format!("{} is in the way: it is not a directory", file.display()),
+            None => format!("could not create {}", directory.display()),
+        }
+    })
+}
+
+/// The files and links below a directory, as paths inside it, in order.
+pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(inside) = open.pop() {
+        let at = directory.join(&inside);
+        let read = |error| anyhow::Error::new(error).context(format!("could not read {}", at.display()));
+        for entry in fs::read_dir(&at).map_err(read)? {
+            let entry = entry?;
+            let path = inside.join(entry.file_name());
+            if entry.file_type()?.is_dir() { open.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn same(a: &fs::Metadata, b: &fs::Metadata) -> bool {
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source() -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let file = directory.path().join("source");
+        fs::write(&file, "new").expect("a file");
+        (directory, file)
+    }
+
+    #[test]
+    fn what_is_there_is_replaced_and_never_written_to() {
+        for transfer in [Transfer::Copy, Transfer::Link] {
+            let (directory, file) = source();
+            let root = directory.path().join("root");
+            make_directory(&root.join("lib")).expect("a directory");
+            fs::write(root.join("lib/a"), "old").expect("a file");
+            let in_use = fs::File::open(root.join("lib/a")).expect("it is there");
+            for _ in 0..2 {
+                let mut placer = Placer::new(&root, transfer);
+                placer.file(&file, "lib/a").expect("it can be placed");
+                placer.symlink("a", "lib/b").expect("it can be placed");
+                placer.text("text", "c/d").expect("it can be placed");
+                assert_eq!(files_below(&root).expect("readable"), Vec::from_iter(placer.placed().clone()));
+            }
+            assert_eq!(fs::read_to_string(root.join("lib/b")).expect("a link to a"), "new");
+            assert_eq!(io::read_to_string(in_use).expect("its file is still there"), "old");
+            let linked =
+                same(&fs::metadata(&file).expect("there"), &fs::metadata(root.join("lib/a")).expect("there"));
+            assert_eq!(linked, transfer == Transfer::Link);
+        }
+    }
+
+    #[test]
+    fn only_what_was_not_placed_is_removed() {
+        let (directory, file) = source();
+        let root = directory.path().join("root");
+        make_directory(&root.join("lib/deep")).expect("a directory");
+        for other in ["old", "lib/deep/old"] {
+            fs::write(root.join(other), "").expect("a file");
+        }
+        let mut placer = Placer::new(&root, Transfer::Link);
+        placer.file(&file, "lib/a").expect("it can be placed");
+        placer.remove_others().expect("they can be removed");
+        assert_eq!(files_below(&root).expect("readable"), [Path::new("lib/a")]);
+    }
+
+    #[test]
+    fn errors_name_the_path_and_what_is_in_the_way() {
+        let (directory, file) = source();
+        let mut placer = Placer::new(&file, Transfer::Copy);
+        let error = format!("{:#}", placer.text("text", "lib/a").expect_err("the root is a file"));
+        assert!(error.contains(&format!("{} is in the way", file.display())), "{error}");
+        let mut placer = Placer::new(directory.path(), Transfer::Copy);
+        let error =
+            format!("{:#}", placer.file(Path::new("/no/such"), "a").expect_err("there is no such file"));
+        assert!(error.contains("/no/such"), "{error}");
+        fs::create_dir(directory.path().join("d")).expect("a directory");
+        let error = format!("{:#}", placer.text("text", "d").expect_err("a directory has the name"));
+        assert!(error.contains("/d"), "{error}");
+        assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 2, "nothing half done is left");
+    }
+}
