@@ -44,12 +44,25 @@ impl PluginDirectory {
     /// # Errors
     /// When a plugin was not built, or the directory cannot be made.
     pub fn with(plugins: &[&str]) -> Result<PluginDirectory> {
-        let directory = tempfile::tempdir()?;
+        let directory = PluginDirectory { directory: tempfile::tempdir()? };
         for plugin in plugins {
-            let file = built(&format!("lib{plugin}.so"))?;
-            std::os::unix::fs::symlink(file, directory.path().join(format!("{plugin}.so")))?;
+            directory.link(&built(&format!("lib{plugin}.so"))?, plugin)?;
         }
-        Ok(PluginDirectory { directory })
+        Ok(directory)
+    }
+
+    /// Links one more plugin, a file that has its name already, such as one in C.
+    ///
+    /// # Errors
+    /// When there is one of this name, or the path has none.
+    pub fn add(&mut self, plugin: &Path) -> Result<()> {
+        let name = plugin.file_stem().and_then(|name| name.to_str()).context("a plugin is a file NAME.so")?;
+        self.link(plugin, name)
+    }
+
+    fn link(&self, file: &Path, name: &str) -> Result<()> {
+        std::os::unix::fs::symlink(file, self.path().join(format!("{name}.so")))
+            .with_context(|| format!("cannot add {} to the plugins", file.display()))
     }
 
     /// Where it is.

@@ -2,6 +2,7 @@
 //! `uromd` of their own.
 
 mod built;
+pub mod c;
 mod participants;
 mod uromd;
 

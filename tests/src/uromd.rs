@@ -36,8 +36,15 @@ impl Uromd {
         set: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Result<Uromd> {
         let mut command = Command::new(built("uromd")?);
+        set(&mut command);
+        Uromd::start_command(command, plugin_path)
+    }
+
+    /// Starts `command`, which is some `uromd`, on a port of its own.
+    pub(crate) fn start_command(mut command: Command, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         command.args(["--listen", "127.0.0.1:0"]).env("UROM_PLUGIN_PATH", plugin_path).stdout(Stdio::piped());
-        let mut child = set(&mut command).spawn().context("cannot start uromd")?;
+        let program = command.get_program().to_owned();
+        let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let mut output = BufReader::new(child.stdout.take().context("uromd has no output")?);
         let mut line = String::new();
         output.read_line(&mut line).context("cannot read what uromd prints")?;

@@ -1,0 +1,40 @@
+//! The C compiler, asked so that what goes wrong can be read.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// What every source must get along with.
+const FLAGS: [&str; 6] = ["-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror"];
+
+/// Compiles and links `source` into `output`.
+pub(super) fn compile(source: &Path, output: &Path, flags: &[String]) -> Result<()> {
+    let mut command = Command::new("cc");
+    // What is linked comes after what needs it.
+    command.args(FLAGS).arg("-o").arg(output).arg(source).args(flags);
+    let result = command.output().context("cannot start cc: `cargo xtask setup` installs it")?;
+    if !result.status.success() {
+        bail!(
+            "{} does not compile ({}):\n{}\n{command:?}",
+            source.display(),
+            result.status,
+            String::from_utf8_lossy(&result.stderr)
+        );
+    }
+    Ok(())
+}
+
+/// The library of the address sanitizer, for `LD_PRELOAD` of a program that was built without it and loads a plugin that
+/// was built with it.
+///
+/// # Errors
+/// When the C compiler has none.
+pub fn asan_library() -> Result<PathBuf> {
+    let output = Command::new("cc").arg("-print-file-name=libasan.so").output().context("cannot start cc")?;
+    let name = String::from_utf8(output.stdout).context("cc printed something else than UTF-8")?;
+    // A file that it does not have is printed as it was given.
+    let file = Path::new(name.trim());
+    ensure!(file.is_absolute(), "cc has no libasan.so; Debian's gcc brings it along");
+    Ok(file.canonicalize()?)
+}

@@ -1,0 +1,196 @@
+//! Running a host program in C: with a service, a time limit, and all it says.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use super::service::{Service, VARIABLES};
+
+/// Enough for any test on a machine that has other things to do.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// A host program that is to be run.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Host {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    limit: Duration,
+}
+
+/// What a program left behind.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error: its log, and what a sanitizer found.
+    pub stderr: String,
+}
+
+/// A program at work, in a process group of its own. Dropping it kills the whole group.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    name: String,
+    deadline: Instant,
+    limit: Duration,
+    stdout: Option<JoinHandle<Vec<u8>>>,
+    stderr: Option<JoinHandle<Vec<u8>>>,
+}
+
+impl Host {
+    /// A program that [`Source::program`](super::Source::program) made.
+    pub fn new(program: impl Into<PathBuf>) -> Host {
+        Host { program: program.into(), arguments: Vec::new(), variables: Vec::new(), limit: TIME_LIMIT }
+    }
+
+    /// With one more argument.
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Host {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// With a variable besides those of the service, or instead of one of them.
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Host {
+        self.variables.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// With another time limit than a minute.
+    pub fn limit(mut self, limit: Duration) -> Host {
+        self.limit = limit;
+        self
+    }
+
+    /// Starts it, its standard input and outputs piped.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(&self, service: &Service) -> Result<Running> {
+        let mut command = Command::new(&self.program);
+        VARIABLES.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        command.args(&self.arguments).envs(service.environment()).envs(self.variables.iter().cloned());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut child =
+            command.spawn().with_context(|| format!("cannot start {}", self.program.display()))?;
+        let (stdout, stderr) = (child.stdout.take().map(reader), child.stderr.take().map(reader));
+        let name = self.program.display().to_string();
+        Ok(Running { child, name, deadline: Instant::now() + self.limit, limit: self.limit, stdout, stderr })
+    }
+
+    /// Starts it with nothing to read and waits for its end, whatever that is.
+    ///
+    /// # Errors
+    /// When it cannot be started, or does not end in time; with what it has said until then.
+    pub fn run(&self, service: &Service) -> Result<Output> {
+        self.start(service)?.finish()
+    }
+}
+
+impl Running {
+    /// Its process id.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Its standard input, once. Closed when the program is waited for, unless it was taken.
+    pub fn input(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
+    }
+
+    /// Sends a signal to it alone.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        Ok(rustix::process::kill_process(self.pid(), signal)?)
+    }
+
+    /// Waits for its end, whatever that is. Kills what hangs.
+    ///
+    /// # Errors
+    /// When the limit is over before; with what it has said.
+    pub fn finish(mut self) -> Result<Output> {
+        drop(self.child.stdin.take());
+        let ended = self.wait()?;
+        // What it started holds the pipes open.
+        self.kill();
+        let status = self.child.wait().with_context(|| format!("cannot wait for {}", self.name))?;
+        let text = |thread: Option<JoinHandle<Vec<u8>>>| {
+            let bytes = thread.and_then(|thread| thread.join().ok()).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let output = Output { status, stdout: text(self.stdout.take()), stderr: text(self.stderr.take()) };
+        ensure!(ended, "{} did not end within {:?}\n{}", self.name, self.limit, output.words());
+        Ok(output)
+    }
+
+    /// Whether it ended before the deadline.
+    fn wait(&mut self) -> Result<bool> {
+        let handle = rustix::process::pidfd_open(self.pid(), PidfdFlags::empty())
+            .with_context(|| format!("cannot watch {}", self.name))?;
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            let mut watched = [PollFd::new(&handle, PollFlags::IN)];
+            match rustix::event::poll(&mut watched, Some(&Timespec::try_from(left)?)) {
+                Ok(0) if left.is_zero() => return Ok(false),
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(true),
+                Err(error) => return Err(error).with_context(|| format!("cannot wait for {}", self.name)),
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        // The group keeps the number from being given to another process until the child was waited for.
+        let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.stdout.is_some() {
+            self.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Output {
+    /// This output, of a program that ended with success and in which no sanitizer found anything.
+    ///
+    /// # Errors
+    /// When it did not, with all it said.
+    pub fn success(self) -> Result<Output> {
+        if !self.status.success() || self.stderr.contains("Sanitizer") {
+            bail!("the program ended with {}\n{}", self.status, self.words());
+        }
+        Ok(self)
+    }
+
+    fn words(&self) -> String {
+        format!("--- standard output:\n{}--- standard error:\n{}---", self.stdout, self.stderr)
+    }
+}
+
+fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is still worth reading.
+        let _ = pipe.read_to_end(&mut bytes);
+        bytes
+    })
+}

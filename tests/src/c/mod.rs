@@ -1,0 +1,28 @@
+//! Tests in C: programs and plugins that are compiled against the installed prefix as a user would, and run as one would.
+//!
+//! ```no_run
+//! use urom_tests::PluginDirectory;
+//! use urom_tests::c::{Host, Service, Source};
+//!
+//! # fn main() -> anyhow::Result<()> {
+//! let mut plugins = PluginDirectory::with(&["worker_sandbox"])?;
+//! plugins.add(&Source::new("graph_plugin.c").plugin("worker_graph")?)?;
+//! let service = Service::daemon(plugins)?;
+//! let host = Source::new("graph_host.c").asan().program()?;
+//! let output = Host::new(host).arg("42").run(&service)?.success()?;
+//! assert_eq!(output.stdout, "42\n");
+//! # Ok(())
+//! # }
+//! ```
+
+mod compiler;
+mod host;
+mod prefix;
+mod service;
+mod source;
+
+pub use compiler::asan_library;
+pub use host::{Host, Output, Running};
+pub use prefix::{Prefix, prefix};
+pub use service::{DEVICE, Service};
+pub use source::Source;

@@ -1,0 +1,120 @@
+//! The installed prefix of the build in hand.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::built::{built, profile_directory};
+
+/// What to do when the prefix is not there or not right.
+const REMEDY: &str = "run the tests with `cargo xtask test -p urom-tests`, which lays it out";
+
+/// A directory laid out as `cargo xtask install` does.
+#[derive(Debug, Clone)]
+pub struct Prefix {
+    root: PathBuf,
+}
+
+/// The installed prefix beside the running test: `target/debug/prefix`.
+///
+/// # Errors
+/// When it was not laid out, or is of an older build.
+pub fn prefix() -> Result<Prefix> {
+    let root = profile_directory()?.join("prefix");
+    let prefix = Prefix { root };
+    let library = fs::metadata(prefix.lib().join("libdoca_urom.so.2"))
+        .with_context(|| format!("{} is not there: {REMEDY}", prefix.root.display()))?;
+    // The name in the build tree belongs to the last build of this very file.
+    let newest = fs::metadata(built("libdoca_urom.so")?)?;
+    ensure!(
+        library.modified()? >= newest.modified()?,
+        "{} is older than the build: {REMEDY} anew",
+        prefix.root.display()
+    );
+    Ok(prefix)
+}
+
+impl Prefix {
+    /// A prefix elsewhere, such as one that was moved.
+    pub fn at(root: impl Into<PathBuf>) -> Prefix {
+        Prefix { root: root.into() }
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The libraries.
+    pub fn lib(&self) -> PathBuf {
+        self.root.join("lib")
+    }
+
+    /// The headers.
+    pub fn include(&self) -> PathBuf {
+        self.root.join("include")
+    }
+
+    /// The daemon.
+    pub fn uromd(&self) -> PathBuf {
+        self.root.join("bin/uromd")
+    }
+
+    /// The value of `LD_LIBRARY_PATH` with which its programs run: its libraries, and its UCX when it brings one.
+    pub fn library_path(&self) -> OsString {
+        let mut path = self.lib().into_os_string();
+        let ucx = self.lib().join("urom-ucx/libucx/lib");
+        if ucx.is_dir() {
+            path.push(":");
+            path.push(ucx);
+        }
+        path
+    }
+
+    /// Asks pkg-config about modules, as a user would who has set `PKG_CONFIG_PATH`.
+    ///
+    /// # Errors
+    /// When pkg-config does not run, or does not know one of them; with what it said.
+    pub fn pkg_config(&self, options: &[&str], modules: &[&str]) -> Result<Vec<String>> {
+        let mut command = Command::new("pkg-config");
+        command.env("PKG_CONFIG_PATH", self.lib().join("pkgconfig")).args(options).args(modules);
+        let output = command.output().context("cannot start pkg-config: `cargo xtask setup` installs it")?;
+        if !output.status.success() {
+            bail!("{command:?} ended with {}:\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(words(&String::from_utf8(output.stdout).context("pkg-config printed something else than UTF-8")?))
+    }
+}
+
+/// Splits pkg-config's answer, in which a backslash keeps a space from ending a word.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => word.extend(characters.next()),
+            space if space.is_whitespace() => {
+                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)))
+            }
+            other => word.push(other),
+        }
+    }
+    words.extend((!word.is_empty()).then_some(word));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_split_where_a_shell_would_split_it() {
+        assert_eq!(words("-I/a\\ b/c  -la \n"), ["-I/a b/c", "-la"]);
+        assert_eq!(words("\n"), [""; 0]);
+        assert_eq!(words("-l:x.so.2 \\\\"), ["-l:x.so.2", "\\"]);
+    }
+}

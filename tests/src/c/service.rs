@@ -1,0 +1,153 @@
+//! A service for C programs, and the environment in which they find it.
+
+use std::ffi::{OsStr, OsString};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::compiler::asan_library;
+use super::prefix::{Prefix, prefix};
+use crate::built::PluginDirectory;
+use crate::uromd::Uromd;
+
+/// The name of the virtual device that programs are given.
+pub const DEVICE: &str = "mlx5_0";
+
+/// Its address, on the host and in the service file.
+const PCI_ADDRESS: &str = "0000:03:00.0";
+
+/// The CPUs that every service reports, whether or not the machine has them.
+const CPUS: &str = "0-7";
+
+/// A service with plugins: a daemon of the test's own, or one in each host program.
+#[derive(Debug)]
+pub struct Service {
+    prefix: Prefix,
+    kind: Kind,
+    plugins: PluginDirectory,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Daemon { uromd: Uromd, file: tempfile::NamedTempFile },
+    Embedded,
+}
+
+impl Service {
+    /// A `uromd` of the prefix, and a service file that names it.
+    ///
+    /// # Errors
+    /// When it is not installed, or does not come up.
+    pub fn daemon(plugins: PluginDirectory) -> Result<Service> {
+        Service::daemon_with(plugins, |command| command)
+    }
+
+    /// The same, after `set` has added arguments and variables.
+    ///
+    /// # Errors
+    /// As [`daemon`](Self::daemon).
+    pub fn daemon_with(
+        plugins: PluginDirectory,
+        set: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<Service> {
+        Service::daemon_of(&prefix()?, plugins, set)
+    }
+
+    /// A `uromd` that can load plugins built with the address sanitizer. Their errors end the worker; leaks are not looked for.
+    ///
+    /// # Errors
+    /// As [`daemon`](Self::daemon), and when the C compiler has no sanitizer.
+    pub fn sanitized(plugins: PluginDirectory) -> Result<Service> {
+        let library = asan_library()?;
+        Service::daemon_with(plugins, |command| {
+            command.env("LD_PRELOAD", library).env("ASAN_OPTIONS", "detect_leaks=0")
+        })
+    }
+
+    /// A `uromd` of another prefix.
+    ///
+    /// # Errors
+    /// As [`daemon`](Self::daemon).
+    pub fn daemon_of(
+        prefix: &Prefix,
+        plugins: PluginDirectory,
+        set: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<Service> {
+        let mut command = Command::new(prefix.uromd());
+        command.args(["--cpus", CPUS, "-l", "30"]);
+        set(&mut command);
+        let uromd = Uromd::start_command(command, plugins.path())?;
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let (address, _) = uromd.address().rsplit_once(':').context("an address has a port")?;
+        let file = tempfile::NamedTempFile::new().context("cannot make a service file")?;
+        std::fs::write(
+            file.path(),
+            format!("# a service of the tests\n\n{host} dpu {address} {PCI_ADDRESS} {DEVICE}\n"),
+        )?;
+        Ok(Service { prefix: prefix.clone(), kind: Kind::Daemon { uromd, file }, plugins })
+    }
+
+    /// No process: each program has a service of its own, on threads.
+    ///
+    /// # Errors
+    /// When there is no prefix.
+    pub fn embedded(plugins: PluginDirectory) -> Result<Service> {
+        Ok(Service { prefix: prefix()?, kind: Kind::Embedded, plugins })
+    }
+
+    /// The daemon, if it is one.
+    pub fn uromd(&self) -> Option<&Uromd> {
+        match &self.kind {
+            Kind::Daemon { uromd, .. } => Some(uromd),
+            Kind::Embedded => None,
+        }
+    }
+
+    /// The daemon, to be stopped or killed while programs use it.
+    pub fn uromd_mut(&mut self) -> Option<&mut Uromd> {
+        match &mut self.kind {
+            Kind::Daemon { uromd, .. } => Some(uromd),
+            Kind::Embedded => None,
+        }
+    }
+
+    /// The plugins it serves.
+    pub fn plugins(&self) -> &PluginDirectory {
+        &self.plugins
+    }
+
+    /// The prefix its programs belong to.
+    pub fn prefix(&self) -> &Prefix {
+        &self.prefix
+    }
+
+    /// What a user sets for a program that is to use it.
+    pub fn environment(&self) -> Vec<(&'static OsStr, OsString)> {
+        let mut variables = vec![
+            ("LD_LIBRARY_PATH", self.prefix.library_path()),
+            ("UROM_DEVICE", format!("{DEVICE}@{PCI_ADDRESS}").into()),
+        ];
+        match &self.kind {
+            Kind::Daemon { uromd, file } => {
+                let port = uromd.address().rsplit_once(':').map_or("", |(_, port)| port);
+                variables.push(("DOCA_UROM_SERVICE_FILE", file.path().into()));
+                variables.push(("UROM_SERVICE_PORT", port.into()));
+            }
+            Kind::Embedded => {
+                variables.push(("UROM_PLUGIN_PATH", self.plugins.variable()));
+                variables.push(("UROM_CPUS", CPUS.into()));
+            }
+        }
+        variables.into_iter().map(|(name, value)| (OsStr::new(name), value)).collect()
+    }
+}
+
+/// The variables that name a service: a program has those of its own service and no others.
+pub(super) const VARIABLES: [&str; 6] = [
+    "DOCA_UROM_SERVICE_FILE",
+    "UROM_SERVICE_PORT",
+    "UROM_DEVICE",
+    "UROM_PLUGIN_PATH",
+    "UROM_CPUS",
+    "UROM_DOCA_LIBRARY",
+];

@@ -1,0 +1,127 @@
+//! A C source of the tests, and the programs and plugins that are made of it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+
+use super::compiler::compile;
+use super::prefix::{Prefix, prefix};
+use crate::built::profile_directory;
+
+/// One `.c` file and how it is compiled. Made once in a test process, however often it is asked for.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Source {
+    file: PathBuf,
+    prefix: Option<Prefix>,
+    asan: bool,
+    ucx: bool,
+    flags: Vec<String>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    source: PathBuf,
+    name: String,
+    flags: Vec<String>,
+}
+
+/// What was made. Held while compiling: the two cores have enough to do with one compiler.
+static MADE: Mutex<Option<HashMap<Key, PathBuf>>> = Mutex::new(None);
+
+impl Source {
+    /// A file of `tests/c`, or of anywhere when the path is absolute.
+    pub fn new(file: impl AsRef<Path>) -> Source {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("c").join(file);
+        Source { file, prefix: None, asan: false, ucx: false, flags: Vec::new() }
+    }
+
+    /// With the address sanitizer.
+    pub fn asan(mut self) -> Source {
+        self.asan = true;
+        self
+    }
+
+    /// Calls UCX itself.
+    pub fn ucx(mut self) -> Source {
+        self.ucx = true;
+        self
+    }
+
+    /// With a macro defined; an empty value defines it as nothing.
+    pub fn define(self, name: &str, value: &str) -> Source {
+        self.flag(format!("-D{name}={value}"))
+    }
+
+    /// With another argument for the compiler, such as `-std=c11`.
+    pub fn flag(mut self, flag: impl Into<String>) -> Source {
+        self.flags.push(flag.into());
+        self
+    }
+
+    /// Against another prefix than that of the build in hand.
+    pub fn against(mut self, prefix: &Prefix) -> Source {
+        self.prefix = Some(prefix.clone());
+        self
+    }
+
+    /// A program, linked with DOCA's three libraries.
+    ///
+    /// # Errors
+    /// When there is no prefix, or it does not compile; with the compiler's words.
+    pub fn program(&self) -> Result<PathBuf> {
+        let name = self.file.file_stem().context("a source has a name")?.to_string_lossy();
+        self.make(&name, &[], &["doca-urom", "doca-common", "doca-argp"])
+    }
+
+    /// A plugin, `NAME.so` in a directory of its own, linked with `libdoca_common` alone.
+    ///
+    /// # Errors
+    /// As [`program`](Self::program).
+    pub fn plugin(&self, name: &str) -> Result<PathBuf> {
+        self.make(&format!("{name}.so"), &["-shared", "-fPIC"], &["doca-common"])
+    }
+
+    fn make(&self, name: &str, kind: &[&str], modules: &[&str]) -> Result<PathBuf> {
+        let prefix = self.prefix.clone().map_or_else(prefix, Ok)?;
+        let mut modules = modules.to_vec();
+        modules.extend(self.ucx.then_some("ucx"));
+        let mut flags: Vec<String> = kind.iter().copied().map(str::to_owned).collect();
+        flags.extend(self.asan.then(|| "-fsanitize=address".to_owned()));
+        flags.extend(self.flags.iter().cloned());
+        flags.extend(prefix.pkg_config(&["--cflags", "--libs"], &modules)?);
+        let key = Key { source: self.file.clone(), name: name.to_owned(), flags };
+
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = made.get_or_insert_default();
+        if let Some(file) = made.get(&key) {
+            return Ok(file.clone());
+        }
+        let file = key.place()?;
+        // Another test process may be making or running the same: it appears under its name complete.
+        let partial = file.with_extension(format!("partial-{}", std::process::id()));
+        let result = compile(&self.file, &partial, &key.flags);
+        if result.is_err() {
+            let _ = fs::remove_file(&partial);
+        }
+        result?;
+        fs::rename(&partial, &file).with_context(|| format!("cannot make {}", file.display()))?;
+        made.insert(key, file.clone());
+        Ok(file)
+    }
+}
+
+impl Key {
+    /// Where the result goes: `target/debug/c/HASH/NAME`, where a debugger finds it afterwards.
+    fn place(&self) -> Result<PathBuf> {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        let directory = profile_directory()?.join("c").join(format!("{:016x}", hasher.finish()));
+        fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        Ok(directory.join(&self.name))
+    }
+}

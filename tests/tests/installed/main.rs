@@ -1,0 +1,3 @@
+//! The installed prefix: what lies in it, what compilers and loaders make of it, and that it can be moved.
+
+mod programs;
