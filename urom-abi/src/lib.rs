@@ -10,6 +10,7 @@
 //! | [`error`] | [`DocaError`] | `doca_error_t` |
 //! | [`plugin`] | the structures a worker and a plugin exchange | `doca_urom_plugin.h` |
 //! | [`list`] | the intrusive list those structures hang in | `ucs_list_link_t` |
+//! | [`log`] | the levels of log lines | `enum doca_log_level` |
 //! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_cmd_desc`, `urom_worker_notif_desc` |
 //! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
 //! | [`address`] | the frame around a plugin's address | - |
@@ -33,6 +34,7 @@ pub mod descriptor;
 pub mod error;
 pub mod host;
 pub mod list;
+pub mod log;
 pub mod payload;
 pub mod plugin;
 pub mod protocol;

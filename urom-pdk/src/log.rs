@@ -17,29 +17,9 @@ use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use urom_abi::DocaError;
+use urom_abi::log::Level;
 
 use crate::guard::contain;
-
-/// The levels of `enum doca_log_level` that a plugin writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u32)]
-enum Level {
-    Error = 30,
-    Warning = 40,
-    Info = 50,
-    Debug = 60,
-}
-
-impl Level {
-    fn tag(self) -> &'static str {
-        match self {
-            Level::Error => "ERR",
-            Level::Warning => "WRN",
-            Level::Info => "INF",
-            Level::Debug => "DBG",
-        }
-    }
-}
 
 /// Something failed (`DOCA_LOG_ERR`).
 #[track_caller]
@@ -173,7 +153,7 @@ impl Doca {
         // the call.
         let _ = unsafe {
             (self.log)(
-                level as u32,
+                level.number(),
                 self.source,
                 file.as_ptr(),
                 line,
@@ -211,10 +191,5 @@ mod tests {
     #[test]
     fn nul_bytes_do_not_cut_a_message() {
         assert_eq!(c_text("a\0b".to_owned()).as_c_str(), c"ab");
-    }
-
-    #[test]
-    fn debug_lines_lie_below_the_threshold() {
-        assert!(Level::Debug > Level::Info && Level::Error < Level::Warning);
     }
 }
