@@ -1,5 +1,5 @@
 //! Lets every program and library of this package find UCX at run time: in the prefix it was installed in, else where it was
-//! found at build time.
+//! found at build time. Compiles the part of DOCA's log that only C can do, and lets plugins in uromd find that log.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -10,5 +10,15 @@ fn main() {
         // Where `cargo xtask install` puts the kit's own UCX.
         println!("cargo:rustc-link-arg-bins=-Wl,-rpath,$ORIGIN/../lib/urom-ucx/libucx/lib");
         println!("cargo:rustc-link-arg=-Wl,-rpath,{directory}");
+    }
+    println!("cargo:rerun-if-changed=c/doca_log.c");
+    cc::Build::new()
+        .file("c/doca_log.c")
+        .std("c11")
+        .warnings(true)
+        .extra_warnings(true)
+        .compile("urom_doca_log");
+    for symbol in ["doca_log", "doca_log_register_source", "doca_log_unregister_source"] {
+        println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={symbol}");
     }
 }

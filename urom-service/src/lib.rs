@@ -16,9 +16,10 @@
 //! otherwise.
 //!
 //! [`embedded`] is the same daemon and worker code on threads of the host's process. [`wire`] is what the three say to
-//! each other; [`log`] is how daemon and workers say what they do.
+//! each other; [`log`] is how daemon and workers say what they do, and [`doca_log`] how C programs and plugins do.
 
 pub mod daemon;
+pub mod doca_log;
 pub mod embedded;
 pub mod library;
 pub mod log;

@@ -7,6 +7,7 @@ mod argp;
 mod device;
 mod error;
 mod host;
+mod log;
 mod task;
 mod unsupported;
 mod version;

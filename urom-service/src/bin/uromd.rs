@@ -15,6 +15,9 @@ use urom_service::log::{Log, LogLevel};
 use urom_service::wire::control::DEFAULT_PORT;
 use urom_service::worker::{self, Place, WorkerConfig};
 
+// What plugins of a worker log with.
+urom_service::export_doca_log!();
+
 /// The DOCA UROM service: finds plugins in the directories of UROM_PLUGIN_PATH (separated by `;`), and starts a worker
 /// process for each worker a host asks for.
 #[derive(Debug, Parser)]

@@ -1,0 +1,140 @@
+//! `doca_log.h`: sources, backends and levels. What they mean is written at [`urom_service::doca_log`].
+
+use std::ffi::{c_char, c_int};
+
+use urom_abi::DocaError;
+use urom_service::doca_log::Sink;
+use urom_service::doca_log::backend::{BACKENDS, Backend, End, Kind};
+use urom_service::library::{guard, guard_or};
+
+urom_service::export_doca_log!();
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_backend_create_standard() -> DocaError {
+    guard(|| BACKENDS.create_standard())
+}
+
+/// Makes a backend of a sink that is one, and tells its address.
+///
+/// # Safety
+/// `backend` is null or may be written.
+unsafe fn create(kind: Kind, sink: Option<Sink>, backend: *mut *const Backend) -> Result<(), DocaError> {
+    let (Some(sink), false) = (sink, backend.is_null()) else {
+        return Err(DocaError::INVALID_VALUE);
+    };
+    let made = BACKENDS.create(kind, sink);
+    // SAFETY: not null, and the caller promises the place.
+    unsafe { backend.write(made) };
+    Ok(())
+}
+
+macro_rules! with_file {
+    ($($name:ident $kind:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(file: *mut libc::FILE, backend: *mut *const Backend) -> DocaError {
+            guard(|| {
+                // SAFETY: the caller promises an open stream, or null.
+                let sink = unsafe { Sink::stream(file) };
+                // SAFETY: the caller promises the place, or null.
+                unsafe { create(Kind::$kind, sink, backend) }
+            })
+        }
+    )*};
+}
+
+with_file! {
+    doca_log_backend_create_with_file Program;
+    doca_log_backend_create_with_file_sdk Sdk;
+}
+
+macro_rules! with_fd {
+    ($($name:ident $kind:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(descriptor: c_int, backend: *mut *const Backend) -> DocaError {
+            // SAFETY: the caller promises the place, or null.
+            guard(|| unsafe { create(Kind::$kind, Sink::descriptor(descriptor), backend) })
+        }
+    )*};
+}
+
+with_fd! {
+    doca_log_backend_create_with_fd Program;
+    doca_log_backend_create_with_fd_sdk Sdk;
+}
+
+type Flush = Option<unsafe extern "C" fn(buffer: *mut c_char)>;
+
+macro_rules! with_buf {
+    ($($name:ident)*) => {$(
+        /// When DOCA flushes the rest of such a buffer is not written anywhere, so lines would be lost.
+        #[unsafe(no_mangle)]
+        extern "C" fn $name(_: *mut c_char, _: u32, _: Flush, _: *mut *const Backend) -> DocaError {
+            DocaError::NOT_SUPPORTED
+        }
+    )*};
+}
+
+with_buf!(doca_log_backend_create_with_buf doca_log_backend_create_with_buf_sdk);
+
+macro_rules! with_syslog {
+    ($($name:ident)*) => {$(
+        /// The system's log has one name and one set of options a process, which are the program's.
+        #[unsafe(no_mangle)]
+        extern "C" fn $name(_: *const c_char, _: *mut *const Backend) -> DocaError {
+            DocaError::NOT_SUPPORTED
+        }
+    )*};
+}
+
+with_syslog!(doca_log_backend_create_with_syslog doca_log_backend_create_with_syslog_sdk);
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_backend_set_sdk_level(backend: *const Backend, level: u32) -> DocaError {
+    guard(|| BACKENDS.set_sdk_level(backend, level))
+}
+
+macro_rules! limits {
+    ($($name:ident $end:ident $strict:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name(backend: *const Backend, level: u32) -> DocaError {
+            guard(|| BACKENDS.set_limit(backend, End::$end, level, $strict))
+        }
+    )*};
+}
+
+limits! {
+    doca_log_backend_set_level_lower_limit Lower false;
+    doca_log_backend_set_level_lower_limit_strict Lower true;
+    doca_log_backend_set_level_upper_limit Upper false;
+    doca_log_backend_set_level_upper_limit_strict Upper true;
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_level_set_global_lower_limit(level: u32) -> DocaError {
+    guard(|| BACKENDS.set_global_limit(End::Lower, level))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_level_get_global_lower_limit() -> u32 {
+    guard_or(0, || BACKENDS.global_limit(End::Lower))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_level_set_global_upper_limit(level: u32) -> DocaError {
+    guard(|| BACKENDS.set_global_limit(End::Upper, level))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_level_get_global_upper_limit() -> u32 {
+    guard_or(0, || BACKENDS.global_limit(End::Upper))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_level_set_global_sdk_limit(level: u32) -> DocaError {
+    guard(|| BACKENDS.set_global_sdk_limit(level))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_level_get_global_sdk_limit() -> u32 {
+    guard_or(0, || BACKENDS.global_sdk_limit())
+}

@@ -1,0 +1,108 @@
+//! How much is logged: a limit on DOCA's scale, as users give it on a command line.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tracing::level_filters::LevelFilter;
+use urom_abi::log::{DISABLE, Level};
+
+/// A level of DOCA's scale (`enum doca_log_level`), 10 to 70.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LogLevel(u8);
+
+impl LogLevel {
+    /// Nothing (10).
+    pub const DISABLE: LogLevel = LogLevel(DISABLE as u8);
+    /// Only what ends the program (20). Such errors of the program itself are written whatever the level is.
+    pub const CRIT: LogLevel = LogLevel::of(Level::Crit);
+    /// Errors (30).
+    pub const ERROR: LogLevel = LogLevel::of(Level::Error);
+    /// Warnings (40).
+    pub const WARNING: LogLevel = LogLevel::of(Level::Warning);
+    /// What happens (50): the default.
+    pub const INFO: LogLevel = LogLevel::of(Level::Info);
+    /// Details (60).
+    pub const DEBUG: LogLevel = LogLevel::of(Level::Debug);
+    /// Everything (70).
+    pub const TRACE: LogLevel = LogLevel::of(Level::Trace);
+
+    const fn of(level: Level) -> LogLevel {
+        LogLevel(level.number() as u8)
+    }
+
+    /// The number.
+    pub fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Whether a line of `level` is within this limit.
+    pub fn allows(self, level: Level) -> bool {
+        level.number() <= u32::from(self.0)
+    }
+
+    /// The same level in UCX's words, for `UCX_LOG_LEVEL`.
+    pub fn ucx_name(self) -> &'static str {
+        match self.0 {
+            ..30 => "fatal",
+            30..40 => "error",
+            40..50 => "warn",
+            50..60 => "info",
+            60..70 => "debug",
+            _ => "trace",
+        }
+    }
+
+    pub(super) fn filter(self) -> LevelFilter {
+        match self.0 {
+            ..30 => LevelFilter::OFF,
+            30..40 => LevelFilter::ERROR,
+            40..50 => LevelFilter::WARN,
+            50..60 => LevelFilter::INFO,
+            60..70 => LevelFilter::DEBUG,
+            _ => LevelFilter::TRACE,
+        }
+    }
+}
+
+impl fmt::Display for LogLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A text that is no level.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a log level is a number from 10 to 70: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace"
+)]
+pub struct ParseLogLevelError;
+
+impl FromStr for LogLevel {
+    type Err = ParseLogLevelError;
+
+    fn from_str(text: &str) -> Result<LogLevel, ParseLogLevelError> {
+        let number = text.parse().ok().filter(|number| (10..=70).contains(number));
+        number.map(LogLevel).ok_or(ParseLogLevelError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_docas_numbers() {
+        assert_eq!("50".parse(), Ok(LogLevel::INFO));
+        assert_eq!("70".parse(), Ok(LogLevel::TRACE));
+        for text in ["", "9", "71", "info", "-10", "50.0"] {
+            assert_eq!(text.parse::<LogLevel>(), Err(ParseLogLevelError), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_limit_between_two_levels_allows_the_graver_one() {
+        let limit: LogLevel = "45".parse().unwrap();
+        assert!(limit.allows(Level::Warning) && !limit.allows(Level::Info));
+        assert!(!LogLevel::DISABLE.allows(Level::Crit));
+    }
+}

@@ -1,0 +1,137 @@
+//! The log of daemon and workers: one line an event, in DOCA's format, on standard error.
+//!
+//! Code logs with [`tracing`]; this is the small subscriber behind it. Levels are DOCA's numbers. An event of this crate
+//! is held to the program's level, one of any other crate (UCX's safe layer, tokio) to the SDK level. So are lines of
+//! plugins to the program's: whoever turns up a worker's log wants to see what its plugins do.
+
+mod limit;
+mod line;
+
+use std::io::Write as _;
+use std::sync::OnceLock;
+
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::NoSubscriber;
+use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
+use urom_abi::log::Level;
+
+pub use limit::{LogLevel, ParseLogLevelError};
+pub(crate) use line::{Origin, level_of, text_of};
+
+/// Writes events to standard error.
+#[derive(Debug, Clone)]
+pub struct Log {
+    name: String,
+    program: LogLevel,
+    sdk: LogLevel,
+}
+
+static PROCESS: OnceLock<Log> = OnceLock::new();
+
+impl Log {
+    /// A log whose lines carry `name`; events of this crate and lines of plugins up to `program`, events of other
+    /// crates up to `sdk`.
+    pub fn new(name: impl Into<String>, program: LogLevel, sdk: LogLevel) -> Log {
+        Log { name: name.into(), program, sdk }
+    }
+
+    /// Makes this the log of the whole process, and of the plugins in it that log through `doca_log`. The first call
+    /// wins.
+    pub fn install(self) {
+        // A second log in one process is no reason to fail: the first one goes on.
+        let _ = dispatcher::set_global_default(Dispatch::new(PROCESS.get_or_init(|| self).clone()));
+    }
+
+    /// Makes this the log of the current thread for as long as the guard lives, unless the program has a subscriber of
+    /// its own.
+    pub(crate) fn install_if_none(self) -> Option<dispatcher::DefaultGuard> {
+        let none = dispatcher::get_default(|current| current.is::<NoSubscriber>());
+        none.then(|| dispatcher::set_default(&Dispatch::new(self)))
+    }
+
+    /// The log of the whole process, if it has one.
+    pub(crate) fn of_process() -> Option<&'static Log> {
+        PROCESS.get()
+    }
+
+    /// Whether a plugin's line of this level is written.
+    pub(crate) fn wants(&self, level: Level) -> bool {
+        self.program.allows(level)
+    }
+
+    /// Writes a line whatever its level is.
+    pub(crate) fn write(&self, origin: &Origin<'_>, text: &str) {
+        let line = origin.line(std::process::id(), &self.name, text);
+        // There is nowhere left to report that standard error is closed.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let ours = metadata.target().starts_with(env!("CARGO_CRATE_NAME"));
+        let limit = if ours { self.program } else { self.sdk };
+        metadata.is_event() && limit.allows(level_of(metadata))
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(self.program.filter().max(self.sdk.filter()))
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        self.write(&Origin::of(event.metadata()), &text_of(event));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[test]
+    fn this_crate_and_others_have_levels_of_their_own() {
+        let log = Log::new("test", LogLevel::ERROR, LogLevel::DEBUG);
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        struct Capture(Log, Arc<Mutex<Vec<String>>>);
+        impl Subscriber for Capture {
+            fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+                self.0.enabled(metadata)
+            }
+            fn new_span(&self, span: &Attributes<'_>) -> Id {
+                self.0.new_span(span)
+            }
+            fn record(&self, _: &Id, _: &Record<'_>) {}
+            fn record_follows_from(&self, _: &Id, _: &Id) {}
+            fn event(&self, event: &Event<'_>) {
+                let line = Origin::of(event.metadata()).line(7, "test", &text_of(event));
+                self.1.lock().unwrap().push(line);
+            }
+            fn enter(&self, _: &Id) {}
+            fn exit(&self, _: &Id) {}
+        }
+        tracing::subscriber::with_default(Capture(log, seen.clone()), || {
+            tracing::info!("too quiet");
+            tracing::error!(code = 7, "two\nlines");
+            tracing::debug!(target: "ucx", "of a library");
+            tracing::trace!(target: "ucx", "too much");
+        });
+        let seen = seen.lock().unwrap();
+        assert_eq!(seen.len(), 2);
+        assert!(seen[0].contains("][7][test][ERR][mod.rs:"), "{}", seen[0]);
+        assert!(seen[0].ends_with("] two lines code=7\n"), "{}", seen[0]);
+        assert!(seen[1].contains("[DBG]"), "{}", seen[1]);
+    }
+}
