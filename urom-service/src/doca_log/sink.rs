@@ -87,7 +87,7 @@ impl Sink {
 mod tests {
     use super::*;
     use std::io::Read as _;
-    use std::os::fd::AsRawFd as _;
+    use std::os::fd::{AsRawFd as _, IntoRawFd as _};
 
     #[test]
     fn what_is_no_place_is_refused() {
@@ -112,7 +112,7 @@ mod tests {
     fn a_stream_is_flushed_behind_each_line() {
         let (mut reader, writer) = std::io::pipe().unwrap();
         // SAFETY: an open descriptor and a mode.
-        let stream = unsafe { libc::fdopen(writer.as_raw_fd(), c"w".as_ptr()) };
+        let stream = unsafe { libc::fdopen(writer.into_raw_fd(), c"w".as_ptr()) };
         // SAFETY: just opened, and never closed.
         let sink = unsafe { Sink::stream(stream) }.unwrap();
         sink.write("one\n");
