@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A source file names itself with DOCA_LOG_REGISTER(NAME) and logs with DOCA_LOG_INFO("%d links", n) and its like.
- * Without a backend nothing is written. Any thread may call any of these.
+ * Without a backend for them, warnings and what is graver go to standard error. Any thread may call any of these.
  */
 #ifndef DOCA_LOG_H_
 #define DOCA_LOG_H_
@@ -45,7 +45,7 @@ typedef void (*log_flush_callback)(char *buffer);
 DOCA_STABLE
 doca_error_t doca_log(uint32_t level, int source, const char *file, int line, const char *func, const char *format, ...);
 
-/* Gives a source of messages an id. The name is copied. Works before main() and before any other constructor. */
+/* Gives a source of messages an id. The name is not kept. Works before main() and before any other constructor. */
 DOCA_STABLE
 doca_error_t doca_log_register_source(const char *source_name, int *source);
 
@@ -100,7 +100,7 @@ doca_error_t doca_log_backend_create_with_fd(int fd, struct doca_log_backend **b
 DOCA_STABLE
 doca_error_t doca_log_backend_create_with_fd_sdk(int fd, struct doca_log_backend **backend);
 
-/* Collects messages in `capacity` bytes at `buf`, and gives them to `handler` when they are full. */
+/* Collects messages in `capacity` bytes at `buf`, and gives them to `handler` when they are full. NOT_SUPPORTED here. */
 DOCA_STABLE
 doca_error_t doca_log_backend_create_with_buf(char *buf, uint32_t capacity, log_flush_callback handler,
 					      struct doca_log_backend **backend);
@@ -108,7 +108,7 @@ DOCA_STABLE
 doca_error_t doca_log_backend_create_with_buf_sdk(char *buf, uint32_t capacity, log_flush_callback handler,
 						  struct doca_log_backend **backend);
 
-/* The system's log, under `name`. */
+/* The system's log, under `name`. NOT_SUPPORTED here. */
 DOCA_STABLE
 doca_error_t doca_log_backend_create_with_syslog(const char *name, struct doca_log_backend **backend);
 DOCA_STABLE
@@ -116,13 +116,13 @@ doca_error_t doca_log_backend_create_with_syslog_sdk(const char *name, struct do
 
 /* ---- Levels ----------------------------------------------------------------------------------------------------- */
 
-/* Up to which level a backend for the library's messages writes. */
+/* Up to which level a backend for the library's messages writes. Of this and the global level the last one set counts. */
 DOCA_STABLE
 doca_error_t doca_log_backend_set_sdk_level(struct doca_log_backend *backend, uint32_t level);
 
 /*
  * The limits of a backend for the program's messages: the lower one is what is written at least, the upper one at most.
- * The global limits can still change what a backend writes, unless its own were set strictly.
+ * The global limits narrow what a backend writes, unless its own were set strictly.
  */
 DOCA_STABLE
 doca_error_t doca_log_backend_set_level_lower_limit(struct doca_log_backend *backend, uint32_t level);

@@ -1,7 +1,7 @@
 //! Log lines of a plugin: through DOCA's log where the process has one, to standard error where it has not.
 //!
-//! Under NVIDIA's service the process carries `doca_log`, which is looked up when the first line is written; nothing
-//! links against it. Lines on standard error have DOCA's own form and its default threshold, `INFO`.
+//! In a service's worker, NVIDIA's or `uromd`'s, the process carries `doca_log`, which is looked up when the first line is
+//! written; nothing links against it. Lines on standard error have DOCA's own form and its default threshold, `INFO`.
 //!
 //! Nothing here panics or fails, and every function may be called from any thread:
 //!

@@ -1,6 +1,6 @@
 //! `doca_log.h`: sources, backends and levels. What they mean is written at [`urom_service::doca_log`].
 
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 
 use urom_abi::DocaError;
 use urom_service::doca_log::Sink;
@@ -61,32 +61,6 @@ with_fd! {
     doca_log_backend_create_with_fd Program;
     doca_log_backend_create_with_fd_sdk Sdk;
 }
-
-type Flush = Option<unsafe extern "C" fn(buffer: *mut c_char)>;
-
-macro_rules! with_buf {
-    ($($name:ident)*) => {$(
-        /// When DOCA flushes the rest of such a buffer is not written anywhere, so lines would be lost.
-        #[unsafe(no_mangle)]
-        extern "C" fn $name(_: *mut c_char, _: u32, _: Flush, _: *mut *const Backend) -> DocaError {
-            DocaError::NOT_SUPPORTED
-        }
-    )*};
-}
-
-with_buf!(doca_log_backend_create_with_buf doca_log_backend_create_with_buf_sdk);
-
-macro_rules! with_syslog {
-    ($($name:ident)*) => {$(
-        /// The system's log has one name and one set of options a process, which are the program's.
-        #[unsafe(no_mangle)]
-        extern "C" fn $name(_: *const c_char, _: *mut *const Backend) -> DocaError {
-            DocaError::NOT_SUPPORTED
-        }
-    )*};
-}
-
-with_syslog!(doca_log_backend_create_with_syslog doca_log_backend_create_with_syslog_sdk);
 
 #[unsafe(no_mangle)]
 extern "C" fn doca_log_backend_set_sdk_level(backend: *const Backend, level: u32) -> DocaError {

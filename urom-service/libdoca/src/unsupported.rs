@@ -1,5 +1,6 @@
 //! What C programs link and this project has not: representors, PCI function kinds, memory maps, inventories and lists of
-//! buffers.
+//! buffers, log backends that keep lines in memory (nobody says when they take out the last ones) or give them to the
+//! system's log (which has one name for the whole process, and that is the program's).
 //!
 //! Each call checks its pointers as the others do (`INVALID_VALUE` for NULL), then says `NOT_SUPPORTED`. It reads nothing
 //! behind them and writes nothing, so an output stays what it was.
@@ -11,6 +12,8 @@ use urom_abi::host::{Buf, Dev, DevInfo};
 
 /// `struct doca_dev_rep`, `doca_devinfo_rep`, `doca_mmap`, `doca_buf_inventory`: there never is one.
 type Absent = c_void;
+/// `log_flush_callback`.
+type Flush = Option<unsafe extern "C" fn(buffer: *mut c_char)>;
 
 /// An argument: only pointers can be missing.
 trait Argument {
@@ -32,6 +35,12 @@ impl<T> Argument for *const T {
 impl<T> Argument for *mut T {
     fn is_missing(&self) -> bool {
         self.is_null()
+    }
+}
+
+impl<T> Argument for Option<T> {
+    fn is_missing(&self) -> bool {
+        self.is_none()
     }
 }
 
@@ -73,4 +82,8 @@ unsupported! {
         buf: *mut *mut Buf
     );
     fn doca_buf_chain_list(first: *mut Buf, second: *mut Buf);
+    fn doca_log_backend_create_with_buf(buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Absent);
+    fn doca_log_backend_create_with_buf_sdk(buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Absent);
+    fn doca_log_backend_create_with_syslog(name: *const c_char, backend: *mut *mut Absent);
+    fn doca_log_backend_create_with_syslog_sdk(name: *const c_char, backend: *mut *mut Absent);
 }
