@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use urom_abi::DocaError;
+use urom_service::doca_log::backend::{BACKENDS, End};
 
 use super::model::{Action, Callback, Flag, Found, Refusal, Value};
 use super::parse::{Request, parse};
@@ -128,10 +129,16 @@ fn level(flag: &Flag, number: c_int) -> Result<u32, Refusal> {
 
 /// Sets what the program logs: the lower limit of all its backends.
 fn log_level(flag: &Flag, number: c_int) -> Result<(), Refusal> {
-    level(flag, number).map(|_| ())
+    let set = BACKENDS.set_global_limit(End::Lower, level(flag, number)?);
+    set.map_err(|code| not_set(flag, code))
 }
 
 /// Sets what the libraries log.
 fn sdk_log_level(flag: &Flag, number: c_int) -> Result<(), Refusal> {
-    level(flag, number).map(|_| ())
+    let set = BACKENDS.set_global_sdk_limit(level(flag, number)?);
+    set.map_err(|code| not_set(flag, code))
+}
+
+fn not_set(flag: &Flag, code: DocaError) -> Refusal {
+    Refusal::new(code, format!("flag {flag}: the log does not take the level: {code}"))
 }
