@@ -1,0 +1,89 @@
+/*
+ * Asks the embedded service for its CPUs and for a group, and frees the query as any task. Prints the CPUs below 16, or why
+ * the service does not start.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <doca_ctx.h>
+#include <doca_pe.h>
+#include <doca_urom.h>
+#include <urom_extensions.h>
+
+#include "check.h"
+
+static int completions;
+
+static void completed(struct doca_urom_service_get_workers_by_gid_task *task, union doca_data task_data,
+		      union doca_data ctx_data)
+{
+	(void)ctx_data;
+	CHECK(doca_urom_service_get_workers_by_gid_task_get_workers_count(task) == 0);
+	completions++;
+	/* Zero: the program frees it later. */
+	if (task_data.u64 != 0)
+		doca_task_free(doca_urom_service_get_workers_by_gid_task_as_task(task));
+}
+
+static void query(struct doca_urom_service *service, struct doca_pe *pe, uint64_t free_in_callback)
+{
+	struct doca_urom_service_get_workers_by_gid_task *query;
+	union doca_data data = {.u64 = free_in_callback};
+	struct doca_task *task;
+
+	OK(doca_urom_service_get_workers_by_gid_task_allocate_init(service, 5, completed, &query));
+	task = doca_urom_service_get_workers_by_gid_task_as_task(query);
+	doca_task_set_user_data(task, data);
+	completions = 0;
+	OK(doca_task_try_submit(task));
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_task_try_submit(task));
+	/* In flight: it stays. */
+	doca_task_free(task);
+	while (completions == 0)
+		doca_pe_progress(pe);
+	if (!free_in_callback) {
+		OK(doca_task_get_status(task));
+		doca_task_free(task);
+	}
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_urom_service_get_workers_by_gid_task_release(query));
+}
+
+int main(void)
+{
+	struct doca_devinfo **list;
+	struct doca_urom_service *service;
+	struct doca_dev *dev;
+	struct doca_pe *pe;
+	doca_cpu_set_t cpus;
+	uint32_t count;
+	doca_error_t result;
+	int cpu;
+
+	OK(doca_devinfo_create_list(&list, &count));
+	OK(doca_dev_open(list[0], &dev));
+	OK(doca_devinfo_destroy_list(list));
+	OK(doca_pe_create(&pe));
+	OK(doca_urom_service_create(&service));
+	OK(doca_urom_service_set_dev(service, dev));
+	OK(doca_urom_service_set_max_workers(service, 4));
+	OK(doca_pe_connect_ctx(pe, doca_urom_service_as_ctx(service)));
+	result = doca_ctx_start(doca_urom_service_as_ctx(service));
+	if (result == DOCA_SUCCESS) {
+		OK(doca_urom_service_get_cpuset(service, &cpus));
+		for (cpu = 0; cpu < 16; cpu++)
+			if (doca_cpu_is_set(cpu, &cpus))
+				printf("%d ", cpu);
+		query(service, pe, 0);
+		query(service, pe, 1);
+		OK(doca_ctx_stop(doca_urom_service_as_ctx(service)));
+		puts("done");
+	} else {
+		char text[1024];
+		size_t len = urom_ctx_get_failure(doca_urom_service_as_ctx(service), text, sizeof(text));
+
+		CHECK(len <= sizeof(text));
+		printf("%s: %.*s\n", doca_error_get_name(result), (int)len, text);
+	}
+	OK(doca_urom_service_destroy(service));
+	OK(doca_pe_destroy(pe));
+	OK(doca_dev_close(dev));
+	return 0;
+}

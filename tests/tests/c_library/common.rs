@@ -1,0 +1,39 @@
+//! Codes, devices, tasks, and what is not supported.
+
+use anyhow::Result;
+use urom_tests::c::Host;
+
+use super::{programs, surroundings};
+
+#[test]
+fn texts_devices_and_what_is_not_supported_are_as_documented() -> Result<()> {
+    let service = surroundings()?;
+    for program in programs("common_calls.c")? {
+        let host = Host::new(program).env("UROM_DEVICE", "virtual0,virtual1@03:00.1");
+        assert_eq!(host.run(&service)?.success()?.stdout, "done\n");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_query_is_freed_as_any_task_and_the_cpus_are_those_of_the_variable() -> Result<()> {
+    let service = surroundings()?;
+    for program in programs("group_query.c")? {
+        let host = Host::new(program).env("UROM_CPUS", "1-3,9,700");
+        assert_eq!(host.run(&service)?.success()?.stdout, "1 2 3 9 done\n");
+    }
+    Ok(())
+}
+
+#[test]
+fn cpus_that_nobody_can_read_fail_the_start_and_are_named() -> Result<()> {
+    let service = surroundings()?;
+    let [program, _] = programs("group_query.c")?;
+    for cpus in ["x", "7-0", "1024"] {
+        let output = Host::new(&program).env("UROM_CPUS", cpus).run(&service)?.success()?;
+        let start = "DOCA_ERROR_BAD_CONFIG: the embedded service cannot be started: UROM_CPUS is";
+        assert!(output.stdout.starts_with(&format!("{start} \"{cpus}\"")), "{}", output.stdout);
+        assert!(output.stdout.contains("0-3,6"), "{}", output.stdout);
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! What only C programs call in `libdoca_urom.so`, called by C programs, with the address sanitizer and without.
+
+mod argp;
+mod common;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use urom_tests::PluginDirectory;
+use urom_tests::c::{Service, Source};
+
+/// A program of `tests/c`, without the sanitizer and with it.
+fn programs(file: &str) -> Result<[PathBuf; 2]> {
+    let source = Source::new(file).define("DOCA_ALLOW_EXPERIMENTAL_API", "");
+    Ok([source.program()?, source.asan().program()?])
+}
+
+/// Where programs run; they start no service unless they ask for it.
+fn surroundings() -> Result<Service> {
+    Service::embedded(PluginDirectory::with(&[])?)
+}
