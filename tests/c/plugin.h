@@ -1,0 +1,82 @@
+/*
+ * What plugins in C share: answers, their queue, and packing them.
+ *
+ * A command gets exactly one answer. So a plugin first makes the answer, with which nothing can fail later for want of
+ * memory, and only then takes the command off the worker's list.
+ */
+#ifndef TESTS_PLUGIN_H
+#define TESTS_PLUGIN_H
+
+#define DOCA_ALLOW_EXPERIMENTAL_API
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <doca_error.h>
+#include <doca_log.h>
+#include <doca_urom_plugin.h>
+
+/* An answer with `length` bytes of the plugin's own, all of them zero. The worker frees it. NULL without memory. */
+static inline struct urom_worker_notif_desc *answer_to(const struct urom_worker_cmd_desc *command, size_t length)
+{
+	struct urom_worker_notif_desc *answer;
+
+	if (length > SIZE_MAX - sizeof(*answer))
+		return NULL;
+	/* Zeroed: whatever nobody sets travels to the host, too. */
+	answer = calloc(1, sizeof(*answer) + length);
+	if (answer == NULL)
+		return NULL;
+	answer->dest_id = command->dest_id;
+	answer->worker_notif.type = command->worker_cmd.type;
+	answer->worker_notif.urom_context = command->worker_cmd.urom_context;
+	answer->worker_notif.len = length;
+	answer->worker_notif.status = DOCA_SUCCESS;
+	return answer;
+}
+
+/* The first command of a list that is not empty; it stays there. */
+static inline struct urom_worker_cmd_desc *first_command(const ucs_list_link_t *list)
+{
+	/* The link is the first member. */
+	return (struct urom_worker_cmd_desc *)list->next;
+}
+
+/* What progress() returns: hands every queued answer over to the worker. */
+static inline doca_error_t hand_over(ucs_list_link_t *queue, ucs_list_link_t *notif_list)
+{
+	if (ucs_list_is_empty(queue))
+		return DOCA_ERROR_EMPTY;
+	while (!ucs_list_is_empty(queue)) {
+		ucs_list_link_t *entry = queue->next;
+
+		ucs_list_del(entry);
+		ucs_list_add_tail(notif_list, entry);
+	}
+	return DOCA_SUCCESS;
+}
+
+/* For close(): frees what is still queued. */
+static inline void free_answers(ucs_list_link_t *queue)
+{
+	while (!ucs_list_is_empty(queue)) {
+		ucs_list_link_t *entry = queue->next;
+
+		ucs_list_del(entry);
+		free(entry);
+	}
+}
+
+/* notif_pack() of every plugin whose answers lie in memory as they travel. */
+static inline doca_error_t pack_answer(struct urom_worker_notify *answer, size_t *packed_len, void *packed)
+{
+	if (*packed_len < sizeof(*answer) || *packed_len - sizeof(*answer) < answer->len)
+		return DOCA_ERROR_TOO_BIG;
+	*packed_len = sizeof(*answer) + answer->len;
+	memcpy(packed, answer, *packed_len);
+	return DOCA_SUCCESS;
+}
+
+#endif /* TESTS_PLUGIN_H */
