@@ -1,0 +1,94 @@
+/*
+ * How the sandbox plugin in C reaches those of other workers.
+ *
+ * A look-up gives an address without its length, so this plugin puts it in front: what it finds is its own kind's.
+ */
+#ifndef TESTS_SANDBOX_PEERS_H
+#define TESTS_SANDBOX_PEERS_H
+
+#include "plugin.h"
+#include "ucx.h"
+
+/* What the worker tells others as the address of this plugin: this, and as many bytes of UCX's. */
+struct address {
+	uint64_t length;
+};
+
+/* An endpoint, by the address it leads to: an id may mean another worker in the next domain. */
+struct peer {
+	ucs_list_link_t entry;
+	ucp_ep_h endpoint;
+	uint64_t length;
+	unsigned char ucx[];
+};
+
+/* Copies the plugin's address if there is room, and says how long it is. */
+static inline doca_error_t own_address(ucp_worker_h worker, void *place, size_t *length)
+{
+	const size_t room = *length;
+	struct address frame;
+	ucp_address_t *address;
+	size_t ucx_length;
+
+	if (ucp_worker_get_address(worker, &address, &ucx_length) != UCS_OK)
+		return DOCA_ERROR_INITIALIZATION;
+	frame.length = ucx_length;
+	*length = sizeof(frame) + ucx_length;
+	if (room >= *length) {
+		memcpy(place, &frame, sizeof(frame));
+		memcpy((char *)place + sizeof(frame), address, ucx_length);
+	}
+	ucp_worker_release_address(worker, address);
+	return room >= *length ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
+}
+
+/* The endpoint to a member of the domain. */
+static inline doca_error_t find_peer(struct urom_worker_ctx *ctx, ucs_list_link_t *peers, ucp_worker_h worker,
+				     uint64_t dest, ucp_ep_h *endpoint)
+{
+	ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
+	struct address address;
+	const unsigned char *ucx;
+	struct peer *peer;
+	void *found;
+	doca_error_t code = doca_urom_worker_domain_addr_lookup(ctx, dest, &found);
+
+	if (code != DOCA_SUCCESS)
+		return code;
+	/* It may lie anywhere. */
+	memcpy(&address, found, sizeof(address));
+	ucx = (const unsigned char *)found + sizeof(address);
+	for (ucs_list_link_t *entry = peers->next; entry != peers; entry = entry->next) {
+		peer = (struct peer *)entry;
+		if (peer->length == address.length && memcmp(peer->ucx, ucx, address.length) == 0) {
+			*endpoint = peer->endpoint;
+			return DOCA_SUCCESS;
+		}
+	}
+	peer = malloc(sizeof(*peer) + address.length);
+	if (peer == NULL)
+		return DOCA_ERROR_NO_MEMORY;
+	peer->length = address.length;
+	memcpy(peer->ucx, ucx, address.length);
+	params.address = (const ucp_address_t *)peer->ucx;
+	if (ucp_ep_create(worker, &params, &peer->endpoint) != UCS_OK) {
+		free(peer);
+		return DOCA_ERROR_DRIVER;
+	}
+	ucs_list_add_tail(peers, &peer->entry);
+	*endpoint = peer->endpoint;
+	return DOCA_SUCCESS;
+}
+
+/* The endpoints end with their UCX worker. */
+static inline void free_peers(ucs_list_link_t *peers)
+{
+	while (!ucs_list_is_empty(peers)) {
+		ucs_list_link_t *entry = peers->next;
+
+		ucs_list_del(entry);
+		free(entry);
+	}
+}
+
+#endif /* TESTS_SANDBOX_PEERS_H */
