@@ -4,12 +4,13 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Barrier;
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use common::{LIMIT, Order, code, expect, progress_until, say_group, say_quiet, say_raw, submit_raw};
+use common::{LIMIT, code, progress, say_quiet, say_raw, submit_raw};
 use graph_protocol::{Client, Protocol};
 use urom_host::{
     DocaError, Host, ProgressEngine, Service, ServiceHandle, Worker, WorkerBuilder, block_on_for,
@@ -165,7 +166,57 @@ fn worker_in_a_thread(service: &ServiceHandle, id: u64) -> Result<(Worker, u64)>
     let worker = builder.env("UCX_LOG_LEVEL", "warn").start().wait()?;
     let loopback = graph.task_loopback(&worker, worker.id()).submit()?;
     // The first progress that moves anything is the answer.
-    while !common::progress(&engine) {}
+    while !progress(&engine) {}
     ensure!(loopback.is_complete(), "worker {id}: something else than the answer came");
     Ok((worker, loopback.wait()?.data))
+}
+
+/// Progresses until `done`, and says how many calls moved something.
+fn progress_until(engine: &ProgressEngine, done: impl Fn() -> bool) -> u32 {
+    let mut nonzero = 0;
+    while !done() {
+        nonzero += u32::from(progress(engine));
+    }
+    nonzero
+}
+
+fn say_group(service: &Service, group: u32) -> Result<()> {
+    let ids = block_on_for(LIMIT, service.workers_of_group(group))??;
+    let ids: String = ids.iter().map(|id| format!(" {id}")).collect();
+    println!("workers of group {group}:{ids}");
+    Ok(())
+}
+
+/// Counts completions that come in the order of their numbers.
+#[derive(Default)]
+struct Order {
+    count: Cell<u64>,
+    wrong: Cell<bool>,
+}
+
+impl Order {
+    fn new() -> Rc<Order> {
+        Rc::default()
+    }
+
+    fn count(&self) -> u64 {
+        self.count.get()
+    }
+
+    /// One more, which says it is number `number`.
+    fn came(&self, number: Option<u64>) {
+        self.wrong.set(self.wrong.get() || number != Some(self.count.get()));
+        self.count.set(self.count.get() + 1);
+    }
+
+    fn verdict(&self) -> &'static str {
+        if self.wrong.get() { "out of order" } else { "in order" }
+    }
+}
+
+/// Fails unless an error has this code.
+fn expect<T>(wanted: DocaError, result: &urom_host::Result<T>) -> Result<DocaError> {
+    let found = code(result);
+    ensure!(found == wanted, "{} and not {}", found.name(), wanted.name());
+    Ok(found)
 }

@@ -1,12 +1,10 @@
 //! What the hosts in Rust share with each other, and with those in C (`tests/c/host.h`): they say what they see, line by
 //! line and in the same words.
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use urom_host::{DocaError, Plugin, ProgressEngine, RawCompletion, Service, Worker, block_on_for};
 
 /// How many calls of progress show that nothing is due.
@@ -37,15 +35,6 @@ pub(crate) fn progress(engine: &ProgressEngine) -> bool {
     moved
 }
 
-/// Progresses until `done`, and says how many calls moved something.
-pub(crate) fn progress_until(engine: &ProgressEngine, done: impl Fn() -> bool) -> u32 {
-    let mut nonzero = 0;
-    while !done() {
-        nonzero += u32::from(progress(engine));
-    }
-    nonzero
-}
-
 pub(crate) fn say_quiet(engine: &ProgressEngine) {
     let nonzero = (0..QUIET_CALLS).filter(|_| progress(engine)).count();
     println!("{nonzero} of {QUIET_CALLS} calls nonzero");
@@ -69,45 +58,4 @@ pub(crate) fn say_raw(what: &str, worker: &Worker, plugin: &Plugin, bytes: &[u8]
         None => println!("{what}: {}, no answer", answer.status.name()),
     }
     Ok(())
-}
-
-pub(crate) fn say_group(service: &Service, group: u32) -> Result<()> {
-    let ids = block_on_for(LIMIT, service.workers_of_group(group))??;
-    let ids: String = ids.iter().map(|id| format!(" {id}")).collect();
-    println!("workers of group {group}:{ids}");
-    Ok(())
-}
-
-/// Counts completions that come in the order of their numbers.
-#[derive(Default)]
-pub(crate) struct Order {
-    count: Cell<u64>,
-    wrong: Cell<bool>,
-}
-
-impl Order {
-    pub(crate) fn new() -> Rc<Order> {
-        Rc::default()
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        self.count.get()
-    }
-
-    /// One more, which says it is number `number`.
-    pub(crate) fn came(&self, number: Option<u64>) {
-        self.wrong.set(self.wrong.get() || number != Some(self.count.get()));
-        self.count.set(self.count.get() + 1);
-    }
-
-    pub(crate) fn verdict(&self) -> &'static str {
-        if self.wrong.get() { "out of order" } else { "in order" }
-    }
-}
-
-/// Fails unless an error has this code.
-pub(crate) fn expect<T>(wanted: DocaError, result: &urom_host::Result<T>) -> Result<DocaError> {
-    let found = code(result);
-    ensure!(found == wanted, "{} and not {}", found.name(), wanted.name());
-    Ok(found)
 }
