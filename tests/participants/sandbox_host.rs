@@ -70,7 +70,7 @@ fn start_domains(service: &Service, pair: &Pair) -> Result<Vec<Domain>> {
 
 /// Bytes that tell their place.
 fn pattern(from: usize, length: usize) -> Vec<u8> {
-    (from..from + length).map(|at| (at % 251 ^ at >> 8) as u8).collect()
+    (from..from + length).map(|at| ((at % 251) ^ (at >> 8)) as u8).collect()
 }
 
 impl Pair {
