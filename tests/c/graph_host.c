@@ -298,7 +298,7 @@ int main(int argc, char **argv)
 	threads(&host, plugin->id);
 
 	EXPECT(DOCA_ERROR_BAD_STATE, doca_urom_worker_set_id(worker, 6));
-	EXPECT(DOCA_ERROR_NOT_PERMITTED, doca_urom_worker_destroy(worker));
+	EXPECT(DOCA_ERROR_IN_USE, doca_urom_worker_destroy(worker));
 	EXPECT(DOCA_ERROR_IN_USE, doca_ctx_stop(doca_urom_service_as_ctx(host.service)));
 	say("C: a worker that runs is not set, not destroyed, and keeps its service");
 	say("C: a worker that stops is STOPPING, then IDLE with a sum of %u", stop_worker(worker, host.pe));

@@ -1,8 +1,8 @@
-//! Host programs and plugins of two makes each, C and Rust, in all pairings, with a daemon and embedded.
+//! Host programs and plugins of two makes, C and Rust, in all pairings, with a daemon and embedded.
 //!
-//! The C programs and plugins were written from the description of the interface and of the messages, and share nothing
-//! with those in Rust. Every host says what it sees, line by line, and must see the same whoever is at the other end.
-//! `expected` holds what that is.
+//! The programs and plugins in C were written from the description of the interface and of the messages, and share
+//! nothing with those in Rust. Every host says what it sees, line by line, and must see the same whoever is at the other
+//! end: `expected` holds what that is.
 
 mod expected;
 mod side_by_side;
@@ -13,12 +13,12 @@ use anyhow::{Context, Result};
 use urom_tests::c::{Host, Output, Service, Source};
 use urom_tests::{PluginDirectory, profile_directory};
 
-/// Who made it.
+/// Who made a program or plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Make {
     Rust,
     C,
-    /// In C, with the address sanitizer, which also looks for leaks when a program ends.
+    /// In C, with the address sanitizer; a program is also searched for leaks when it ends.
     SanitizedC,
 }
 
@@ -57,27 +57,31 @@ impl Protocol {
     }
 }
 
-/// Adds a plugin of some make to those that a service finds.
-fn add_plugin(plugins: &mut PluginDirectory, protocol: Protocol, make: Make) -> Result<()> {
-    let name = format!("worker_{}", protocol.name());
-    if make == Make::Rust {
-        return plugins.add_built(&name);
-    }
-    let source = c_source(&format!("{}_plugin.c", protocol.name()), make);
-    let source = if protocol == Protocol::Sandbox { source.ucx() } else { source };
-    plugins.add(&source.plugin(&name)?)
-}
-
+/// A source as its make wants it compiled.
 fn c_source(file: &str, make: Make) -> Source {
     let source = Source::new(file);
     if make == Make::SanitizedC { source.asan() } else { source }
 }
 
-/// A host program of some make: an example of this package, or compiled now.
+/// The plugins that a service is to find, each of some make.
+fn plugins(wanted: &[(Protocol, Make)]) -> Result<PluginDirectory> {
+    let name = |protocol: Protocol| format!("worker_{}", protocol.name());
+    let in_rust: Vec<String> =
+        wanted.iter().filter(|(_, make)| *make == Make::Rust).map(|(protocol, _)| name(*protocol)).collect();
+    let mut plugins = PluginDirectory::with(&in_rust.iter().map(String::as_str).collect::<Vec<_>>())?;
+    for (protocol, make) in wanted.iter().filter(|(_, make)| *make != Make::Rust) {
+        let source = c_source(&format!("{}_plugin.c", protocol.name()), *make);
+        let source = if *protocol == Protocol::Sandbox { source.ucx() } else { source };
+        plugins.add(&source.plugin(&name(*protocol))?)?;
+    }
+    Ok(plugins)
+}
+
+/// A host program: an example of this package, or compiled now.
 fn host_program(name: &str, make: Make) -> Result<PathBuf> {
     match make {
         Make::Rust => Ok(profile_directory()?.join("examples").join(name)),
-        _ => c_source(&format!("{name}.c"), make).program(),
+        Make::C | Make::SanitizedC => c_source(&format!("{name}.c"), make).program(),
     }
 }
 
@@ -89,93 +93,71 @@ fn service(place: Place, plugins: PluginDirectory) -> Result<Service> {
     }
 }
 
-/// Runs a host to its good end.
-fn run(service: &Service, name: &str, make: Make) -> Result<Output> {
-    let output = Host::new(host_program(name, make)?).run(service).and_then(Output::success);
-    output.with_context(|| format!("{name} in {make:?}"))
-}
-
 /// One pairing.
 fn check(protocol: Protocol, host: Make, plugin: Make, place: Place) -> Result<()> {
-    let mut plugins = PluginDirectory::with(&[])?;
-    add_plugin(&mut plugins, protocol, plugin)?;
-    let service = service(place, plugins)?;
-    let output = run(&service, &format!("{}_host", protocol.name()), host)?;
-    pretty_assertions_eq(&output, &protocol.transcript(host));
+    let service = service(place, plugins(&[(protocol, plugin)])?)?;
+    let program = host_program(&format!("{}_host", protocol.name()), host)?;
+    let output = Host::new(program).run(&service).and_then(Output::success)?;
+    let expected = protocol.transcript(host);
+    // The first line that is another says more than both texts.
+    let other = output.stdout.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
+    assert_eq!(other, None, "(found, expected) in\n{}{}", output.stdout, output.stderr);
+    assert_eq!(output.stdout, expected, "{}", output.stderr);
     Ok(())
 }
 
-/// Fails with the first line that is another.
-fn pretty_assertions_eq(output: &Output, expected: &str) {
-    for (at, (found, expected)) in output.stdout.lines().zip(expected.lines()).enumerate() {
-        assert_eq!(found, expected, "line {} of\n{}{}", at + 1, output.stdout, output.stderr);
-    }
-    assert_eq!(output.stdout, expected, "{}", output.stderr);
-}
-
-/// Makes tests of pairings: `name: protocol, host, plugin, place;`.
+/// Makes tests of pairings: `name: host, plugin, place;`.
 macro_rules! pairings {
-    ($($name:ident: $protocol:ident, $host:ident, $plugin:ident, $place:ident;)*) => {
+    ($protocol:ident: $($name:ident: $host:ident, $plugin:ident, $place:ident;)*) => {
         $(
             #[test]
-            fn $name() -> Result<()> {
+            fn $name() -> anyhow::Result<()> {
+                use crate::{Make, Place, Protocol, check};
                 check(Protocol::$protocol, Make::$host, Make::$plugin, Place::$place)
             }
         )*
     };
 }
 
-mod graph {
-    use super::*;
+/// The same pairings for a protocol.
+macro_rules! all_pairings {
+    ($($module:ident: $protocol:ident;)*) => {
+        $(
+            mod $module {
+                pairings! { $protocol:
+                    c_host_and_c_plugin_with_uromd: C, C, Uromd;
+                    c_host_and_rust_plugin_with_uromd: C, Rust, Uromd;
+                    rust_host_and_c_plugin_with_uromd: Rust, C, Uromd;
+                    rust_host_and_rust_plugin_with_uromd: Rust, Rust, Uromd;
+                    c_host_and_c_plugin_embedded: C, C, Embedded;
+                    c_host_and_rust_plugin_embedded: C, Rust, Embedded;
+                    rust_host_and_c_plugin_embedded: Rust, C, Embedded;
+                    rust_host_and_rust_plugin_embedded: Rust, Rust, Embedded;
 
-    pairings! {
-        c_host_and_c_plugin_with_uromd: Graph, C, C, Uromd;
-        c_host_and_rust_plugin_with_uromd: Graph, C, Rust, Uromd;
-        rust_host_and_c_plugin_with_uromd: Graph, Rust, C, Uromd;
-        rust_host_and_rust_plugin_with_uromd: Graph, Rust, Rust, Uromd;
-        c_host_and_c_plugin_embedded: Graph, C, C, Embedded;
-        c_host_and_rust_plugin_embedded: Graph, C, Rust, Embedded;
-        rust_host_and_c_plugin_embedded: Graph, Rust, C, Embedded;
-        rust_host_and_rust_plugin_embedded: Graph, Rust, Rust, Embedded;
-
-        sanitized_host_and_c_plugin_with_uromd: Graph, SanitizedC, C, Uromd;
-        sanitized_host_and_rust_plugin_with_uromd: Graph, SanitizedC, Rust, Uromd;
-        sanitized_host_and_rust_plugin_embedded: Graph, SanitizedC, Rust, Embedded;
-        sanitized_host_and_sanitized_plugin_embedded: Graph, SanitizedC, SanitizedC, Embedded;
-        rust_host_and_sanitized_plugin_with_uromd: Graph, Rust, SanitizedC, SanitizedUromd;
-    }
+                    sanitized_host_and_c_plugin_with_uromd: SanitizedC, C, Uromd;
+                    sanitized_host_and_rust_plugin_with_uromd: SanitizedC, Rust, Uromd;
+                    sanitized_host_and_c_plugin_embedded: SanitizedC, C, Embedded;
+                    sanitized_host_and_rust_plugin_embedded: SanitizedC, Rust, Embedded;
+                    sanitized_host_and_sanitized_plugin_embedded: SanitizedC, SanitizedC, Embedded;
+                    sanitized_host_and_sanitized_plugin_with_uromd: SanitizedC, SanitizedC, SanitizedUromd;
+                    rust_host_and_sanitized_plugin_with_uromd: Rust, SanitizedC, SanitizedUromd;
+                }
+            }
+        )*
+    };
 }
 
-mod sandbox {
-    use super::*;
-
-    pairings! {
-        c_host_and_c_plugin_with_uromd: Sandbox, C, C, Uromd;
-        c_host_and_rust_plugin_with_uromd: Sandbox, C, Rust, Uromd;
-        rust_host_and_c_plugin_with_uromd: Sandbox, Rust, C, Uromd;
-        rust_host_and_rust_plugin_with_uromd: Sandbox, Rust, Rust, Uromd;
-        c_host_and_c_plugin_embedded: Sandbox, C, C, Embedded;
-        c_host_and_rust_plugin_embedded: Sandbox, C, Rust, Embedded;
-        rust_host_and_c_plugin_embedded: Sandbox, Rust, C, Embedded;
-        rust_host_and_rust_plugin_embedded: Sandbox, Rust, Rust, Embedded;
-
-        sanitized_host_and_c_plugin_with_uromd: Sandbox, SanitizedC, C, Uromd;
-        sanitized_host_and_rust_plugin_with_uromd: Sandbox, SanitizedC, Rust, Uromd;
-        sanitized_host_and_rust_plugin_embedded: Sandbox, SanitizedC, Rust, Embedded;
-        sanitized_host_and_sanitized_plugin_embedded: Sandbox, SanitizedC, SanitizedC, Embedded;
-        rust_host_and_sanitized_plugin_with_uromd: Sandbox, Rust, SanitizedC, SanitizedUromd;
-    }
+all_pairings! {
+    graph: Graph;
+    sandbox: Sandbox;
 }
 
 /// Otherwise a clean run of a program with the sanitizer would mean nothing.
 #[test]
-fn the_sanitizer_finds_what_a_program_leaks() -> Result<()> {
-    let mut plugins = PluginDirectory::with(&[])?;
-    add_plugin(&mut plugins, Protocol::Graph, Make::Rust)?;
-    let service = Service::embedded(plugins)?;
-    let host = Source::new("graph_host.c").asan().define("LEAK", "1").program()?;
-    let output = Host::new(host).run(&service)?;
+fn a_sanitized_program_that_leaks_is_found_out() -> Result<()> {
+    let service = Service::embedded(plugins(&[(Protocol::Graph, Make::Rust)])?)?;
+    let output = Host::new(host_program("leaking_host", Make::SanitizedC)?).run(&service)?;
     assert!(output.stderr.contains("LeakSanitizer"), "{}", output.stderr);
-    assert!(!output.status.success());
+    assert!(output.success().context("it leaks").is_err());
     Ok(())
 }

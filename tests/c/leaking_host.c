@@ -1,0 +1,15 @@
+/* A host program that forgets memory, so that it shows whether anybody would notice. */
+#include "host.h"
+
+static void *volatile kept;
+
+int main(void)
+{
+	struct host host;
+
+	open_host(&host, "mlx5_0", 2);
+	kept = malloc(100);
+	kept = NULL;
+	close_host(&host);
+	return 0;
+}
