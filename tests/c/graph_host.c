@@ -264,6 +264,24 @@ static void more_workers(const struct host *host, const struct settings *first)
 	end_worker(worker, host->pe);
 }
 
+/* What an idle context may be used for. Ends it. */
+static void restart(struct doca_urom_worker *worker, struct doca_pe *pe, uint64_t plugin)
+{
+	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
+	struct doca_urom_worker_cmd_task *task;
+	void *bytes;
+
+	EXPECT(DOCA_ERROR_BAD_STATE, new_command(worker, plugin, 16, &task, &bytes));
+	say("C: no task without a worker that runs: %s", name_of(DOCA_ERROR_BAD_STATE));
+	EXPECT(DOCA_ERROR_IN_PROGRESS, doca_ctx_start(ctx));
+	say("C: a start that is taken back ends IDLE with a sum of %u", stop_worker(worker, pe));
+	INSIST(state_of(ctx) == DOCA_CTX_STATE_IDLE);
+	MUST(doca_urom_worker_set_id(worker, 6));
+	INSIST(start_worker(worker, pe) == 1);
+	say("C: the same context again: worker %" PRIu64, id_of(worker));
+	end_worker(worker, pe);
+}
+
 int main(int argc, char **argv)
 {
 	struct settings settings = {.id = 5, .group = 2, .tasks = TASKS};
@@ -303,11 +321,7 @@ int main(int argc, char **argv)
 	say("C: a worker that runs is not set, not destroyed, and keeps its service");
 	say("C: a worker that stops is STOPPING, then IDLE with a sum of %u", stop_worker(worker, host.pe));
 	say("worker 5 is stopped");
-	/* An idle context may be started again. */
-	MUST(doca_urom_worker_set_id(worker, 6));
-	INSIST(start_worker(worker, host.pe) == 1);
-	say("C: the same context again: worker %" PRIu64, id_of(worker));
-	end_worker(worker, host.pe);
+	restart(worker, host.pe, plugin->id);
 	close_host(&host);
 	return 0;
 }

@@ -255,7 +255,8 @@ static doca_error_t sandbox_worker_cmd(struct urom_worker_ctx *ctx, ucs_list_lin
 		code = run(ctx, operation);
 		if (code != DOCA_ERROR_IN_PROGRESS) {
 			if (code != DOCA_SUCCESS)
-				DOCA_LOG_ERR("command %zu failed: %u", (size_t)operation->command.type, (unsigned int)code);
+				DOCA_LOG_ERR("a command of type %zu failed with %s", (size_t)operation->command.type,
+					     doca_error_get_name(code));
 			finish(operation, code);
 		}
 	}

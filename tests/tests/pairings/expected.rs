@@ -43,6 +43,8 @@ workers of group 0: 0 2
 C: a worker that runs is not set, not destroyed, and keeps its service
 C: a worker that stops is STOPPING, then IDLE with a sum of 1
 worker 5 is stopped
+C: no task without a worker that runs: DOCA_ERROR_BAD_STATE
+C: a start that is taken back ends IDLE with a sum of 1
 C: the same context again: worker 6
 C: the service is idle when its stop returns
 ";
