@@ -1,12 +1,16 @@
-/* A plugin that takes commands and does nothing with them. For what can be seen of it from outside. */
+/* A plugin that takes commands and does nothing with them, and says so in the log. For what can be seen of it from outside. */
 #include <stdlib.h>
 
 #include <doca_error.h>
+#include <doca_log.h>
 #include <doca_urom_plugin.h>
+
+DOCA_LOG_REGISTER(WORKER::QUIET);
 
 static doca_error_t quiet_open(struct urom_worker_ctx *ctx)
 {
 	(void)ctx;
+	DOCA_LOG_INFO("opened");
 	return DOCA_SUCCESS;
 }
 

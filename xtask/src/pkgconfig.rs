@@ -50,7 +50,7 @@ pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
         let text = format!(
             "prefix=${{pcfiledir}}/../..\nincludedir=${{prefix}}/include\nlibdir=${{prefix}}/lib\n\n\
              Name: {name}\nDescription: {description}\nVersion: {DOCA_VERSION}\n{requires}\
-             Cflags: -I\"${{includedir}}\"\nLibs: -L\"${{libdir}}\" -l:lib{library}.so.2\n"
+             Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -l:lib{library}.so.2\n"
         );
         (format!("{name}.pc"), text)
     })
@@ -61,7 +61,7 @@ pub(crate) fn ucx(version: &str, include: &Path, lib: &Path) -> String {
     format!(
         "prefix=${{pcfiledir}}/../..\nincludedir={}\nlibdir={}\n\n\
          Name: ucx\nDescription: The UCX that the UROM kit was built with\nVersion: {version}\n\
-         Cflags: -I\"${{includedir}}\"\nLibs: -L\"${{libdir}}\" -lucp -lucs\n",
+         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -lucp -lucs\n",
         include.display(),
         lib.display()
     )

@@ -88,12 +88,16 @@ impl Source {
 
     fn make(&self, name: &str, kind: &[&str], modules: &[&str]) -> Result<PathBuf> {
         let prefix = self.prefix.clone().map_or_else(prefix, Ok)?;
-        let mut modules = modules.to_vec();
-        modules.extend(self.ucx.then_some("ucx"));
         let mut flags: Vec<String> = kind.iter().copied().map(str::to_owned).collect();
         flags.extend(self.asan.then(|| "-fsanitize=address".to_owned()));
         flags.extend(self.flags.iter().cloned());
-        flags.extend(prefix.pkg_config(&["--cflags", "--libs"], &modules)?);
+        flags.extend(prefix.pkg_config(&["--cflags", "--libs"], modules)?);
+        if self.ucx {
+            // Somebody else's headers, which do not get along with all our warnings.
+            let cflags = prefix.pkg_config(&["--cflags"], &["ucx"])?;
+            flags.extend(cflags.iter().map(|flag| flag.replacen("-I", "-isystem", 1)));
+            flags.extend(prefix.pkg_config(&["--libs"], &["ucx"])?);
+        }
         let key = Key { source: self.file.clone(), name: name.to_owned(), flags };
 
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);

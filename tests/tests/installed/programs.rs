@@ -1,10 +1,12 @@
 //! Programs and plugins compiled against the prefix, and what the loader makes of them.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 use urom_tests::PluginDirectory;
 use urom_tests::c::{DEVICE, Host, Output, Service, Source};
 
-const EXPERIMENTAL: &str = "DOCA_ALLOW_EXPERIMENTAL_API";
+use crate::EXPERIMENTAL;
 
 fn service_start() -> Source {
     Source::new("service_start.c").define(EXPERIMENTAL, "")
@@ -43,5 +45,80 @@ fn a_program_that_fails_shows_why() -> Result<()> {
     let output = Host::new(service_start().program()?).arg("no_such_device").run(&service)?;
     let error = output.success().err().context("there is no such device")?.to_string();
     ensure!(error.contains("exit status: 1") && error.contains("no such device"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_program_has_one_copy_of_the_library_behind_its_three_entries() -> Result<()> {
+    let service = Service::embedded(plugins()?)?;
+    let program = service_start().flag("-Wl,--no-as-needed").program()?;
+    let output = Host::new(program).arg(DEVICE).run(&service)?.success()?;
+    let mut files = lines(&output, "mapped");
+    files.retain(|file| file.contains("doca"));
+    let [file] = files[..] else { anyhow::bail!("mapped: {files:?}") };
+    ensure!(file.contains("/libdoca_"), "{file}");
+    Ok(())
+}
+
+#[test]
+fn a_program_that_calls_ucx_runs_with_that_of_the_library() -> Result<()> {
+    let service = Service::embedded(plugins()?)?;
+    let output = Host::new(Source::new("ucx_version.c").ucx().program()?).run(&service)?.success()?;
+    let version = ucx::version();
+    assert_eq!(output.stdout, format!("ucx {version}\n"));
+    Ok(())
+}
+
+#[test]
+fn a_program_that_hangs_is_killed_and_shows_what_it_said() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("hangs.c");
+    // A child of its own holds its output open, too.
+    let text = "#include <stdio.h>\n#include <unistd.h>\n\
+                int main(void)\n{\n\tputs(\"so far\");\n\tfflush(stdout);\n\tfork();\n\tpause();\n\treturn 0;\n}\n";
+    std::fs::write(&file, text)?;
+    let service = Service::embedded(plugins()?)?;
+    let host = Host::new(Source::new(&file).program()?).limit(Duration::from_secs(2));
+    let error = host.run(&service).err().context("it never ends")?.to_string();
+    ensure!(error.contains("did not end within 2s") && error.contains("so far\n"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_mistake_that_the_sanitizer_finds_is_no_success() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("reads.c");
+    let text = "#include <stdlib.h>\n\
+                int main(int argc, char **argv)\n{\n\t(void)argv;\n\tvolatile char *bytes = calloc(1, 1);\n\
+                \treturn bytes[argc] & 0;\n}\n";
+    std::fs::write(&file, text)?;
+    let service = Service::embedded(plugins()?)?;
+    let output = Host::new(Source::new(&file).asan().program()?).run(&service)?;
+    let error = output.success().err().context("it reads what is not its own")?.to_string();
+    ensure!(error.contains("heap-buffer-overflow"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_daemon_loads_plugins_that_were_built_with_the_sanitizer() -> Result<()> {
+    let mut plugins = PluginDirectory::with(&["worker_graph"])?;
+    let source = Source::new("quiet_plugin.c").define(EXPERIMENTAL, "").asan();
+    plugins.add(&source.plugin("worker_quiet")?)?;
+    let service = Service::sanitized(plugins)?;
+    let output = Host::new(service_start().program()?).arg(DEVICE).run(&service)?.success()?;
+    assert_eq!(lines(&output, "plugin"), ["worker_graph", "worker_quiet"]);
+    Ok(())
+}
+
+#[test]
+fn a_program_registers_a_log_source_before_it_begins() -> Result<()> {
+    let service = Service::embedded(plugins()?)?;
+    for source in [Source::new("log_source.c"), Source::new("log_source.c").asan()] {
+        let output = Host::new(source.program()?).run(&service)?.success()?;
+        let line = output.stdout + &output.stderr;
+        for part in ["TESTS::LOG_SOURCE", "log_source.c", "a progress engine came and went: DOCA_SUCCESS"] {
+            ensure!(line.contains(part), "{line}");
+        }
+    }
     Ok(())
 }
