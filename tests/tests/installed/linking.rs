@@ -39,7 +39,7 @@ fn the_library_has_no_name_of_its_own() -> Result<()> {
 
 #[test]
 fn a_program_needs_the_three_libraries_that_it_would_need_of_docas() -> Result<()> {
-    // Debian's linker records what is named; others only what is used.
+    // Many compilers tell the linker to leave out what is not used.
     let program =
         Source::new("service_start.c").define(EXPERIMENTAL, "").flag("-Wl,--no-as-needed").program()?;
     let names = ["libdoca_argp.so.2", "libdoca_common.so.2", "libdoca_urom.so.2"];
