@@ -25,13 +25,12 @@ pub struct DeviceInfo {
     pub pci_address: String,
 }
 
-/// The devices of this host, by the built-in library (`doca_devinfo_create_list`).
+/// The devices of this host, by the library that [`Library::find`] finds (`doca_devinfo_create_list`).
 ///
 /// # Errors
-/// Whatever the library says; no device is an empty list.
-#[cfg(feature = "builtin")]
+/// As [`Library::find`], and whatever the library says; no device is an empty list.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
-    devices_of(Library::builtin())
+    devices_of(Library::find()?)
 }
 
 /// The devices of this host, by any library (`doca_devinfo_create_list`).

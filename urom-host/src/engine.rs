@@ -59,16 +59,19 @@ use crate::thread;
 pub struct ProgressEngine(Rc<EngineCore>);
 
 impl ProgressEngine {
-    /// Creates an engine of the built-in library for this thread (`doca_pe_create`).
+    /// Creates an engine for this thread (`doca_pe_create`), of the library that [`Library::find`] finds.
+    ///
+    /// That is right for a service that is connected to [with it](crate::ServiceBuilder::engine), which then is of the
+    /// same library. For a service that is there already, [`with_library`](Self::with_library) and
+    /// [`service.library()`](crate::Service::library) cannot miss.
     ///
     /// # Errors
-    /// `NO_MEMORY` and the like.
-    #[cfg(feature = "builtin")]
+    /// As [`Library::find`]; `NO_MEMORY` and the like.
     pub fn new() -> Result<ProgressEngine> {
-        ProgressEngine::with_library(Library::builtin())
+        ProgressEngine::with_library(Library::find()?)
     }
 
-    /// Creates an engine of any library for this thread.
+    /// Creates an engine of any library for this thread (`doca_pe_create`).
     ///
     /// # Errors
     /// `NO_MEMORY` and the like.

@@ -6,6 +6,8 @@ use std::fmt;
 
 use urom_abi::DocaError;
 
+use crate::library::Library;
+
 /// Why something failed.
 ///
 /// The text is one sentence: what failed and on what, the DOCA code, the library's own words where it has some, and
@@ -26,6 +28,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     code: DocaError,
     what: Cow<'static, str>,
+    library: Option<Library>,
     why: Option<String>,
     hint: Option<Cow<'static, str>>,
     reply: Option<Box<[u8]>>,
@@ -35,7 +38,8 @@ struct Inner {
 impl Error {
     /// `what` is a phrase such as `starting worker 3`.
     pub(crate) fn new(code: DocaError, what: impl Into<Cow<'static, str>>) -> Error {
-        Error(Box::new(Inner { code, what: what.into(), why: None, hint: None, reply: None, source: None }))
+        let what = what.into();
+        Error(Box::new(Inner { code, what, library: None, why: None, hint: None, reply: None, source: None }))
     }
 
     /// Adds what the library said, or what was found; an empty text adds nothing.
@@ -47,6 +51,12 @@ impl Error {
     /// Adds what to do next.
     pub(crate) fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Error {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the library that was called. The built-in one is what everybody expects, and goes without saying.
+    pub(crate) fn through(mut self, library: Library) -> Error {
+        self.0.library = Some(library);
         self
     }
 
@@ -77,7 +87,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} failed: {}", self.0.what, self.0.code)?;
+        f.write_str(&self.0.what)?;
+        if let Some(file) = self.0.library.and_then(Library::file) {
+            write!(f, " through {file}")?;
+        }
+        write!(f, " failed: {}", self.0.code)?;
         if let Some(why) = &self.0.why {
             write!(f, ": {why}")?;
         }

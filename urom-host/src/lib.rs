@@ -52,8 +52,26 @@
 //!
 //! # Libraries
 //!
-//! All of this stands on a table of DOCA's C functions ([`Library`]). With the default feature `builtin` that is this
-//! project's own service, embedded in the process or as the daemon `uromd`; see [`ServiceBuilder`] for how it is chosen.
+//! All of this stands on a table of DOCA's C functions ([`Library`]): those that this project's own service builds in (the
+//! default feature `builtin`), or those of a `libdoca_urom.so` that is loaded at run time. The program is the same, and
+//! so is this crate. Which one it is, is decided when the program connects, by the first of these that says it:
+//!
+//! | | |
+//! | --- | --- |
+//! | [`ServiceBuilder::library`], [`with_library`](ServiceBuilder::with_library), or [`engine`](ServiceBuilder::engine) | a file, a [`Library`], or that of the engine |
+//! | the variable `UROM_DOCA_LIBRARY` | the path of a `libdoca_urom.so`, or the word `builtin` |
+//! | the variable `DOCA_UROM_SERVICE_FILE` is set, and DOCA is installed | its `libdoca_urom.so`, below `/opt/mellanox/doca` |
+//! | nothing | the built-in one |
+//!
+//! So a program that was built and tested on a laptop runs on a host with a BlueField as it is: there,
+//! `DOCA_UROM_SERVICE_FILE` says which DPU serves the host, and [`ServiceBuilder::device`] names the device to reach it
+//! through, which NVIDIA's library demands. Two things are beyond DOCA's interface: [`ServiceBuilder::address`] and
+//! [`ServiceBuilder::embedded`] with [`plugin_path`](ServiceBuilder::plugin_path). They pass over the third row and take the
+//! built-in library, unless the first two name another; NVIDIA's gives `NOT_SUPPORTED`. Nor does NVIDIA's library give
+//! reasons for failures, so errors have DOCA's code and no more.
+//!
+//! What was loaded is never unloaded. [`Library::load`] says which releases can be used, and what it means to trust a file.
+//! Without the feature `builtin`, a program needs no UCX to be built, and always loads its library.
 #![cfg_attr(
     not(feature = "builtin"),
     allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off")
@@ -81,9 +99,7 @@ pub use context::State;
 #[cfg(feature = "mpi")]
 pub use mpi;
 
-#[cfg(feature = "builtin")]
-pub use device::devices;
-pub use device::{DeviceInfo, devices_of};
+pub use device::{DeviceInfo, devices, devices_of};
 pub use domain::{Buffer, Domain, DomainBuilder, StartingDomain};
 pub use engine::ProgressEngine;
 pub use error::{Error, Result};

@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Options, launch: &Launch) -> Result<()> {
     // DOCA's sample insists on CPUs 0 to 7; any will do.
     info!("The service has CPUs {} for workers", service.cpus());
     let sandbox = service.plugin::<Sandbox>()?;
-    let engine = ProgressEngine::new()?;
+    let engine = ProgressEngine::with_library(service.library())?;
     let mut worker = service.worker().engine(&engine).id(rank.into()).max_inflight(16).plugin(&sandbox);
     if let Some(level) = options.common.worker_log_level() {
         worker = worker.env("UCX_LOG_LEVEL", level);

@@ -142,7 +142,7 @@ pub(crate) fn a_setting_that_is_refused_is_explained(provider: &Provider) -> Res
 pub(crate) fn a_domain_is_on_the_engine_of_its_workers(provider: &Provider) -> Result<()> {
     let service = provider.connect()?;
     let graph = graph(&service)?;
-    let engine = ProgressEngine::new()?;
+    let engine = ProgressEngine::with_library(service.library())?;
     let worker = service.worker().engine(&engine).plugin(&graph).start().wait()?;
     let domain = || service.domain().worker(0, &worker).gather(InProcess::group(1).remove(0));
     drop(block_on_for(LIMIT, domain().start())??);

@@ -19,7 +19,7 @@ pub(crate) fn four_workers_in_two_groups_from_four_threads(provider: &Provider) 
                 scope.spawn(move || -> Result<()> {
                     let loopback = || -> Result<_> {
                         let graph = handle.plugin::<graph_protocol::Protocol>()?;
-                        let engine = ProgressEngine::new()?;
+                        let engine = ProgressEngine::with_library(handle.library())?;
                         let builder = handle.worker().engine(&engine).id(id).group(id as u32 % 2);
                         let worker = builder.plugin(&graph).max_inflight(2).start().wait()?;
                         assert_eq!((worker.id(), worker.group()?), (id, id as u32 % 2));

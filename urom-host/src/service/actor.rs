@@ -51,9 +51,8 @@ pub(crate) struct ServiceCore {
 }
 
 impl ServiceCore {
-    pub(super) fn connect(settings: Settings) -> Result<ServiceCore> {
+    pub(super) fn connect(library: Library, settings: Settings) -> Result<ServiceCore> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
-        let library = settings.library;
         let what = settings.what();
         let system =
             |error: std::io::Error| Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error);
@@ -62,7 +61,7 @@ impl ServiceCore {
         let theirs = Arc::clone(&mailbox);
         let thread = signals::blocked(|| {
             let name = thread::Builder::new().name("urom-service".into());
-            name.spawn(move || serve(&settings, &theirs, &report))
+            name.spawn(move || serve(library, &settings, &theirs, &report))
         })
         .map_err(system)?;
         let gone = || Err(Error::new(DocaError::UNEXPECTED, what.clone()).why("its thread ended early"));
@@ -158,8 +157,13 @@ impl Mailbox {
     }
 }
 
-fn serve(settings: &Settings, mailbox: &Mailbox, report: &mpsc::SyncSender<Result<Connected>>) {
-    let opened = Session::open(settings).and_then(|session| {
+fn serve(
+    library: Library,
+    settings: &Settings,
+    mailbox: &Mailbox,
+    report: &mpsc::SyncSender<Result<Connected>>,
+) {
+    let opened = Session::open(library, settings).and_then(|session| {
         let plugins = session.plugins()?;
         let cpus = session.cpus()?;
         Ok((Connected { service: Pointer(session.pointer()), plugins, cpus }, session))

@@ -9,13 +9,15 @@ use urom_abi::DocaError;
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
-use crate::library::Library;
+use crate::library::{Library, Need, find_for};
 use crate::service::{Service, ServiceCore};
 
 /// A service that is to be connected to: made by [`Service::builder`], ended by [`connect`](Self::connect).
 ///
 /// Unless [`address`](Self::address) or [`embedded`](Self::embedded) says where the service is, the environment does:
 /// `DOCA_UROM_SERVICE_FILE` names the daemon for this host, and without it the service is embedded.
+/// Unless [`library`](Self::library) or [`with_library`](Self::with_library) says which library connects, or the
+/// [`engine`](Self::engine) is of one, [`Library::find`] finds it.
 ///
 /// ```no_run
 /// # use urom_host::{Service, Result};
@@ -27,14 +29,22 @@ use crate::service::{Service, ServiceCore};
 #[derive(Debug, Clone)]
 #[must_use = "nothing is connected before `connect`"]
 pub struct ServiceBuilder {
+    library: Choice,
     settings: Settings,
     engine: Option<ProgressEngine>,
 }
 
-/// What the service's thread needs to connect.
+/// The library to connect with; a file is loaded, and the environment asked, when it comes to that.
+#[derive(Debug, Clone)]
+enum Choice {
+    Any,
+    Is(Library),
+    File(PathBuf),
+}
+
+/// What the service's thread needs to connect, besides the library.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    pub(super) library: Library,
     pub(super) place: Place,
     pub(super) device: Option<String>,
     pub(super) max_workers: Option<u32>,
@@ -53,11 +63,32 @@ pub(super) enum Place {
 }
 
 impl ServiceBuilder {
-    /// A service of any library.
-    pub fn with_library(library: Library) -> ServiceBuilder {
+    pub(super) fn new() -> ServiceBuilder {
         let place = Place::Environment;
-        let settings = Settings { library, place, device: None, max_workers: None, max_message_size: None };
-        ServiceBuilder { settings, engine: None }
+        let settings = Settings { place, device: None, max_workers: None, max_message_size: None };
+        ServiceBuilder { library: Choice::Any, settings, engine: None }
+    }
+
+    /// A service of this library, whatever the environment says.
+    pub fn with_library(library: Library) -> ServiceBuilder {
+        ServiceBuilder { library: Choice::Is(library), ..ServiceBuilder::new() }
+    }
+
+    /// The `libdoca_urom.so` to connect with, whatever the environment says: [`connect`](Self::connect) loads it.
+    ///
+    /// See [`Library::load`] for what can be loaded, and what it means to trust a file.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn main() -> Result<()> {
+    /// let library = "/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so.2";
+    /// let service = Service::builder().library(library).device("mlx5_0").connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn library(mut self, path: impl Into<PathBuf>) -> Self {
+        self.library = Choice::File(path.into());
+        self
     }
 
     /// The daemon at `host:port`.
@@ -109,7 +140,8 @@ impl ServiceBuilder {
         self
     }
 
-    /// The engine for the service's workers, one of this thread; otherwise it gets a new one.
+    /// The engine for the service's workers, one of this thread; otherwise it gets a new one. The service is of the
+    /// engine's library, unless another is named: that is an error.
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self
@@ -120,20 +152,36 @@ impl ServiceBuilder {
     /// # Errors
     /// What stopped it, with the library's own words where it has some: `INVALID_VALUE` for a setting that cannot be,
     /// `NOT_FOUND` for a device there is not, `NOT_SUPPORTED` for an address or an embedded service when the library is
-    /// not this project's own, `NOT_CONNECTED` and the like when no daemon answers.
+    /// not this project's own, `NOT_CONNECTED` and the like when no daemon answers. The text names the library's file when
+    /// it was loaded from one. Before that, as [`Library::find`] and [`Library::load`].
     pub fn connect(self) -> Result<Service> {
-        let library = self.settings.library;
-        let engine = match self.engine {
-            Some(engine) if engine.library() == library => engine,
-            Some(_) => {
-                return Err(Error::new(DocaError::INVALID_VALUE, "connecting to a service")
-                    .why("the progress engine is of another library")
-                    .hint("make it with ProgressEngine::with_library"));
-            }
-            None => ProgressEngine::with_library(library)?,
+        let library = self.choose()?;
+        let connect = || {
+            let engine = match self.engine {
+                Some(engine) if engine.library() == library => engine,
+                Some(_) => {
+                    return Err(Error::new(DocaError::INVALID_VALUE, "connecting to the service")
+                        .why("the progress engine is of another library")
+                        .hint("make it with ProgressEngine::with_library"));
+                }
+                None => ProgressEngine::with_library(library)?,
+            };
+            let core = Arc::new(ServiceCore::connect(library, self.settings)?);
+            Ok(Service { core, engine })
         };
-        let core = Arc::new(ServiceCore::connect(self.settings)?);
-        Ok(Service { core, engine })
+        connect().map_err(|error| error.through(library))
+    }
+
+    fn choose(&self) -> Result<Library> {
+        match (&self.library, &self.engine) {
+            (Choice::Is(library), _) => Ok(*library),
+            (Choice::File(path), _) => Library::load(path),
+            (Choice::Any, Some(engine)) => Ok(engine.library()),
+            (Choice::Any, None) => find_for(match self.settings.place {
+                Place::Environment => Need::Nothing,
+                Place::Address { .. } | Place::Embedded { .. } => Need::Extension,
+            }),
+        }
     }
 }
 

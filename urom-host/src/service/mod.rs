@@ -59,19 +59,17 @@ pub struct Service {
 impl Service {
     /// Connects to the service that the environment names: the daemon that `DOCA_UROM_SERVICE_FILE` has for this host,
     /// or, without that variable, the embedded service, which runs in this process and finds plugins in
-    /// `UROM_PLUGIN_PATH`.
+    /// `UROM_PLUGIN_PATH`. The library is the one that [`Library::find`] finds.
     ///
     /// # Errors
     /// As [`ServiceBuilder::connect`].
-    #[cfg(feature = "builtin")]
     pub fn connect() -> Result<Service> {
         Service::builder().connect()
     }
 
     /// Sets more before it connects.
-    #[cfg(feature = "builtin")]
     pub fn builder() -> ServiceBuilder {
-        ServiceBuilder::with_library(Library::builtin())
+        ServiceBuilder::new()
     }
 
     /// The plugins that the service found when it was connected to (`doca_urom_service_get_plugins_list`); none is an
@@ -164,7 +162,7 @@ impl fmt::Debug for Service {
 ///     let handle = service.handle();
 ///     std::thread::spawn(move || -> Result<u64> {
 ///         let graph = handle.plugin::<graph_protocol::Protocol>()?;
-///         let engine = ProgressEngine::new()?;
+///         let engine = ProgressEngine::with_library(handle.library())?;
 ///         let worker = handle.worker().engine(&engine).id(id).plugin(&graph).start().wait()?;
 ///         Ok(graph.task_loopback(&worker, id).submit()?.wait()?.data)
 ///     })

@@ -31,8 +31,8 @@ pub(super) struct Session {
 
 impl Session {
     /// Creates, configures and starts a service.
-    pub(super) fn open(settings: &Settings) -> Result<Session> {
-        let session = Session::create(settings.library)?;
+    pub(super) fn open(library: Library, settings: &Settings) -> Result<Session> {
+        let session = Session::create(library)?;
         session.open_with(settings)
     }
 
@@ -103,8 +103,8 @@ impl Session {
         let extensions = || {
             self.library.extensions().ok_or_else(|| {
                 Error::new(DocaError::NOT_SUPPORTED, settings.what())
-                    .why("this libdoca_urom takes its service from the environment only")
-                    .hint("set DOCA_UROM_SERVICE_FILE")
+                    .why("this libdoca_urom takes its service from DOCA_UROM_SERVICE_FILE alone")
+                    .hint("set that variable instead, or name this project's own library")
             })
         };
         let code = match &settings.place {
@@ -132,6 +132,7 @@ impl Session {
         let failed = |code| match self.failure() {
             // The library's words name the place already.
             why if !why.is_empty() => Error::new(code, "connecting to the service").why(why),
+            _ if self.library.extensions().is_none() => unexplained(code, settings),
             _ => Error::new(code, settings.what()),
         };
         if code != DocaError::IN_PROGRESS {
@@ -229,6 +230,24 @@ impl Session {
             self.sleep(-1, Some(rest));
         }
     }
+}
+
+/// Why a library that gives no reasons may have failed to start: there is little that a program decides.
+fn unexplained(code: DocaError, settings: &Settings) -> Error {
+    let file = match std::env::var_os("DOCA_UROM_SERVICE_FILE") {
+        Some(file) => format!("DOCA_UROM_SERVICE_FILE is {file:?}"),
+        None => "DOCA_UROM_SERVICE_FILE is not set".to_owned(),
+    };
+    let (device, hint) = match &settings.device {
+        Some(name) => (
+            format!("the device is `{name}`"),
+            "check that the file has a line for this host and the device's PCI address, and that the daemon runs there",
+        ),
+        None => ("no device was named".to_owned(), "name one with Service::builder().device(..)"),
+    };
+    Error::new(code, settings.what())
+        .why(format!("the library does not say why; {file}, and {device}"))
+        .hint(hint)
 }
 
 impl Drop for Session {

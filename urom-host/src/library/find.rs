@@ -1,0 +1,199 @@
+//! The library of a program that names none: by the environment, else the built-in one.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use urom_abi::DocaError;
+
+use super::{Library, load};
+use crate::error::{Error, Result};
+
+/// Names the library.
+const VARIABLE: &str = "UROM_DOCA_LIBRARY";
+/// Its word for the built-in one.
+const BUILTIN: &str = "builtin";
+/// Names DOCA's service: where it is set, DOCA's own library is wanted.
+const SERVICE_FILE: &str = "DOCA_UROM_SERVICE_FILE";
+
+/// DOCA's install place on Debian and Ubuntu, and on those that have `lib64`. The second name is that of packages for
+/// development.
+const INSTALLED: [&str; 4] = {
+    macro_rules! in_doca {
+        ($directory:literal) => {
+            (
+                concat!("/opt/mellanox/doca/", $directory, "/libdoca_urom.so.2"),
+                concat!("/opt/mellanox/doca/", $directory, "/libdoca_urom.so"),
+            )
+        };
+    }
+    let debian = if cfg!(target_arch = "aarch64") {
+        in_doca!("lib/aarch64-linux-gnu")
+    } else {
+        in_doca!("lib/x86_64-linux-gnu")
+    };
+    let lib64 = in_doca!("lib64");
+    [debian.0, debian.1, lib64.0, lib64.1]
+};
+
+/// What the library must be able to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// What every one can.
+    Nothing,
+    /// What this project's own can, and DOCA has no call for.
+    Extension,
+}
+
+/// The library that the environment names.
+pub(crate) fn find_for(need: Need) -> Result<Library> {
+    let surroundings = Surroundings {
+        variable: env::var_os(VARIABLE).filter(|value| !value.is_empty()),
+        service_file: env::var_os(SERVICE_FILE).is_some_and(|value| !value.is_empty()),
+        installed: INSTALLED.map(PathBuf::from).into(),
+        builtin: cfg!(feature = "builtin"),
+    };
+    match surroundings.choose(need)? {
+        #[cfg(feature = "builtin")]
+        Choice::Builtin => Ok(Library::builtin()),
+        #[cfg(not(feature = "builtin"))]
+        Choice::Builtin => Err(surroundings.nothing(need)),
+        Choice::File { path, origin } => load::load(&path, Some(&origin)),
+    }
+}
+
+/// What the choice depends on.
+#[derive(Debug, Clone)]
+struct Surroundings {
+    variable: Option<OsString>,
+    service_file: bool,
+    installed: Vec<PathBuf>,
+    builtin: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Choice {
+    Builtin,
+    File { path: PathBuf, origin: String },
+}
+
+impl Surroundings {
+    fn choose(&self, need: Need) -> Result<Choice> {
+        match &self.variable {
+            Some(value) if value == BUILTIN && self.builtin => return Ok(Choice::Builtin),
+            Some(value) if value == BUILTIN => {
+                return Err(Error::new(DocaError::NOT_SUPPORTED, format!("using {VARIABLE}={BUILTIN}"))
+                    .why("this program was built without a library of its own")
+                    .hint("name a file there, or build it with the feature `builtin` of urom-host"));
+            }
+            Some(value) => return Ok(Choice::File { path: value.into(), origin: VARIABLE.to_owned() }),
+            None => {}
+        }
+        let installed = self.installed.iter().find(|path| path.exists());
+        match installed {
+            Some(path) if self.service_file && need == Need::Nothing => {
+                let instead =
+                    if self.builtin { "; UROM_DOCA_LIBRARY=builtin takes the built-in one" } else { "" };
+                let origin = format!("DOCA's install place, as {SERVICE_FILE} is set{instead}");
+                Ok(Choice::File { path: path.clone(), origin })
+            }
+            _ if self.builtin => Ok(Choice::Builtin),
+            _ => Err(self.nothing(need)),
+        }
+    }
+
+    /// There is none: what was looked at.
+    fn nothing(&self, need: Need) -> Error {
+        let places: Vec<_> = self.installed.iter().map(|path| path.display().to_string()).collect();
+        let installed = match (need, self.service_file) {
+            (Need::Extension, _) => {
+                "the address or embedded service that was asked for is beyond DOCA's own".to_owned()
+            }
+            (Need::Nothing, true) => format!("there is no {}", places.join(", no ")),
+            (Need::Nothing, false) => {
+                format!("{SERVICE_FILE} is not set, so DOCA's install place was not looked into")
+            }
+        };
+        Error::new(DocaError::NOT_FOUND, "finding a libdoca_urom.so")
+            .why(format!("{VARIABLE} is not set; {installed}; this program was built without a library of its own"))
+            .hint(format!(
+                "set {VARIABLE} to the path of a libdoca_urom.so, or build the program with the feature `builtin` of \
+                 urom-host"
+            ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    const MISSING: &str = "/nonexistent/libdoca_urom.so";
+
+    /// On a host with DOCA and a service file: this file stands for DOCA's.
+    fn host(installed: &[&str]) -> Surroundings {
+        let installed = installed.iter().map(PathBuf::from).collect();
+        Surroundings { variable: None, service_file: true, installed, builtin: true }
+    }
+
+    fn file(choice: Result<Choice>) -> (PathBuf, String) {
+        match choice.unwrap() {
+            Choice::File { path, origin } => (path, origin),
+            Choice::Builtin => panic!("the built-in one"),
+        }
+    }
+
+    #[test]
+    fn the_variable_comes_first_whatever_is_needed() {
+        for need in [Need::Nothing, Need::Extension] {
+            let named = Surroundings { variable: Some("/a/b.so".into()), ..host(&[HERE]) };
+            assert_eq!(file(named.choose(need)), ("/a/b.so".into(), "UROM_DOCA_LIBRARY".to_owned()));
+            let builtin = Surroundings { variable: Some("builtin".into()), ..host(&[HERE]) };
+            assert_eq!(builtin.choose(need).unwrap(), Choice::Builtin);
+        }
+    }
+
+    #[test]
+    fn docas_install_place_is_next_with_a_service_file() {
+        let (path, origin) = file(host(&[MISSING, HERE]).choose(Need::Nothing));
+        assert_eq!(path, Path::new(HERE));
+        assert!(
+            origin.contains("DOCA_UROM_SERVICE_FILE") && origin.contains("UROM_DOCA_LIBRARY=builtin"),
+            "{origin}"
+        );
+        let without = Surroundings { builtin: false, ..host(&[HERE]) };
+        assert_eq!(file(without.choose(Need::Nothing)).0, Path::new(HERE));
+    }
+
+    #[test]
+    fn else_it_is_the_built_in_one() {
+        let no_service = Surroundings { service_file: false, ..host(&[HERE]) };
+        assert_eq!(no_service.choose(Need::Nothing).unwrap(), Choice::Builtin);
+        assert_eq!(host(&[MISSING]).choose(Need::Nothing).unwrap(), Choice::Builtin);
+        assert_eq!(host(&[HERE]).choose(Need::Extension).unwrap(), Choice::Builtin, "DOCA's cannot do that");
+    }
+
+    #[test]
+    fn a_program_without_one_that_finds_none_is_told_what_was_tried() {
+        let without =
+            |service_file, installed| Surroundings { builtin: false, service_file, ..host(installed) };
+        for (surroundings, need, part) in [
+            (without(true, &[MISSING]), Need::Nothing, "there is no /nonexistent/libdoca_urom.so"),
+            (without(false, &[HERE]), Need::Nothing, "DOCA_UROM_SERVICE_FILE is not set"),
+            (without(true, &[HERE]), Need::Extension, "beyond DOCA's own"),
+        ] {
+            let error = surroundings.choose(need).unwrap_err();
+            assert_eq!(error.code(), DocaError::NOT_FOUND);
+            for part in
+                [part, "UROM_DOCA_LIBRARY is not set", "set UROM_DOCA_LIBRARY to", "feature `builtin`"]
+            {
+                assert!(error.to_string().contains(part), "{part}: {error}");
+            }
+        }
+        let named = Surroundings { variable: Some("builtin".into()), ..without(true, &[HERE]) };
+        let error = named.choose(Need::Nothing).unwrap_err();
+        assert_eq!(error.code(), DocaError::NOT_SUPPORTED);
+        assert!(error.to_string().contains("UROM_DOCA_LIBRARY=builtin"), "{error}");
+    }
+}

@@ -1,0 +1,145 @@
+//! A `libdoca_urom.so` of a file: opened, asked for its release, and looked through for the functions of the table.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
+use urom_abi::DocaError;
+use urom_abi::host::Api;
+
+use super::version::{Verdict, judge};
+use super::{File, Library, elf};
+use crate::error::{Error, Result};
+
+/// A file that was loaded; never unloaded, as the library may have threads, and programs have copies of the table.
+struct Loaded {
+    /// Device and inode: what a file is called may change.
+    identity: (u64, u64),
+    api: Api,
+    file: File,
+}
+
+static LOADED: Mutex<Vec<&'static Loaded>> = Mutex::new(Vec::new());
+
+impl Loaded {
+    fn library(&'static self) -> Library {
+        Library { api: &self.api, file: Some(&self.file) }
+    }
+}
+
+/// Loads a library, or finds it loaded; `origin` is where the path came from, for error messages.
+pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
+    let origin = origin.map(|origin| format!(" (from {origin})")).unwrap_or_default();
+    let what = format!("loading the DOCA library `{}`{origin}", path.display());
+    // With a slash in it, so that the loader takes this file and looks nowhere else.
+    let found = std::path::absolute(path).and_then(|path| Ok((fs::metadata(&path)?, path)));
+    let (metadata, path) = found.map_err(|error| {
+        let code = match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => DocaError::NOT_FOUND,
+            _ => DocaError::IO_FAILED,
+        };
+        Error::new(code, what.clone())
+            .caused_by(error)
+            .hint("name the file libdoca_urom.so of DOCA 2.7 or newer")
+    })?;
+    let identity = (metadata.dev(), metadata.ino());
+    // Held until the file is loaded, so that there is one table of it. Nothing panics meanwhile.
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = loaded.iter().find(|known| known.identity == identity) {
+        return Ok(known.library());
+    }
+    let handle = open(&path, &what)?;
+    let version = version(&handle, &what)?;
+    let api = table(&handle, &version, &what)?;
+    tracing::debug!("{} is loaded: DOCA {version}", path.display());
+    let new: &'static Loaded = Box::leak(Box::new(Loaded { identity, api, file: File { path, version } }));
+    loaded.push(new);
+    Ok(new.library())
+}
+
+fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
+    // SAFETY: the file is the caller's word: see `Library::load`, "Trust". Its destructors do not run before the program
+    // ends, as the handle is never closed.
+    let opened = unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+    opened.map(ManuallyDrop::new).map_err(|error| {
+        // The loader's sentence, without the wrapping of `libloading`.
+        let said = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        let failed = Error::new(DocaError::INITIALIZATION, what.to_owned());
+        match elf::foreign(path) {
+            Some(foreign) => failed.why(format!("{foreign}: {said}")).hint("name one for this machine"),
+            // The loader begins with the file that is wrong: this one, or one that it needs.
+            None if !said.starts_with(&*path.to_string_lossy()) => {
+                failed.why(said).hint("it needs that library: add its directory to LD_LIBRARY_PATH")
+            }
+            None => failed.why(said).hint("name the file libdoca_urom.so of DOCA 2.7 or newer"),
+        }
+    })
+}
+
+/// The address of a symbol of the library, or of those that it is linked with.
+fn symbol(handle: &Handle, name: &CStr) -> Option<NonNull<c_void>> {
+    // SAFETY: the type is that of an address, which is what is looked up; nothing is read through it here.
+    let found = unsafe { handle.get::<*mut c_void>(name) };
+    found.ok().and_then(|found| NonNull::new(*found))
+}
+
+/// What the library says of its release, if that is one to use.
+fn version(handle: &Handle, what: &str) -> Result<String> {
+    let refused = |why: String| {
+        Error::new(DocaError::UNSUPPORTED_VERSION, what.to_owned())
+            .why(why)
+            .hint("a UROM host needs libdoca_urom.so of DOCA 2.7 or newer")
+    };
+    let Some(function) = symbol(handle, c"doca_version_runtime") else {
+        return Err(refused(
+            "it has no function doca_version_runtime, which tells DOCA's release".to_owned(),
+        ));
+    };
+    // SAFETY: DOCA's function of this name is of this type.
+    let function =
+        unsafe { std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn() -> *const c_char>(function) };
+    // SAFETY: it may be called at any time.
+    let text = unsafe { function() };
+    if text.is_null() {
+        return Err(refused("its doca_version_runtime gives NULL".to_owned()));
+    }
+    // SAFETY: it gives a C string in static memory.
+    let text = unsafe { CStr::from_ptr(text) };
+    let text = text.to_string_lossy().into_owned();
+    match judge(&text) {
+        Verdict::Known => Ok(text),
+        Verdict::Newer => {
+            tracing::warn!("{what}: DOCA {text} is newer than this crate knows: its calls may have changed");
+            Ok(text)
+        }
+        Verdict::TooOld => Err(refused(format!("it is of DOCA {}", text.escape_debug()))),
+        Verdict::NoRelease => {
+            Err(refused(format!("its doca_version_runtime says {text:?}, which is no release of DOCA")))
+        }
+    }
+}
+
+fn table(handle: &Handle, version: &str, what: &str) -> Result<Api> {
+    // SAFETY: the symbols are those of a DOCA library, by the word of whoever named it, and stay as it does.
+    unsafe { Api::from_symbols(|name| symbol(handle, name)) }.map_err(|missing| {
+        let mut why = format!(
+            "DOCA {version} there lacks {} of the {} functions that a UROM host calls. Install all of DOCA's libraries from \
+             one release, UROM's among them, or name another file. Missing:",
+            missing.len(),
+            Api::SYMBOLS.len()
+        );
+        for name in missing {
+            let owner = if name.starts_with("doca_urom_") { "libdoca_urom" } else { "libdoca_common" };
+            // Writing to a string cannot fail.
+            let _ = write!(why, "\n  {name}, which {owner} has");
+        }
+        Error::new(DocaError::NOT_SUPPORTED, what.to_owned()).why(why)
+    })
+}

@@ -1,0 +1,179 @@
+//! Which DOCA library is called: a table of its functions.
+
+mod elf;
+mod find;
+mod load;
+mod version;
+
+use std::ffi::c_char;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use urom_abi::DocaError;
+use urom_abi::host::{Api, Ctx, Extensions};
+
+use crate::error::{Error, Result};
+
+pub(crate) use find::{Need, find_for};
+
+/// A DOCA UROM host library: everything above calls only through it.
+///
+/// [`Service::connect`](crate::Service::connect) chooses one by itself, see [`Library::find`]. Objects of different
+/// libraries cannot be mixed; a service, its workers and their progress engines use one.
+#[derive(Clone, Copy)]
+pub struct Library {
+    api: &'static Api,
+    /// Where it was loaded from; the built-in one was not.
+    file: Option<&'static File>,
+}
+
+/// The file a library was loaded from.
+struct File {
+    path: PathBuf,
+    version: String,
+}
+
+impl fmt::Display for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (DOCA {})", self.path.display(), self.version)
+    }
+}
+
+impl Library {
+    /// The library that a program gets that does not say which, one that connects with
+    /// [`Service::connect`](crate::Service::connect), say. The first of these:
+    ///
+    /// 1. what `UROM_DOCA_LIBRARY` names: the path of a `libdoca_urom.so`, or the word `builtin` for the built-in one. An
+    ///    empty variable is none;
+    /// 2. where `DOCA_UROM_SERVICE_FILE` is set, the one in DOCA's install place, such as
+    ///    `/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so`, if that file exists;
+    /// 3. the [built-in](Self::builtin) one, with the feature `builtin`.
+    ///
+    /// A [`ServiceBuilder`](crate::ServiceBuilder) that is told what only this project's own library can do (an address, an
+    /// embedded service) skips step 2.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load) when that what was named cannot be used: nothing else is tried then. `NOT_FOUND`, with all
+    /// that was looked at, when there is none.
+    pub fn find() -> Result<Library> {
+        find_for(Need::Nothing)
+    }
+
+    /// Loads a `libdoca_urom.so` (`dlopen`): NVIDIA's, or the one of this project.
+    ///
+    /// It takes DOCA 2.7 or newer, by `doca_version_runtime`; a major number above 3 is taken with a warning, a
+    /// [`tracing`] event. DOCA's core functions are looked for in the file and in the libraries it is linked with. It is
+    /// never unloaded. Loading a file again, under whatever name, gives an equal `Library`.
+    ///
+    /// # Trust
+    /// This runs the file's constructors, and later its functions as those of DOCA. Nobody can check that they are. It is
+    /// a safe function all the same: the file is a part of the program as those are that the dynamic linker finds for
+    /// it in `LD_LIBRARY_PATH`, and whoever names it, or may change it, answers for what is in it. Take the path from
+    /// where you would take the program itself.
+    ///
+    /// # Errors
+    /// - `NOT_FOUND`, `IO_FAILED`: there is no such file, or it cannot be looked at.
+    /// - `INITIALIZATION`: it cannot be loaded, with the loader's own words: no library, one for another machine, one that
+    ///   needs another library that is not there.
+    /// - `UNSUPPORTED_VERSION`: of a release before 2.7, or of none that can be told.
+    /// - `NOT_SUPPORTED`: it lacks functions, with a line for each of them.
+    pub fn load(path: impl AsRef<Path>) -> Result<Library> {
+        load::load(path.as_ref(), None)
+    }
+
+    /// The library that this project builds in: its own service, embedded or as the daemon `uromd`.
+    #[cfg(feature = "builtin")]
+    pub fn builtin() -> Library {
+        Library { api: urom_service::library::api(), file: None }
+    }
+
+    /// Any other library.
+    ///
+    /// # Safety
+    /// Every function of the table behaves as its documentation in [`urom_abi::host`] and DOCA's says: objects live
+    /// until they are destroyed, a task's memory until it is released, callbacks are called inside
+    /// `doca_pe_progress` and nowhere else.
+    pub unsafe fn from_table(api: &'static Api) -> Library {
+        Library { api, file: None }
+    }
+
+    /// The file it was [loaded](Self::load) from, by the name it was first loaded under; `None` when it was not loaded.
+    pub fn path(&self) -> Option<&'static Path> {
+        self.file.map(|file| file.path.as_path())
+    }
+
+    /// What `doca_version_runtime` says, such as `2.7.0`; `None` when it was not [loaded](Self::load).
+    pub fn version(&self) -> Option<&'static str> {
+        self.file.map(|file| file.version.as_str())
+    }
+
+    /// The file as error messages name it.
+    pub(crate) fn file(self) -> Option<impl fmt::Display> {
+        self.file
+    }
+
+    pub(crate) fn api(self) -> &'static Api {
+        self.api
+    }
+
+    pub(crate) fn extensions(self) -> Option<&'static Extensions> {
+        self.api.extensions.as_ref()
+    }
+
+    /// Why a context failed, as a code; `SUCCESS` when it did not, or when the library does not say.
+    ///
+    /// # Safety
+    /// As for [`failure`](Self::failure).
+    pub(crate) unsafe fn failure_code(self, ctx: NonNull<Ctx>) -> DocaError {
+        let Some(extensions) = self.extensions() else { return DocaError::SUCCESS };
+        // SAFETY: the caller vouches for `ctx`.
+        unsafe { (extensions.urom_ctx_get_failure_code)(ctx.as_ptr()) }
+    }
+
+    /// Why a context failed, in the library's words; empty when it has none.
+    ///
+    /// # Safety
+    /// `ctx` is a live context of this library, and no other thread changes it meanwhile.
+    pub(crate) unsafe fn failure(self, ctx: NonNull<Ctx>) -> String {
+        let Some(extensions) = self.extensions() else { return String::new() };
+        let mut text = vec![0u8; 512];
+        loop {
+            let room = text.len();
+            // SAFETY: the caller vouches for `ctx`; `room` bytes can be written.
+            let length = unsafe {
+                (extensions.urom_ctx_get_failure)(ctx.as_ptr(), text.as_mut_ptr().cast::<c_char>(), room)
+            };
+            if length <= room {
+                text.truncate(length);
+                return String::from_utf8_lossy(&text).into_owned();
+            }
+            text.resize(length, 0);
+        }
+    }
+}
+
+impl PartialEq for Library {
+    fn eq(&self, other: &Library) -> bool {
+        std::ptr::eq(self.api, other.api)
+    }
+}
+
+impl Eq for Library {}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Library")
+            .field("path", &self.path())
+            .field("version", &self.version())
+            .field("extensions", &self.extensions().is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a library gave out together with `SUCCESS`: a NULL there is its mistake, not this program's.
+pub(crate) fn non_null<T>(pointer: *mut T, what: &'static str) -> Result<NonNull<T>> {
+    NonNull::new(pointer).ok_or_else(|| {
+        Error::new(DocaError::UNEXPECTED, what).why("the library reported success with a NULL pointer")
+    })
+}

@@ -1,0 +1,89 @@
+//! Which releases of DOCA can be used.
+
+/// The oldest release with the functions of the table as they are.
+const OLDEST: Release = Release { major: 2, minor: 7 };
+/// The newest major number whose interface is known.
+const NEWEST_MAJOR: u32 = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Release {
+    major: u32,
+    minor: u32,
+}
+
+/// What is to be done with a library of a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It can be used.
+    Known,
+    /// It can perhaps be used.
+    Newer,
+    /// It cannot.
+    TooOld,
+    /// The text names no release.
+    NoRelease,
+}
+
+/// Judges what `doca_version_runtime` says: `2.7.0`, `3.0.0058`, `2.9.1-0.1`.
+pub(super) fn judge(text: &str) -> Verdict {
+    let Some(release) = parse(text) else { return Verdict::NoRelease };
+    if release < OLDEST {
+        Verdict::TooOld
+    } else if release.major > NEWEST_MAJOR {
+        Verdict::Newer
+    } else {
+        Verdict::Known
+    }
+}
+
+/// The first two numbers; they are digits alone, and what follows begins with neither letter nor digit.
+fn parse(text: &str) -> Option<Release> {
+    let (major, rest) = text.trim().split_once('.')?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (minor, rest) = rest.split_at(end);
+    let number = |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?;
+    let ends = rest.chars().next().is_none_or(|c| !c.is_alphanumeric());
+    ends.then_some(Release { major: number(major)?, minor: number(minor)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_from_2_7_on_are_taken() {
+        for text in ["2.7.0", "2.7", "2.7.0085-1", "2.10.1", "3.0.0058", "3.1.0105", "3.99", " 2.9.1\n"] {
+            assert_eq!(judge(text), Verdict::Known, "{text:?}");
+        }
+        for text in ["4.0.0", "10.1", "4.0"] {
+            assert_eq!(judge(text), Verdict::Newer, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn older_releases_are_not() {
+        for text in ["2.6.9", "2.0.2", "1.99.0", "0.0.0", "2.5.0108"] {
+            assert_eq!(judge(text), Verdict::TooOld, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_release_is_not_taken_for_one() {
+        for text in [
+            "",
+            "2",
+            "2.",
+            ".7",
+            "2.x",
+            "two.seven",
+            "-2.7",
+            "+2.7",
+            "2.+7",
+            "2.7rc1",
+            "v2.7.0",
+            "99999999999.1",
+        ] {
+            assert_eq!(judge(text), Verdict::NoRelease, "{text:?}");
+        }
+    }
+}
