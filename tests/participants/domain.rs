@@ -1,10 +1,11 @@
 //! One process of a domain: puts in two workers and a buffer, and has its workers read the buffers of all processes.
 //!
-//! Arguments: where the service is (`address:...` or `embedded:...`), where the processes meet (see `Participants`), this
+//! `UROM_DOCA_LIBRARY` names the library. Arguments: where the service is (`address:...` or `embedded:...`), where the processes meet (see `Participants`), this
 //! one's index, and how many there are.
 
 use std::cell::RefCell;
 use std::net::TcpListener;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +38,8 @@ fn main() -> Result<()> {
         addresses.chunks_exact(8).map(|one| u64::from_le_bytes(one.try_into().unwrap_or_default())).collect();
 
     let service = builder.connect()?;
+    let named = std::env::var_os("UROM_DOCA_LIBRARY").filter(|library| library != "builtin");
+    ensure!(service.library().path() == named.as_deref().map(Path::new), "it is {:?}", service.library());
     let reader = service.plugin::<Protocol>()?;
     let id = |worker: u64| u64::from(index) * WORKERS + worker;
     let start = |worker| service.worker().id(id(worker)).plugin(&reader).start().wait();

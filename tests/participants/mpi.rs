@@ -1,5 +1,6 @@
 //! One process of the tests under `mpirun`: all-gathers over MPI, and a domain that starts with one.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, ensure};
@@ -64,6 +65,8 @@ fn refusals(gather: &mut Mpi) -> Result<()> {
 fn domain(gather: Mpi, world: &SimpleCommunicator) -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let service = Service::builder().plugin_path(plugins.variable()).connect()?;
+    let named = std::env::var_os("UROM_DOCA_LIBRARY");
+    ensure!(service.library().path() == named.as_deref().map(Path::new), "it is {:?}", service.library());
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let worker = Rc::new(service.worker().plugin(&graph).start().wait()?);
     let domain = service.domain().worker(world.rank() as u64, &worker).gather(gather).start().wait()?;

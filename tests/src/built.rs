@@ -32,6 +32,44 @@ pub(crate) fn built(name: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
+/// The `libdoca_urom.so` that was built beside the running test.
+///
+/// # Errors
+/// When it was not.
+pub fn doca_library() -> Result<PathBuf> {
+    built("libdoca_urom.so")
+}
+
+/// The same library without this project's extensions, which is what any other libdoca_urom is; made in `directory`.
+///
+/// # Errors
+/// When the library was not built, or cannot be copied.
+pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
+    let mut bytes = std::fs::read(doca_library()?)?;
+    // Nobody finds a symbol whose name is another.
+    const NAMES: [&[u8]; 4] = [
+        b"\0urom_service_set_address\0",
+        b"\0urom_service_set_embedded\0",
+        b"\0urom_ctx_get_failure_code\0",
+        b"\0urom_ctx_get_failure\0",
+    ];
+    for name in NAMES {
+        let places: Vec<_> = bytes
+            .windows(name.len())
+            .enumerate()
+            .filter(|(_, found)| *found == name)
+            .map(|(at, _)| at)
+            .collect();
+        ensure!(!places.is_empty(), "the library does not export {}", String::from_utf8_lossy(name));
+        for at in places {
+            bytes[at + 1] = b'x';
+        }
+    }
+    let file = directory.join("libdoca_urom.so");
+    std::fs::write(&file, bytes)?;
+    Ok(file)
+}
+
 /// A directory for `UROM_PLUGIN_PATH` with the plugins a test asks for, under the names the service wants.
 #[derive(Debug)]
 pub struct PluginDirectory {

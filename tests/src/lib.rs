@@ -6,6 +6,6 @@ pub mod c;
 mod participants;
 mod uromd;
 
-pub use built::{PluginDirectory, profile_directory};
+pub use built::{PluginDirectory, doca_library, plain_doca_library, profile_directory};
 pub use participants::Participants;
 pub use uromd::Uromd;

@@ -24,6 +24,19 @@ impl Participants {
     /// # Errors
     /// When the example was not built, or does not start.
     pub fn start(example: &str, argument: &OsStr, count: u32) -> Result<Participants> {
+        Participants::start_with(example, argument, count, |command| command)
+    }
+
+    /// The same, after `set` has added variables to each.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with(
+        example: &str,
+        argument: &OsStr,
+        count: u32,
+        set: impl Fn(&mut Command) -> &mut Command,
+    ) -> Result<Participants> {
         let program = built(&format!("examples/{example}"))?;
         let mut participants = Participants { children: Vec::new(), _output: None };
         let mut meeting = "here".to_owned();
@@ -31,7 +44,8 @@ impl Participants {
             let mut command = Command::new(&program);
             command.arg(argument).arg(&meeting).args([index.to_string(), count.to_string()]);
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+            let mut child =
+                set(&mut command).spawn().with_context(|| format!("cannot start {}", program.display()))?;
             let output = child.stdout.take();
             participants.children.push(child);
             if index == 0 {

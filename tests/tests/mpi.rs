@@ -1,14 +1,16 @@
 //! All-gathers over MPI, and domains that start with them, under a real `mpirun`.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use urom_tests::profile_directory;
+use urom_tests::{doca_library, profile_directory};
 
 /// Runs the participants; what they print is shown when one of them fails.
-fn run(participants: u32) -> Result<()> {
+fn run(participants: u32, library: Option<&Path>) -> Result<()> {
     let program = profile_directory()?.join("examples/mpi_participant");
     let mut command = Command::new("mpirun");
+    command.env_remove("UROM_DOCA_LIBRARY").envs(library.map(|library| ("UROM_DOCA_LIBRARY", library)));
     // With an end to be sure of: MPI waits for ever for a participant that does not come.
     command.args([
         "--allow-run-as-root",
@@ -27,15 +29,20 @@ fn run(participants: u32) -> Result<()> {
 
 #[test]
 fn a_process_that_mpirun_started_alone_is_a_group_of_one() -> Result<()> {
-    run(1)
+    run(1, None)
 }
 
 #[test]
 fn two_processes_exchange_blocks_and_form_a_domain() -> Result<()> {
-    run(2)
+    run(2, None)
 }
 
 #[test]
 fn four_processes_exchange_blocks_and_form_a_domain() -> Result<()> {
-    run(4)
+    run(4, None)
+}
+
+#[test]
+fn two_processes_form_a_domain_through_a_library_that_is_loaded() -> Result<()> {
+    run(2, Some(&doca_library()?))
 }

@@ -8,14 +8,13 @@ use reader_protocol::{Found, checksum};
 use rustix::time::{ClockId, clock_gettime};
 use urom_host::gather::InProcess;
 use urom_host::{Buffer, DocaError, ProgressEngine, State, block_on_for};
-use urom_tests::Participants;
 
 use crate::provider::{Provider, graph, graph_worker, reader};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn eight_workers_in_four_processes_read_each_other_s_buffers(provider: &Provider) -> Result<()> {
-    Participants::start("domain_participant", &provider.place(), 4)?.finish()
+    provider.participants("domain_participant", 4)?.finish()
 }
 
 /// What participant `index` puts in.

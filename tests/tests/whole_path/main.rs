@@ -1,5 +1,5 @@
 //! The whole path, host program to plugin and back: each test body runs against `uromd` as processes of its own and
-//! against the embedded service.
+//! against the embedded service, with the built-in library and with a `libdoca_urom.so` that is loaded.
 
 mod commands;
 mod domains;
@@ -12,7 +12,7 @@ mod workers;
 use provider::Provider;
 use sandbox::{hostile, messages, registered};
 
-/// Makes two tests of each function: one for each provider.
+/// Makes a test of each function for each provider.
 macro_rules! on_every_provider {
     ($($module:ident::{$($test:ident),* $(,)?})*) => {
         mod with_uromd {
@@ -29,6 +29,24 @@ macro_rules! on_every_provider {
                 #[test]
                 fn $test() -> anyhow::Result<()> {
                     crate::$module::$test(&crate::Provider::embedded()?)
+                }
+            )*)*
+        }
+
+        mod with_uromd_and_loaded_library {
+            $($(
+                #[test]
+                fn $test() -> anyhow::Result<()> {
+                    crate::$module::$test(&crate::Provider::uromd()?.loaded()?)
+                }
+            )*)*
+        }
+
+        mod embedded_in_loaded_library {
+            $($(
+                #[test]
+                fn $test() -> anyhow::Result<()> {
+                    crate::$module::$test(&crate::Provider::embedded()?.loaded()?)
                 }
             )*)*
         }

@@ -1,6 +1,7 @@
 //! Where a test's workers come from.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use faulty_protocol::Client as Faulty;
@@ -8,10 +9,12 @@ use graph_protocol::Client as Graph;
 use reader_protocol::Client as Reader;
 use sandbox_protocol::Client as Sandbox;
 use urom_host::{Host, Service, ServiceBuilder, Worker};
-use urom_tests::{PluginDirectory, Uromd};
+use urom_tests::{Participants, PluginDirectory, Uromd, doca_library};
 
-/// A service with the graph plugin, the faulty one, the reader and the sandbox.
+/// A service with the graph plugin, the faulty one, the reader and the sandbox, and the library it is reached through.
 pub(crate) struct Provider {
+    /// `None` for the built-in one.
+    library: Option<PathBuf>,
     daemon: Option<Uromd>,
     plugins: PluginDirectory,
 }
@@ -22,12 +25,17 @@ impl Provider {
         let plugins = plugins()?;
         let daemon =
             Uromd::start_with(plugins.variable(), |command| command.args(["--cpus", "0-7", "-l", "30"]))?;
-        Ok(Provider { daemon: Some(daemon), plugins })
+        Ok(Provider { library: None, daemon: Some(daemon), plugins })
     }
 
     /// Threads of the test's own process.
     pub(crate) fn embedded() -> Result<Provider> {
-        Ok(Provider { daemon: None, plugins: plugins()? })
+        Ok(Provider { library: None, daemon: None, plugins: plugins()? })
+    }
+
+    /// The same, through a `libdoca_urom.so` that is loaded.
+    pub(crate) fn loaded(self) -> Result<Provider> {
+        Ok(Provider { library: Some(doca_library()?), ..self })
     }
 
     /// Whether workers are processes.
@@ -37,14 +45,25 @@ impl Provider {
 
     /// A connection to be set up.
     pub(crate) fn builder(&self) -> ServiceBuilder {
+        let builder = match &self.library {
+            Some(library) => Service::builder().library(library),
+            None => Service::builder(),
+        };
         match &self.daemon {
-            Some(daemon) => Service::builder().address(daemon.address()),
-            None => Service::builder().plugin_path(self.plugins.variable()),
+            Some(daemon) => builder.address(daemon.address()),
+            None => builder.plugin_path(self.plugins.variable()),
         }
     }
 
-    /// The same for another process, as an argument.
-    pub(crate) fn place(&self) -> OsString {
+    /// Processes of an example of this package that connect to the same, each for itself.
+    pub(crate) fn participants(&self, example: &str, count: u32) -> Result<Participants> {
+        let library = self.library.as_deref().unwrap_or(Path::new("builtin"));
+        Participants::start_with(example, &self.place(), count, |command| {
+            command.env("UROM_DOCA_LIBRARY", library)
+        })
+    }
+
+    fn place(&self) -> OsString {
         let (mut place, rest) = match &self.daemon {
             Some(daemon) => (OsString::from("address:"), daemon.address().into()),
             None => (OsString::from("embedded:"), self.plugins.variable()),
