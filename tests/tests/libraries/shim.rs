@@ -1,0 +1,47 @@
+//! Libraries made for a test, with `cc`: functions of DOCA's names that all fail.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use tempfile::TempDir;
+use urom_abi::DocaError;
+use urom_abi::host::Api;
+
+/// A library in a directory of its own.
+pub(crate) struct Shim {
+    directory: TempDir,
+}
+
+impl Shim {
+    /// With all functions but those that are `missing`; `version` is the C expression that `doca_version_runtime` gives.
+    pub(crate) fn new(version: Option<&str>, missing: &[&str]) -> Result<Shim> {
+        let mut code = String::new();
+        if let Some(version) = version {
+            code += &format!("const char *doca_version_runtime(void) {{ return {version}; }}\n");
+        }
+        for name in Api::SYMBOLS.iter().filter(|name| !missing.contains(name)) {
+            code += &format!("unsigned {name}(void) {{ return {}; }}\n", DocaError::DRIVER.0);
+        }
+        Shim::compile(&code, &[])
+    }
+
+    /// With the code, linked with more libraries.
+    pub(crate) fn compile(code: &str, libraries: &[&Path]) -> Result<Shim> {
+        let shim = Shim { directory: tempfile::tempdir()? };
+        let source = shim.directory.path().join("shim.c");
+        std::fs::write(&source, code)?;
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-Wl,--no-as-needed", "-o"])
+            .arg(shim.path())
+            .arg(&source)
+            .args(libraries);
+        let output = cc.output()?;
+        ensure!(output.status.success(), "{cc:?}: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(shim)
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.path().join("libdoca_urom.so")
+    }
+}
