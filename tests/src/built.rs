@@ -46,25 +46,23 @@ pub fn doca_library() -> Result<PathBuf> {
 /// When the library was not built, or cannot be copied.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     let mut bytes = std::fs::read(doca_library()?)?;
-    // Nobody finds a symbol whose name is another.
     const NAMES: [&[u8]; 4] = [
-        b"\0urom_service_set_address\0",
-        b"\0urom_service_set_embedded\0",
-        b"\0urom_ctx_get_failure_code\0",
-        b"\0urom_ctx_get_failure\0",
+        b"urom_service_set_address\0",
+        b"urom_service_set_embedded\0",
+        b"urom_ctx_get_failure_code\0",
+        b"urom_ctx_get_failure\0",
     ];
-    for name in NAMES {
-        let places: Vec<_> = bytes
-            .windows(name.len())
-            .enumerate()
-            .filter(|(_, found)| *found == name)
-            .map(|(at, _)| at)
-            .collect();
-        ensure!(!places.is_empty(), "the library does not export {}", String::from_utf8_lossy(name));
-        for at in places {
-            bytes[at + 1] = b'x';
+    let mut found = [false; NAMES.len()];
+    for at in 1..bytes.len() {
+        if bytes[at] == b'u' && bytes[at - 1] == 0 {
+            if let Some(name) = NAMES.iter().position(|name| bytes[at..].starts_with(name)) {
+                // Nobody finds a symbol that has another name.
+                bytes[at] = b'x';
+                found[name] = true;
+            }
         }
     }
+    ensure!(found == [true; NAMES.len()], "the library does not export all of its extensions: {found:?}");
     let file = directory.join("libdoca_urom.so");
     std::fs::write(&file, bytes)?;
     Ok(file)

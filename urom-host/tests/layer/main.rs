@@ -6,6 +6,7 @@ mod domains;
 mod fake;
 mod objects;
 mod payloads;
+mod plain;
 mod tasks;
 
 use std::time::Duration;

@@ -57,8 +57,16 @@ pub fn last_response() -> usize {
 }
 
 pub fn library() -> Library {
+    static TABLE: Api = API;
     // SAFETY: the fake keeps to DOCA's rules, or the tests would not pass.
-    unsafe { Library::from_table(&API) }
+    unsafe { Library::from_table(&TABLE) }
+}
+
+/// The same without this project's extensions, as any other library is.
+pub fn plain_library() -> Library {
+    static PLAIN: Api = Api { extensions: None, ..API };
+    // SAFETY: as above.
+    unsafe { Library::from_table(&PLAIN) }
 }
 
 /// One test at a time, and nothing left behind by any.
@@ -146,7 +154,7 @@ unsafe extern "C" fn failure(ctx: *const Ctx, text: *mut c_char, capacity: usize
 pub type Handle = c_int;
 pub type Plugins = *const PluginInfo;
 
-pub static API: Api = Api {
+pub const API: Api = Api {
     doca_urom_service_create: objects::service_create,
     doca_urom_service_destroy: objects::service_destroy,
     doca_urom_service_set_max_comm_msg_size: objects::service_set_size,

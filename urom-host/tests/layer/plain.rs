@@ -1,0 +1,53 @@
+//! A library that has DOCA's functions and no others: errors have codes, and what this crate knows by itself.
+
+use urom_host::{DocaError, ServiceBuilder, State, block_on_for};
+
+use crate::fake::{self, script};
+use crate::{LIMIT, start};
+
+fn builder() -> ServiceBuilder {
+    ServiceBuilder::with_library(fake::plain_library())
+}
+
+#[test]
+fn it_connects_where_the_environment_says_and_nowhere_else() {
+    let _clean = fake::clean();
+    let service = builder().connect().unwrap();
+    let (graph, worker) = start(&service, 0);
+    assert_eq!(graph.task_loopback(&worker, 7).submit().unwrap().wait().unwrap().data, 7);
+    assert_eq!(service.failure(), None);
+    for builder in [builder().address("fake:1"), builder().embedded(), builder().plugin_path("/nowhere")] {
+        let error = builder.connect().unwrap_err();
+        assert_eq!(error.code(), DocaError::NOT_SUPPORTED);
+        assert!(error.to_string().contains("set that variable instead"), "{error}");
+    }
+}
+
+#[test]
+fn a_worker_that_does_not_start_is_an_error_with_its_id() {
+    let _clean = fake::clean();
+    let service = builder().connect().unwrap();
+    let graph = service.plugin::<crate::Graph>().unwrap();
+    let error = service.worker().id(fake::id::FAILS).plugin(&graph).start().wait().unwrap_err();
+    assert_eq!(error.code(), DocaError::INITIALIZATION);
+    assert!(error.to_string().contains(&format!("worker {}", fake::id::FAILS)), "{error}");
+    assert!(!error.to_string().contains(fake::FAILURE), "nobody could know that: {error}");
+}
+
+#[test]
+fn a_worker_that_dies_ends_its_tasks_with_their_code_and_takes_no_more() {
+    let _clean = fake::clean();
+    let service = builder().connect().unwrap();
+    let (graph, worker) = start(&service, 5);
+    let first = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
+    let second = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    for flight in [first, second] {
+        let error = block_on_for(LIMIT, flight).unwrap().unwrap_err();
+        assert_eq!(error.code(), DocaError::CONNECTION_RESET);
+    }
+    let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
+    assert_eq!(error.code(), DocaError::BAD_STATE);
+    assert_eq!(worker.failure(), None);
+    assert_ne!(worker.state().unwrap(), State::Running);
+    worker.stop().wait().unwrap();
+}
