@@ -54,12 +54,12 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     ];
     let mut found = [false; NAMES.len()];
     for at in 1..bytes.len() {
-        if bytes[at] == b'u' && bytes[at - 1] == 0 {
-            if let Some(name) = NAMES.iter().position(|name| bytes[at..].starts_with(name)) {
-                // Nobody finds a symbol that has another name.
-                bytes[at] = b'x';
-                found[name] = true;
-            }
+        if (bytes[at - 1], bytes[at]) == (0, b'u')
+            && let Some(name) = NAMES.iter().position(|name| bytes[at..].starts_with(name))
+        {
+            // Nobody finds a symbol that has another name.
+            bytes[at] = b'x';
+            found[name] = true;
         }
     }
     ensure!(found == [true; NAMES.len()], "the library does not export all of its extensions: {found:?}");
