@@ -1,0 +1,253 @@
+/*
+ * Every function with a live object and one argument that cannot be: NULL where something is needed, or a value that
+ * makes no sense. Afterwards the same call with good arguments succeeds: nothing was changed by the bad one.
+ */
+#ifndef TESTS_EVERY_ARGUMENT_H
+#define TESTS_EVERY_ARGUMENT_H
+
+#include "rig.h"
+
+#include <urom_extensions.h>
+
+#define INVALID DOCA_ERROR_INVALID_VALUE
+
+static inline void bad_arguments_of_a_service(const struct rig *rig)
+{
+	struct doca_urom_service *running = rig->host.service, *idle;
+	const struct doca_urom_service_plugin_info *plugins;
+	struct doca_urom_service_get_workers_by_gid_task *query;
+	doca_cpu_set_t cpus;
+	size_t count;
+
+	GIVES(INVALID, doca_urom_service_create, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_service_create, &idle);
+	GIVES(INVALID, doca_urom_service_set_max_comm_msg_size, idle, 0);
+	GIVES(INVALID, doca_urom_service_set_max_comm_msg_size, idle, SIZE_MAX);
+	GIVES(DOCA_SUCCESS, doca_urom_service_set_max_comm_msg_size, idle, 4096);
+	GIVES(INVALID, doca_urom_service_set_max_workers, idle, 0);
+	GIVES(INVALID, doca_urom_service_set_max_workers, idle, 3);
+	GIVES(DOCA_SUCCESS, doca_urom_service_set_max_workers, idle, 4);
+	GIVES(INVALID, doca_urom_service_set_dev, idle, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_service_set_dev, idle, rig->host.device);
+	GIVES(INVALID, urom_service_set_address, idle, NULL, NULL);
+	GIVES(INVALID, urom_service_set_address, idle, "no port", NULL);
+	GIVES(DOCA_SUCCESS, urom_service_set_address, idle, "127.0.0.1:1", NULL);
+	GIVES(DOCA_SUCCESS, urom_service_set_embedded, idle, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_service_destroy, idle);
+
+	GIVES(INVALID, doca_urom_service_get_plugins_list, running, NULL, &count);
+	GIVES(INVALID, doca_urom_service_get_plugins_list, running, &plugins, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_service_get_plugins_list, running, &plugins, &count);
+	GIVES(INVALID, doca_urom_service_get_cpuset, running, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_service_get_cpuset, running, &cpus);
+	GIVES(INVALID, doca_urom_service_get_workers_by_gid_task_allocate, running, NULL);
+	GIVES(INVALID, doca_urom_service_get_workers_by_gid_task_allocate_init, running, 1, no_query_done, NULL);
+	/* Callbacks may be left out. */
+	GIVES(DOCA_SUCCESS, doca_urom_service_get_workers_by_gid_task_allocate_init, running, 1, NULL, &query);
+	RETURNS(doca_urom_service_get_workers_by_gid_task_set_cb, query, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_service_get_workers_by_gid_task_release, query);
+}
+
+static inline void bad_arguments_of_a_worker(const struct rig *rig)
+{
+	static char *const good[] = {"NAME=value", "OTHER="}, *const no_name[] = {"=value"};
+	static char *const no_value[] = {"NAME"}, *const hole[] = {"NAME=value", NULL};
+	struct doca_urom_worker_cmd_task *task;
+	struct doca_urom_worker *idle, *running;
+	doca_cpu_set_t cpus;
+	uint64_t id;
+	uint32_t gid;
+
+	GIVES(INVALID, doca_urom_worker_create, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_create, &idle);
+	GIVES(INVALID, doca_urom_worker_set_service, idle, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_set_service, idle, rig->host.service);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_set_id, idle, 0);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_set_id, idle, DOCA_UROM_WORKER_ID_ANY);
+	GIVES(INVALID, doca_urom_worker_set_plugins, idle, 0);
+	GIVES(INVALID, doca_urom_worker_set_plugins, idle, UINT64_MAX);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_set_plugins, idle, rig->plugin);
+	DOCA_CPU_ZERO(&cpus);
+	GIVES(INVALID, doca_urom_worker_set_cpuset, idle, cpus);
+	DOCA_CPU_SET(1023, &cpus);
+	GIVES(INVALID, doca_urom_worker_set_cpuset, idle, cpus);
+	MUST(doca_urom_service_get_cpuset(rig->host.service, &cpus));
+	GIVES(DOCA_SUCCESS, doca_urom_worker_set_cpuset, idle, cpus);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_set_gid, idle, UINT32_MAX);
+	GIVES(INVALID, doca_urom_worker_set_max_inflight_tasks, idle, 0);
+	GIVES(INVALID, doca_urom_worker_set_max_inflight_tasks, idle, UINT32_MAX);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_set_max_inflight_tasks, idle, 2);
+	GIVES(INVALID, doca_urom_worker_set_env, idle, NULL, 1);
+	GIVES(INVALID, doca_urom_worker_set_env, idle, good, 0);
+	GIVES(INVALID, doca_urom_worker_set_env, idle, good, SIZE_MAX);
+	GIVES(INVALID, doca_urom_worker_set_env, idle, no_name, 1);
+	GIVES(INVALID, doca_urom_worker_set_env, idle, no_value, 1);
+	GIVES(INVALID, doca_urom_worker_set_env, idle, hole, 2);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_set_env, idle, good, 2);
+	GIVES(INVALID, doca_urom_worker_get_id, idle, NULL);
+	GIVES(INVALID, doca_urom_worker_get_gid, idle, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_get_gid, idle, &gid);
+	IS(UINT32_MAX, gid);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_destroy, idle);
+
+	running = running_worker(rig, rig->host.pe, 70);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_get_id, running, &id);
+	IS(70, id);
+	GIVES(INVALID, doca_urom_worker_cmd_task_allocate, running, NULL);
+	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, rig->plugin, NULL);
+	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, 0, &task);
+	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, rig->plugin << 1, &task);
+	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, UINT64_MAX, &task);
+	/* A task without plugin can be had, and not submitted. */
+	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_allocate, running, &task);
+	GIVES(INVALID, doca_task_submit, doca_urom_worker_cmd_task_as_task(task));
+	RETURNS(doca_urom_worker_cmd_task_set_plugin, task, UINT64_MAX);
+	GIVES(INVALID, doca_task_submit, doca_urom_worker_cmd_task_as_task(task));
+	RETURNS(doca_urom_worker_cmd_task_set_cb, task, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
+	end_worker(running, rig->host.pe);
+}
+
+static inline void bad_arguments_of_a_buffer(const struct rig *rig)
+{
+	struct doca_urom_worker *worker = running_worker(rig, rig->host.pe, 71);
+	struct doca_urom_worker_cmd_task *task = loopback(rig, worker, 1, no_command_done);
+	struct doca_buf *payload = doca_urom_worker_cmd_task_get_payload(task);
+	struct doca_task *as_task = doca_urom_worker_cmd_task_as_task(task);
+	char *head;
+	size_t len;
+
+	GIVES(INVALID, doca_buf_get_data, payload, NULL);
+	GIVES(INVALID, doca_buf_get_data_len, payload, NULL);
+	GIVES(DOCA_SUCCESS, doca_buf_get_data, payload, (void **)&head);
+	GIVES(DOCA_SUCCESS, doca_buf_get_data_len, payload, &len);
+	IS(16, len);
+	GIVES(INVALID, doca_buf_set_data, payload, NULL, 8);
+	GIVES(INVALID, doca_buf_set_data, payload, head - 1, 8);
+	/* Programs may not look at that; then it is the submit that says so. */
+	GIVES(INVALID, doca_task_submit, as_task);
+	GIVES(INVALID, doca_buf_set_data, payload, head, 4096);
+	GIVES(DOCA_ERROR_TOO_BIG, doca_task_submit, as_task);
+	GIVES(INVALID, doca_buf_set_data, payload, head + 4072, 1);
+	GIVES(DOCA_ERROR_TOO_BIG, doca_task_submit, as_task);
+	GIVES(DOCA_SUCCESS, doca_buf_set_data, payload, head, 4072);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
+	end_worker(worker, rig->host.pe);
+}
+
+static inline void bad_arguments_of_a_domain(const struct rig *rig)
+{
+	struct doca_urom_domain_oob_coll good = {gather_alone, gathered, gathered, NULL, 1, 0}, oob;
+	struct doca_urom_worker *worker = new_worker(rig, rig->host.pe, 72), *twice[2] = {worker, worker}, *none = NULL;
+	struct doca_urom_domain *domain;
+	uint64_t ids[2] = {1, 2}, same[2] = {1, 1};
+	char blob[8] = "";
+
+	GIVES(INVALID, doca_urom_domain_create, NULL);
+	GIVES(DOCA_SUCCESS, doca_urom_domain_create, &domain);
+	GIVES(INVALID, doca_urom_domain_set_oob, domain, NULL);
+	oob = good, oob.allgather = NULL;
+	GIVES(INVALID, doca_urom_domain_set_oob, domain, &oob);
+	oob = good, oob.req_test = NULL;
+	GIVES(INVALID, doca_urom_domain_set_oob, domain, &oob);
+	oob = good, oob.req_free = NULL;
+	GIVES(INVALID, doca_urom_domain_set_oob, domain, &oob);
+	oob = good, oob.n_oob_indexes = 0;
+	GIVES(INVALID, doca_urom_domain_set_oob, domain, &oob);
+	oob = good, oob.oob_index = 1;
+	GIVES(INVALID, doca_urom_domain_set_oob, domain, &oob);
+	GIVES(DOCA_SUCCESS, doca_urom_domain_set_oob, domain, &good);
+	GIVES(INVALID, doca_urom_domain_set_workers, domain, NULL, &worker, 1);
+	GIVES(INVALID, doca_urom_domain_set_workers, domain, ids, NULL, 1);
+	GIVES(INVALID, doca_urom_domain_set_workers, domain, ids, &none, 1);
+	GIVES(INVALID, doca_urom_domain_set_workers, domain, ids, &worker, 0);
+	GIVES(INVALID, doca_urom_domain_set_workers, domain, ids, &worker, SIZE_MAX);
+	GIVES(INVALID, doca_urom_domain_set_workers, domain, ids, twice, 2);
+	GIVES(INVALID, doca_urom_domain_set_workers, domain, same, twice, 2);
+	GIVES(DOCA_SUCCESS, doca_urom_domain_set_workers, domain, ids, &worker, 1);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_urom_domain_add_buffer, domain, blob, 8, blob, 8, blob, 8);
+	GIVES(INVALID, doca_urom_domain_set_buffers_count, domain, 0);
+	GIVES(INVALID, doca_urom_domain_set_buffers_count, domain, SIZE_MAX);
+	GIVES(DOCA_SUCCESS, doca_urom_domain_set_buffers_count, domain, 1);
+	GIVES(INVALID, doca_urom_domain_add_buffer, domain, NULL, 8, blob, 8, blob, 8);
+	GIVES(INVALID, doca_urom_domain_add_buffer, domain, blob, 0, blob, 8, blob, 8);
+	GIVES(INVALID, doca_urom_domain_add_buffer, domain, blob, SIZE_MAX, blob, 8, blob, 8);
+	GIVES(INVALID, doca_urom_domain_add_buffer, domain, blob, 8, NULL, 8, blob, 8);
+	GIVES(INVALID, doca_urom_domain_add_buffer, domain, blob, 8, blob, SIZE_MAX, blob, 8);
+	GIVES(INVALID, doca_urom_domain_add_buffer, domain, blob, 8, blob, 8, NULL, 8);
+	GIVES(INVALID, doca_urom_domain_add_buffer, domain, blob, 8, blob, 8, blob, SIZE_MAX);
+	GIVES(DOCA_SUCCESS, doca_urom_domain_add_buffer, domain, blob, 8, blob, 8, blob, 8);
+	GIVES(DOCA_ERROR_FULL, doca_urom_domain_add_buffer, domain, blob, 8, blob, 8, blob, 8);
+	GIVES(DOCA_SUCCESS, doca_urom_domain_destroy, domain);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_destroy, worker);
+}
+
+static inline void bad_arguments_of_an_engine(const struct rig *rig)
+{
+	struct doca_ctx *ctx = doca_urom_service_as_ctx(rig->host.service);
+	union doca_data data = {.u64 = 7};
+	struct doca_pe *pe;
+	size_t count;
+	int handle;
+
+	GIVES(INVALID, doca_pe_create, NULL);
+	GIVES(DOCA_SUCCESS, doca_pe_create, &pe);
+	GIVES(INVALID, doca_pe_connect_ctx, NULL, ctx);
+	GIVES(INVALID, doca_pe_connect_ctx, pe, NULL);
+	GIVES(INVALID, doca_pe_get_num_inflight_tasks, pe, NULL);
+	GIVES(DOCA_SUCCESS, doca_pe_get_num_inflight_tasks, pe, &count);
+	IS(0, count);
+	GIVES(INVALID, doca_pe_get_notification_handle, pe, NULL);
+	GIVES(DOCA_SUCCESS, doca_pe_get_notification_handle, pe, &handle);
+	GIVES(DOCA_SUCCESS, doca_pe_request_notification, pe);
+	GIVES(INVALID, doca_pe_clear_notification, pe, handle + 1);
+	GIVES(INVALID, doca_pe_clear_notification, pe, -1);
+	GIVES(DOCA_SUCCESS, doca_pe_clear_notification, pe, handle);
+	GIVES(0, doca_pe_progress, pe);
+	GIVES(DOCA_SUCCESS, doca_pe_destroy, pe);
+
+	GIVES(INVALID, doca_ctx_get_state, ctx, NULL);
+	GIVES(INVALID, doca_ctx_get_num_inflight_tasks, ctx, NULL);
+	GIVES(INVALID, doca_ctx_get_user_data, ctx, NULL);
+	GIVES(DOCA_SUCCESS, doca_ctx_set_user_data, ctx, data);
+	data.u64 = 0;
+	GIVES(DOCA_SUCCESS, doca_ctx_get_user_data, ctx, &data);
+	IS(7, data.u64);
+	GIVES(DOCA_SUCCESS, doca_ctx_set_state_changed_cb, ctx, NULL);
+	IS(0, urom_ctx_get_failure(ctx, NULL, 0));
+}
+
+static inline void bad_arguments_of_a_device(void)
+{
+	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE], pci[DOCA_DEVINFO_PCI_ADDR_SIZE], interface[DOCA_DEVINFO_IFACE_NAME_SIZE];
+	struct doca_devinfo **list;
+	struct doca_dev *dev;
+	uint32_t count;
+	uint8_t equal;
+
+	GIVES(INVALID, doca_devinfo_create_list, NULL, &count);
+	GIVES(INVALID, doca_devinfo_create_list, &list, NULL);
+	GIVES(DOCA_SUCCESS, doca_devinfo_create_list, &list, &count);
+	INSIST(count > 0);
+	GIVES(INVALID, doca_devinfo_get_ibdev_name, list[0], NULL, sizeof(name));
+	GIVES(INVALID, doca_devinfo_get_ibdev_name, list[0], name, sizeof(name) - 1);
+	GIVES(DOCA_SUCCESS, doca_devinfo_get_ibdev_name, list[count - 1], name, sizeof(name));
+	GIVES(INVALID, doca_devinfo_get_pci_addr_str, list[0], NULL);
+	GIVES(DOCA_SUCCESS, doca_devinfo_get_pci_addr_str, list[0], pci);
+	GIVES(INVALID, doca_devinfo_is_equal_pci_addr, list[0], NULL, &equal);
+	GIVES(INVALID, doca_devinfo_is_equal_pci_addr, list[0], pci, NULL);
+	GIVES(INVALID, doca_devinfo_is_equal_pci_addr, list[0], "no address", &equal);
+	GIVES(DOCA_SUCCESS, doca_devinfo_is_equal_pci_addr, list[0], pci, &equal);
+	IS(1, equal);
+	GIVES(INVALID, doca_devinfo_get_iface_name, list[0], NULL, sizeof(interface));
+	GIVES(INVALID, doca_devinfo_get_iface_name, list[0], interface, sizeof(interface) - 1);
+	RETURNS(doca_devinfo_get_iface_name, list[0], interface, sizeof(interface));
+	GIVES(INVALID, doca_dev_open, list[0], NULL);
+	GIVES(DOCA_SUCCESS, doca_dev_open, list[0], &dev);
+	GIVES(DOCA_SUCCESS, doca_devinfo_destroy_list, list);
+	GIVES(INVALID, doca_devinfo_destroy_list, list);
+	GIVES(DOCA_SUCCESS, doca_dev_close, dev);
+	GIVES(INVALID, doca_dev_close, dev);
+}
+
+#endif /* TESTS_EVERY_ARGUMENT_H */

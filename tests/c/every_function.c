@@ -1,0 +1,187 @@
+/*
+ * Calls every function of the library with NULL, with objects of every other kind, with objects that are destroyed, with
+ * arguments that cannot be, and in every state; and says where a code is not the documented one.
+ *
+ * With the argument --names it prints, line by line, which functions it called: so that none is left out.
+ */
+#include "every_pointer.h"
+
+#include "every_argument.h"
+#include "every_other.h"
+#include "every_state.h"
+
+static unsigned int loopbacks;
+
+static void loopback_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+{
+	(void)task, (void)task_data, (void)ctx_data;
+	++loopbacks;
+}
+
+static unsigned int queries;
+
+static void query_done(struct doca_urom_service_get_workers_by_gid_task *task, union doca_data task_data,
+		       union doca_data ctx_data)
+{
+	(void)task, (void)task_data, (void)ctx_data;
+	++queries;
+}
+
+/* Objects of every kind, each given to every function of another, and each once more when it is destroyed. */
+static void wrong_objects(struct rig *rig)
+{
+	struct doca_urom_service_get_workers_by_gid_task *query;
+	struct doca_urom_worker *worker = running_worker(rig, rig->host.pe, 60), *idle_worker;
+	struct doca_urom_worker_cmd_task *task = loopback(rig, worker, 1, loopback_done);
+	struct doca_buf *payload = doca_urom_worker_cmd_task_get_payload(task), *response;
+	struct doca_urom_service *service;
+	struct doca_urom_domain *domain = new_domain(rig->host.pe, worker, 1);
+	struct doca_devinfo **list;
+	struct doca_devinfo *info;
+	struct doca_dev *dev;
+	struct doca_pe *pe;
+	uint32_t count;
+
+	given.service = rig->host.service;
+	given.pe = rig->host.pe;
+	MUST(doca_urom_service_create(&service));
+	MUST(doca_urom_worker_create(&idle_worker));
+	MUST(doca_pe_create(&pe));
+	MUST(doca_devinfo_create_list(&list, &count));
+	info = list[0];
+	MUST(doca_dev_open(info, &dev));
+	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(rig->host.service, 0, query_done, &query));
+
+	refuse_everywhere("NULL", NOTHING, NULL);
+	refuse_everywhere("a service", SERVICE, service);
+	refuse_everywhere("a worker", WORKER, idle_worker);
+	refuse_everywhere("a domain", DOMAIN, domain);
+	refuse_everywhere("an engine", ENGINE, pe);
+	refuse_everywhere("a device description", DEVICE_INFO, info);
+	refuse_everywhere("a device", DEVICE, dev);
+	refuse_everywhere("a command", COMMAND, task);
+	refuse_everywhere("a query", QUERY, query);
+	refuse_everywhere("a payload", BUFFER, payload);
+
+	/* Nothing of that did any harm. */
+	MUST(doca_task_submit(doca_urom_worker_cmd_task_as_task(task)));
+	IS(1, next_event(rig->host.pe));
+	IS(1, loopbacks);
+	response = doca_urom_worker_cmd_task_get_response(task);
+	INSIST(response != NULL);
+	refuse_everywhere("a response", BUFFER, response);
+	MUST(doca_task_submit(doca_urom_service_get_workers_by_gid_task_as_task(query)));
+	IS(1, next_event(rig->host.pe));
+	IS(1, queries);
+
+	MUST(doca_urom_worker_cmd_task_release(task));
+	refuse_everywhere("a released command", NOTHING, task);
+	refuse_everywhere("the payload of a released command", NOTHING, payload);
+	refuse_everywhere("the response of a released command", NOTHING, response);
+	MUST(doca_urom_service_get_workers_by_gid_task_release(query));
+	refuse_everywhere("a released query", NOTHING, query);
+	MUST(doca_urom_domain_destroy(domain));
+	refuse_everywhere("a destroyed domain", NOTHING, domain);
+	end_worker(worker, rig->host.pe);
+	refuse_everywhere("a destroyed worker", NOTHING, worker);
+	refuse_everywhere("a command of a destroyed worker", NOTHING, task);
+	refuse_everywhere("a payload of a destroyed worker", NOTHING, payload);
+	MUST(doca_urom_worker_destroy(idle_worker));
+	refuse_everywhere("a worker that never ran", NOTHING, idle_worker);
+	MUST(doca_urom_service_destroy(service));
+	refuse_everywhere("a destroyed service", NOTHING, service);
+	MUST(doca_pe_destroy(pe));
+	refuse_everywhere("a destroyed engine", NOTHING, pe);
+	MUST(doca_devinfo_destroy_list(list));
+	refuse_everywhere("a description of a destroyed list", NOTHING, info);
+	MUST(doca_dev_close(dev));
+	refuse_everywhere("a closed device", NOTHING, dev);
+}
+
+static void wrong_states_of_workers(const struct rig *rig)
+{
+	struct doca_urom_worker *worker = new_worker(rig, rig->host.pe, 81);
+	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
+
+	IN_STATE_OF(of_workers, worker, DOCA_CTX_STATE_IDLE, rig);
+	/* The table gave it an environment, which a worker that exists does not take: so it gets a new one. */
+	MUST(doca_urom_worker_set_id(worker, 82));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
+	IN_STATE_OF(of_workers, worker, DOCA_CTX_STATE_STARTING, rig);
+	IS(1, progress_while(rig->host.pe, ctx, DOCA_CTX_STATE_STARTING));
+	IN_STATE_OF(of_workers, worker, DOCA_CTX_STATE_RUNNING, rig);
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, ctx);
+	IN_STATE_OF(of_workers, worker, DOCA_CTX_STATE_STOPPING, rig);
+	IS(1, progress_while(rig->host.pe, ctx, DOCA_CTX_STATE_STOPPING));
+	IN_STATE_OF(of_workers, worker, DOCA_CTX_STATE_IDLE, rig);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_destroy, worker);
+}
+
+static void wrong_states_of_services(const struct rig *rig)
+{
+	struct doca_urom_service_get_workers_by_gid_task *query;
+	struct doca_urom_service *service;
+	struct doca_ctx *ctx;
+
+	MUST(doca_urom_service_create(&service));
+	ctx = doca_urom_service_as_ctx(service);
+	GIVES(DOCA_ERROR_NOT_CONNECTED, doca_ctx_start, ctx);
+	MUST(doca_pe_connect_ctx(rig->host.pe, ctx));
+	IN_STATE_OF(of_services, service, DOCA_CTX_STATE_IDLE, rig);
+	GIVES(DOCA_SUCCESS, doca_ctx_start, ctx);
+	IN_STATE_OF(of_services, service, DOCA_CTX_STATE_RUNNING, rig);
+	/* A query that is out keeps it from being idle. */
+	MUST(doca_urom_service_get_workers_by_gid_task_allocate(service, &query));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, ctx);
+	IN_STATE_OF(of_services, service, DOCA_CTX_STATE_STOPPING, rig);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_task_submit, doca_urom_service_get_workers_by_gid_task_as_task(query));
+	GIVES(DOCA_SUCCESS, doca_urom_service_get_workers_by_gid_task_release, query);
+	IS(1, progress_while(rig->host.pe, ctx, DOCA_CTX_STATE_STOPPING));
+	IN_STATE_OF(of_services, service, DOCA_CTX_STATE_IDLE, rig);
+	GIVES(DOCA_SUCCESS, doca_urom_service_destroy, service);
+}
+
+static void wrong_states_of_domains(const struct rig *rig)
+{
+	struct doca_urom_worker *worker = running_worker(rig, rig->host.pe, 83);
+	struct doca_urom_domain *domain = new_domain(rig->host.pe, worker, 1);
+	struct doca_ctx *ctx = doca_urom_domain_as_ctx(domain);
+
+	member = worker;
+	IN_STATE_OF(of_domains, domain, DOCA_CTX_STATE_IDLE, rig);
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
+	IN_STATE_OF(of_domains, domain, DOCA_CTX_STATE_STARTING, rig);
+	IS(1, progress_while(rig->host.pe, ctx, DOCA_CTX_STATE_STARTING));
+	IN_STATE_OF(of_domains, domain, DOCA_CTX_STATE_RUNNING, rig);
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
+	IN_STATE_OF(of_domains, domain, DOCA_CTX_STATE_IDLE, rig);
+	GIVES(DOCA_SUCCESS, doca_urom_domain_destroy, domain);
+	end_worker(worker, rig->host.pe);
+}
+
+int main(int argc, char **argv)
+{
+	struct rig rig;
+	size_t at;
+
+	set_up(&rig, "worker_graph");
+	wrong_objects(&rig);
+	bad_arguments_of_a_service(&rig);
+	bad_arguments_of_a_worker(&rig);
+	bad_arguments_of_a_buffer(&rig);
+	bad_arguments_of_a_domain(&rig);
+	bad_arguments_of_an_engine(&rig);
+	bad_arguments_of_a_device();
+	codes_and_versions();
+	what_is_not_supported(&rig);
+	submitted_and_freed(&rig);
+	wrong_states_of_workers(&rig);
+	wrong_states_of_services(&rig);
+	wrong_states_of_domains(&rig);
+	IS(0, nonzero_when_quiet(rig.host.pe));
+	close_host(&rig.host);
+	if (argc > 1 && !strcmp(argv[1], "--names"))
+		for (at = 0; at < called_count; ++at)
+			puts(called[at]);
+	return conclusion();
+}

@@ -1,0 +1,134 @@
+/*
+ * What belongs to no object: texts, versions, and all that the library says it does not support.
+ */
+#ifndef TESTS_EVERY_OTHER_H
+#define TESTS_EVERY_OTHER_H
+
+#include "rig.h"
+
+#include <doca_buf_inventory.h>
+#include <doca_mmap.h>
+#include <doca_version.h>
+
+#define UNSUPPORTED DOCA_ERROR_NOT_SUPPORTED
+
+static inline void codes_and_versions(void)
+{
+	uint32_t code;
+
+	for (code = 0; code <= DOCA_ERROR_SKIPPED; ++code) {
+		IS(0, strncmp(doca_error_get_name(code), "DOCA_", 5));
+		IS(1, strlen(doca_error_get_descr(code)) > 3);
+	}
+	IS(0, strcmp(doca_error_get_descr(code), doca_error_get_descr(UINT32_MAX)));
+	IS(0, strcmp(doca_version_runtime(), DOCA_VERSION_STRING));
+	note_call("doca_error_get_name");
+	note_call("doca_error_get_descr");
+	note_call("doca_version_runtime");
+}
+
+/* INVALID_VALUE for each pointer that is NULL, and else NOT_SUPPORTED; nothing is written. */
+static inline void what_is_not_supported(const struct rig *rig)
+{
+	struct doca_devinfo_rep **reps = NULL, *rep = (void *)rig;
+	struct doca_buf_inventory *inventory = (void *)rig, *new_inventory = NULL;
+	struct doca_mmap *map = (void *)rig, *new_map = NULL;
+	struct doca_dev *dev = rig->host.device;
+	struct doca_dev_rep *dev_rep = NULL;
+	struct doca_buf *buf = NULL, *other = (void *)rig;
+	enum doca_pci_func_type type = DOCA_PCI_FUNC_TYPE_SF;
+	struct doca_devinfo **list;
+	char text[DOCA_DEVINFO_REP_VUID_SIZE] = "";
+	uint32_t number = 77, count;
+	uint8_t equal = 77;
+
+	MUST(doca_devinfo_create_list(&list, &count));
+	GIVES(INVALID, doca_devinfo_get_pci_func_type, NULL, &type);
+	GIVES(INVALID, doca_devinfo_get_pci_func_type, list[0], NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_get_pci_func_type, list[0], &type);
+	GIVES(INVALID, doca_devinfo_get_sf_index, NULL, &number);
+	GIVES(INVALID, doca_devinfo_get_sf_index, list[0], NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_get_sf_index, list[0], &number);
+	MUST(doca_devinfo_destroy_list(list));
+
+	GIVES(INVALID, doca_devinfo_rep_create_list, NULL, 0, &reps, &number);
+	GIVES(INVALID, doca_devinfo_rep_create_list, dev, 0, NULL, &number);
+	GIVES(INVALID, doca_devinfo_rep_create_list, dev, 0, &reps, NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_rep_create_list, dev, 0, &reps, &number);
+	GIVES(INVALID, doca_devinfo_rep_destroy_list, NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_rep_destroy_list, &rep);
+	GIVES(INVALID, doca_devinfo_rep_get_vuid, NULL, text, sizeof(text));
+	GIVES(INVALID, doca_devinfo_rep_get_vuid, rep, NULL, sizeof(text));
+	GIVES(UNSUPPORTED, doca_devinfo_rep_get_vuid, rep, text, sizeof(text));
+	GIVES(INVALID, doca_devinfo_rep_is_equal_pci_addr, NULL, text, &equal);
+	GIVES(INVALID, doca_devinfo_rep_is_equal_pci_addr, rep, NULL, &equal);
+	GIVES(INVALID, doca_devinfo_rep_is_equal_pci_addr, rep, text, NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_rep_is_equal_pci_addr, rep, text, &equal);
+	GIVES(INVALID, doca_dev_rep_open, NULL, &dev_rep);
+	GIVES(INVALID, doca_dev_rep_open, rep, NULL);
+	GIVES(UNSUPPORTED, doca_dev_rep_open, rep, &dev_rep);
+
+	GIVES(INVALID, doca_mmap_create, NULL);
+	GIVES(UNSUPPORTED, doca_mmap_create, &new_map);
+	GIVES(INVALID, doca_mmap_destroy, NULL);
+	GIVES(UNSUPPORTED, doca_mmap_destroy, map);
+	GIVES(INVALID, doca_mmap_add_dev, NULL, dev);
+	GIVES(INVALID, doca_mmap_add_dev, map, NULL);
+	GIVES(UNSUPPORTED, doca_mmap_add_dev, map, dev);
+
+	GIVES(INVALID, doca_buf_inventory_create, 1, NULL);
+	GIVES(UNSUPPORTED, doca_buf_inventory_create, 1, &new_inventory);
+	GIVES(INVALID, doca_buf_inventory_destroy, NULL);
+	GIVES(UNSUPPORTED, doca_buf_inventory_destroy, inventory);
+	GIVES(INVALID, doca_buf_inventory_start, NULL);
+	GIVES(UNSUPPORTED, doca_buf_inventory_start, inventory);
+	GIVES(INVALID, doca_buf_inventory_buf_get_by_args, NULL, map, text, 8, text, 8, &buf);
+	GIVES(INVALID, doca_buf_inventory_buf_get_by_args, inventory, NULL, text, 8, text, 8, &buf);
+	GIVES(INVALID, doca_buf_inventory_buf_get_by_args, inventory, map, text, 8, text, 8, NULL);
+	GIVES(UNSUPPORTED, doca_buf_inventory_buf_get_by_args, inventory, map, text, 8, text, 8, &buf);
+	GIVES(INVALID, doca_buf_chain_list, NULL, other);
+	GIVES(INVALID, doca_buf_chain_list, other, NULL);
+	GIVES(UNSUPPORTED, doca_buf_chain_list, other, other);
+
+	IS(1, !reps && !dev_rep && !new_map && !new_inventory && !buf);
+	IS(1, number == 77 && equal == 77 && type == DOCA_PCI_FUNC_TYPE_SF && !*text);
+}
+
+/* The generic ways to submit and to free, with tasks of both kinds. */
+static inline void submitted_and_freed(const struct rig *rig)
+{
+	struct doca_urom_service_get_workers_by_gid_task *query;
+	struct doca_urom_worker *worker = running_worker(rig, rig->host.pe, 75);
+	struct doca_urom_worker_cmd_task *task = loopback(rig, worker, 1, NULL);
+	struct doca_task *as_task = doca_urom_worker_cmd_task_as_task(task);
+	union doca_data data = {.u64 = 0};
+
+	MUST(doca_urom_service_get_workers_by_gid_task_allocate(rig->host.service, &query));
+	GIVES(DOCA_SUCCESS, doca_task_try_submit, as_task);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_task_try_submit, as_task);
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_task_get_status, as_task);
+	RETURNS(doca_task_free, as_task);
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_task_get_status, as_task);
+	IS(1, next_event(rig->host.pe));
+	GIVES(DOCA_SUCCESS, doca_task_get_status, as_task);
+	RETURNS(doca_task_set_user_data, as_task, data);
+	data = doca_task_get_user_data(as_task);
+	IS((uintptr_t)worker, (uintptr_t)doca_task_get_ctx(as_task));
+	RETURNS(doca_task_free, as_task);
+	GIVES(INVALID, doca_task_get_status, as_task);
+
+	as_task = doca_urom_service_get_workers_by_gid_task_as_task(query);
+	RETURNS(doca_urom_service_get_workers_by_gid_task_set_gid, query, 0);
+	GIVES(DOCA_SUCCESS, doca_task_try_submit, as_task);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_urom_service_get_workers_by_gid_task_release, query);
+	IS(0, doca_urom_service_get_workers_by_gid_task_get_workers_count(query));
+	GIVES_NULL(doca_urom_service_get_workers_by_gid_task_get_worker_ids, query);
+	IS(1, next_event(rig->host.pe));
+	IS(1, doca_urom_service_get_workers_by_gid_task_get_workers_count(query));
+	IS(75, doca_urom_service_get_workers_by_gid_task_get_worker_ids(query)[0]);
+	RETURNS(doca_task_free, as_task);
+	GIVES(INVALID, doca_task_get_status, as_task);
+	end_worker(worker, rig->host.pe);
+}
+
+#endif /* TESTS_EVERY_OTHER_H */

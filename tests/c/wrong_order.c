@@ -1,0 +1,358 @@
+/*
+ * A host that does everything in the wrong order, also inside its callbacks: it gets errors, and everything goes on.
+ */
+#include "rig.h"
+
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
+
+static const struct rig *the_rig;
+static struct doca_urom_worker *the_worker;
+static unsigned int completions;
+static doca_error_t last_status;
+
+/* Everything a callback must not do, and that it is refused. */
+static void rude_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+{
+	struct doca_ctx *ctx = doca_task_get_ctx(doca_urom_worker_cmd_task_as_task(task));
+
+	(void)task_data, (void)ctx_data;
+	++completions;
+	last_status = doca_task_get_status(doca_urom_worker_cmd_task_as_task(task));
+	GIVES(0, doca_pe_progress, the_rig->host.pe);
+	GIVES(DOCA_ERROR_IN_USE, doca_pe_destroy, the_rig->host.pe);
+	GIVES(DOCA_ERROR_IN_USE, doca_urom_worker_destroy, the_worker);
+	GIVES(DOCA_ERROR_IN_USE, doca_ctx_stop, doca_urom_service_as_ctx(the_rig->host.service));
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_urom_service_destroy, the_rig->host.service);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_ctx_start, ctx);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_urom_worker_cmd_task_release, task);
+	GIVES_NULL(doca_urom_worker_cmd_task_get_response, task);
+}
+
+static void stopping_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+{
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, doca_task_get_ctx(doca_urom_worker_cmd_task_as_task(task)));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, doca_task_get_ctx(doca_urom_worker_cmd_task_as_task(task)));
+	(void)task_data, (void)ctx_data;
+	++completions;
+	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
+}
+
+static void kept_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+{
+	(void)task_data, (void)ctx_data;
+	++completions;
+	last_status = doca_task_get_status(doca_urom_worker_cmd_task_as_task(task));
+}
+
+/* Sends itself once more. */
+static void again_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+{
+	(void)task_data, (void)ctx_data;
+	doca_urom_worker_cmd_task_set_cb(task, kept_done);
+	++completions;
+	GIVES(DOCA_SUCCESS, doca_task_submit, doca_urom_worker_cmd_task_as_task(task));
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_urom_worker_cmd_task_release, task);
+}
+
+static void wrong_order_of_tasks(struct rig *rig)
+{
+	struct doca_pe *pe = rig->host.pe;
+	struct doca_urom_worker *worker = running_worker(rig, pe, 1);
+	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
+	struct doca_urom_worker_cmd_task *task, *other;
+	struct doca_task *as_task;
+
+	the_rig = rig, the_worker = worker;
+	task = loopback(rig, worker, 1, rude_done);
+	as_task = doca_urom_worker_cmd_task_as_task(task);
+	GIVES(DOCA_SUCCESS, doca_task_submit, as_task);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_task_submit, as_task);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_urom_worker_cmd_task_release, task);
+	GIVES_NULL(doca_urom_worker_cmd_task_get_response, task);
+	IS(1, next_event(pe));
+	IS(1, completions);
+	IS(DOCA_SUCCESS, last_status);
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_task_submit, as_task);
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_urom_worker_cmd_task_release, task);
+	IS(0, nonzero_when_quiet(pe));
+
+	task = loopback(rig, worker, 2, again_done);
+	GIVES(DOCA_SUCCESS, doca_task_submit, doca_urom_worker_cmd_task_as_task(task));
+	IS(1, next_event(pe));
+	IS(2, completions);
+	IS(1, next_event(pe));
+	IS(3, completions);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
+
+	/* Stopped with tasks in every stage: the context waits for all of them to be released. */
+	task = loopback(rig, worker, 3, kept_done);
+	other = loopback(rig, worker, 4, stopping_done);
+	GIVES(DOCA_SUCCESS, doca_task_submit, doca_urom_worker_cmd_task_as_task(other));
+	IS(1, next_event(pe));
+	IS(4, completions);
+	IS(DOCA_CTX_STATE_STOPPING, state_of(ctx));
+	GIVES(DOCA_ERROR_BAD_STATE, doca_task_submit, doca_urom_worker_cmd_task_as_task(task));
+	GIVES(DOCA_ERROR_IN_USE, doca_urom_worker_destroy, worker);
+	IS(0, nonzero_when_quiet(pe));
+	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
+	IS(1, progress_while(pe, ctx, DOCA_CTX_STATE_STOPPING));
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_urom_worker_cmd_task_release, task);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_destroy, worker);
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_urom_worker_cmd_task_release, task);
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_urom_worker_destroy, worker);
+
+	/* Stopped with a command under way: it ends with an error, without an answer, and is still the caller's. */
+	worker = running_worker(rig, pe, 1);
+	ctx = doca_urom_worker_as_ctx(worker);
+	task = loopback(rig, worker, 5, kept_done);
+	GIVES(DOCA_SUCCESS, doca_task_submit, doca_urom_worker_cmd_task_as_task(task));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, ctx);
+	IS(1, next_event(pe));
+	IS(5, completions);
+	IS(DOCA_ERROR_SHUTDOWN, last_status);
+	GIVES_NULL(doca_urom_worker_cmd_task_get_response, task);
+	IS(DOCA_CTX_STATE_STOPPING, state_of(ctx));
+	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
+	IS(1, progress_while(pe, ctx, DOCA_CTX_STATE_STOPPING));
+	GIVES(DOCA_SUCCESS, doca_urom_worker_destroy, worker);
+}
+
+/* ---- Contexts ---------------------------------------------------------------------------------------------------- */
+
+static void wrong_order_of_contexts(struct rig *rig)
+{
+	struct doca_urom_service *service = rig->host.service;
+	struct doca_pe *pe = rig->host.pe;
+	struct doca_urom_worker *worker = running_worker(rig, pe, 2), *idle = new_worker(rig, pe, 3);
+	struct doca_urom_domain *domain = new_domain(pe, worker, 9);
+	struct doca_ctx *ctx = doca_urom_domain_as_ctx(domain);
+
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
+	IS(1, progress_while(pe, ctx, DOCA_CTX_STATE_STARTING));
+	IS(DOCA_CTX_STATE_RUNNING, state_of(ctx));
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_urom_domain_destroy, domain);
+	GIVES(DOCA_ERROR_IN_USE, doca_urom_worker_destroy, worker);
+	GIVES(DOCA_ERROR_IN_USE, doca_ctx_stop, doca_urom_service_as_ctx(service));
+	IS(DOCA_CTX_STATE_RUNNING, state_of(doca_urom_service_as_ctx(service)));
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_urom_service_destroy, service);
+	GIVES(DOCA_ERROR_IN_USE, doca_pe_destroy, pe);
+	GIVES(DOCA_ERROR_IN_USE, doca_dev_close, rig->host.device);
+
+	/* A domain whose worker goes first: its stop still ends. */
+	end_worker(worker, pe);
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
+	IS(1, progress_while(pe, ctx, DOCA_CTX_STATE_STARTING));
+	IS(DOCA_CTX_STATE_IDLE, state_of(ctx));
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
+	GIVES(DOCA_SUCCESS, doca_urom_domain_destroy, domain);
+
+	/* Idle workers do not keep a service from stopping, but from being destroyed. */
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, doca_urom_service_as_ctx(service));
+	GIVES(DOCA_ERROR_IN_USE, doca_urom_service_destroy, service);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_ctx_start, doca_urom_worker_as_ctx(idle));
+	IS(DOCA_CTX_STATE_IDLE, state_of(doca_urom_worker_as_ctx(idle)));
+	GIVES(DOCA_SUCCESS, doca_ctx_start, doca_urom_service_as_ctx(service));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, doca_urom_worker_as_ctx(idle));
+	/* Stopped before it ran. */
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, doca_urom_worker_as_ctx(idle));
+	IS(1, progress_while(pe, doca_urom_worker_as_ctx(idle), DOCA_CTX_STATE_STOPPING));
+	GIVES(DOCA_SUCCESS, doca_urom_worker_destroy, idle);
+	IS(0, nonzero_when_quiet(pe));
+}
+
+/* ---- Callbacks that change what they are told of ------------------------------------------------------------------ */
+
+static doca_error_t (*destroy)(void *object);
+static unsigned int changes;
+
+static doca_error_t destroy_service(void *object) { return doca_urom_service_destroy(object); }
+static doca_error_t destroy_worker(void *object) { return doca_urom_worker_destroy(object); }
+static doca_error_t destroy_domain(void *object) { return doca_urom_domain_destroy(object); }
+
+/* Destroys as soon as that may be, and stops before: at every change. */
+static void destroy_when_idle(const union doca_data data, struct doca_ctx *ctx, enum doca_ctx_states before,
+			      enum doca_ctx_states after)
+{
+	(void)data, (void)before;
+	++changes;
+	if (after != DOCA_CTX_STATE_IDLE) {
+		IS(1, destroy(ctx) != DOCA_SUCCESS);
+		return;
+	}
+	IS(DOCA_SUCCESS, destroy(ctx));
+	IS(DOCA_ERROR_INVALID_VALUE, destroy(ctx));
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_ctx_stop, ctx);
+}
+
+static void stop_when_running(const union doca_data data, struct doca_ctx *ctx, enum doca_ctx_states before,
+			      enum doca_ctx_states after)
+{
+	(void)data, (void)before;
+	++changes;
+	if (after == DOCA_CTX_STATE_RUNNING)
+		RETURNS(doca_ctx_stop, ctx);
+}
+
+/* A worker that is stopped when it starts, and started when it stops. */
+static void contrary(const union doca_data data, struct doca_ctx *ctx, enum doca_ctx_states before,
+		     enum doca_ctx_states after)
+{
+	(void)data, (void)before;
+	++changes;
+	if (after == DOCA_CTX_STATE_STARTING)
+		GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, ctx);
+	else if (after == DOCA_CTX_STATE_IDLE && changes < 10)
+		GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
+}
+
+static void callbacks_that_destroy(struct rig *rig)
+{
+	struct doca_pe *pe = rig->host.pe;
+	struct doca_urom_worker *worker = running_worker(rig, pe, 4), *member = running_worker(rig, pe, 5);
+	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
+	struct doca_urom_domain *domain;
+	struct doca_urom_service *service;
+	enum doca_ctx_states state;
+
+	destroy = destroy_worker;
+	MUST(doca_ctx_set_state_changed_cb(ctx, destroy_when_idle));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, ctx);
+	while (doca_ctx_get_state(ctx, &state) == DOCA_SUCCESS)
+		progress(pe);
+	IS(2, changes);
+
+	worker = new_worker(rig, pe, 4);
+	ctx = doca_urom_worker_as_ctx(worker);
+	MUST(doca_ctx_set_state_changed_cb(ctx, stop_when_running));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
+	while (state_of(ctx) != DOCA_CTX_STATE_IDLE)
+		progress(pe);
+	IS(6, changes);
+	changes = 0;
+	MUST(doca_ctx_set_state_changed_cb(ctx, contrary));
+	RETURNS(doca_ctx_start, ctx);
+	while (state_of(ctx) != DOCA_CTX_STATE_IDLE)
+		progress(pe);
+	IS(1, changes >= 10);
+	MUST(doca_urom_worker_destroy(worker));
+
+	domain = new_domain(pe, member, 9);
+	ctx = doca_urom_domain_as_ctx(domain);
+	destroy = destroy_domain;
+	MUST(doca_ctx_set_state_changed_cb(ctx, destroy_when_idle));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
+	IS(1, progress_while(pe, ctx, DOCA_CTX_STATE_STARTING));
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_ctx_get_state, ctx, &state);
+	end_worker(member, pe);
+
+	MUST(doca_urom_service_create(&service));
+	ctx = doca_urom_service_as_ctx(service);
+	destroy = destroy_service;
+	MUST(doca_pe_connect_ctx(pe, ctx));
+	MUST(doca_ctx_set_state_changed_cb(ctx, destroy_when_idle));
+	MUST(doca_ctx_start(ctx));
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_ctx_get_state, ctx, &state);
+	MUST(doca_urom_service_create(&service));
+	ctx = doca_urom_service_as_ctx(service);
+	MUST(doca_pe_connect_ctx(pe, ctx));
+	MUST(doca_ctx_set_state_changed_cb(ctx, stop_when_running));
+	RETURNS(doca_ctx_start, ctx);
+	IS(DOCA_CTX_STATE_IDLE, state_of(ctx));
+	MUST(doca_urom_service_destroy(service));
+}
+
+/* ---- Out-of-band functions that change their domain --------------------------------------------------------------- */
+
+static struct doca_urom_domain *exchanging;
+static unsigned int requests, freed;
+
+static doca_error_t gather_and_stop(void *sbuf, void *rbuf, size_t msglen, void *coll_info, void **req)
+{
+	RETURNS(gather_alone, sbuf, rbuf, msglen, coll_info, req);
+	++requests;
+	GIVES(0, doca_pe_progress, the_rig->host.pe);
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, doca_urom_domain_as_ctx(exchanging));
+	return DOCA_SUCCESS;
+}
+
+static doca_error_t never_done(void *req)
+{
+	(void)req;
+	return DOCA_ERROR_IN_PROGRESS;
+}
+
+static doca_error_t free_and_stop(void *req)
+{
+	(void)req;
+	++freed;
+	RETURNS(doca_urom_domain_destroy, exchanging);
+	RETURNS(doca_ctx_stop, doca_urom_domain_as_ctx(exchanging));
+	return DOCA_SUCCESS;
+}
+
+static doca_error_t gather_and_destroy(void *sbuf, void *rbuf, size_t msglen, void *coll_info, void **req)
+{
+	RETURNS(gather_alone, sbuf, rbuf, msglen, coll_info, req);
+	++requests;
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, doca_urom_domain_as_ctx(exchanging));
+	GIVES(DOCA_SUCCESS, doca_urom_domain_destroy, exchanging);
+	return DOCA_SUCCESS;
+}
+
+static void exchanges_that_stop(struct rig *rig)
+{
+	struct doca_urom_domain_oob_coll stops = {gather_and_stop, gathered, free_and_stop, NULL, 1, 0};
+	struct doca_urom_domain_oob_coll never = {gather_alone, never_done, free_and_stop, NULL, 1, 0};
+	struct doca_urom_domain_oob_coll destroys = {gather_and_destroy, gathered, gathered, NULL, 1, 0};
+	struct doca_pe *pe = rig->host.pe;
+	struct doca_urom_worker *worker = running_worker(rig, pe, 6);
+	struct doca_ctx *ctx;
+
+	exchanging = new_domain(pe, worker, 9);
+	ctx = doca_urom_domain_as_ctx(exchanging);
+	MUST(doca_urom_domain_set_oob(exchanging, &stops));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
+	while (!requests)
+		progress(pe);
+	IS(0, nonzero_when_quiet(pe));
+	IS(1, freed);
+	/* It was idle when its request was freed, so that destroyed it. */
+	GIVES(DOCA_ERROR_INVALID_VALUE, doca_urom_domain_destroy, exchanging);
+
+	exchanging = new_domain(pe, worker, 9);
+	ctx = doca_urom_domain_as_ctx(exchanging);
+	MUST(doca_urom_domain_set_oob(exchanging, &never));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
+	IS(0, nonzero_when_quiet(pe));
+	IS(DOCA_CTX_STATE_STARTING, state_of(ctx));
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
+	IS(2, freed);
+	IS(0, nonzero_when_quiet(pe));
+	GIVES(DOCA_SUCCESS, doca_urom_domain_destroy, exchanging);
+
+	exchanging = new_domain(pe, worker, 9);
+	MUST(doca_urom_domain_set_oob(exchanging, &destroys));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, doca_urom_domain_as_ctx(exchanging));
+	while (requests < 2)
+		progress(pe);
+	IS(0, nonzero_when_quiet(pe));
+	end_worker(worker, pe);
+}
+
+int main(void)
+{
+	struct rig rig;
+
+	set_up(&rig, "worker_graph");
+	wrong_order_of_tasks(&rig);
+	wrong_order_of_contexts(&rig);
+	callbacks_that_destroy(&rig);
+	exchanges_that_stop(&rig);
+	IS(0, nonzero_when_quiet(rig.host.pe));
+	close_host(&rig.host);
+	return conclusion();
+}
