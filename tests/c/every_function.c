@@ -9,6 +9,7 @@
 #include "every_argument.h"
 #include "every_other.h"
 #include "every_state.h"
+#include "every_utility.h"
 
 static unsigned int loopbacks;
 
@@ -164,6 +165,8 @@ int main(int argc, char **argv)
 	struct rig rig;
 	size_t at;
 
+	parsing();
+	logging();
 	set_up(&rig, "worker_graph");
 	wrong_objects(&rig);
 	bad_arguments_of_a_service(&rig);

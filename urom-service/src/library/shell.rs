@@ -13,6 +13,9 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 /// How many shells rest before the first is used again, so that an old pointer finds nobody rather than somebody else.
 const RESTING: usize = 256;
 
+/// Pointers below are null, or numbers that only look like pointers: there is never memory.
+const NUMBERS: usize = 4096;
+
 /// What a pointer stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -74,11 +77,11 @@ impl Mark {
     #[inline]
     pub(super) unsafe fn at<'a, C>(pointer: *const C) -> Option<&'a Mark> {
         let mark = pointer.cast::<Mark>();
-        if !mark.is_aligned() {
+        if mark.addr() < NUMBERS || !mark.is_aligned() {
             return None;
         }
-        // SAFETY: whatever a host is given begins with a mark, and that stays for ever.
-        unsafe { mark.as_ref() }
+        // SAFETY: not null; whatever else a host is given begins with a mark, and that stays for ever.
+        Some(unsafe { &*mark })
     }
 }
 
@@ -182,6 +185,8 @@ mod tests {
     fn no_mark_is_where_none_can_be() {
         // SAFETY: null, and what is no mark's address.
         assert!(unsafe { Mark::at(ptr::null::<u8>()) }.is_none());
+        // SAFETY: a number.
+        assert!(unsafe { Mark::at(ptr::without_provenance::<u8>(8)) }.is_none());
         let words = [0_u64; 2];
         // SAFETY: refused before it is read.
         assert!(unsafe { Mark::at(ptr::from_ref(&words).cast::<u8>().wrapping_add(1)) }.is_none());

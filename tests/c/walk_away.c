@@ -1,0 +1,64 @@
+/*
+ * A host that goes without cleaning up, the way UCC's client does: it stops and destroys service and engine with its
+ * worker still running, logs what that gives, and leaves. With an argument it leaves in another way.
+ */
+#include "rig.h"
+
+#include <pthread.h>
+
+static void never(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+{
+	(void)task, (void)task_data, (void)ctx_data;
+	INSIST(!"nobody progresses");
+}
+
+/* Goes on working while main returns. */
+static void *busy(void *argument)
+{
+	struct rig *rig = argument;
+
+	for (;;) {
+		struct doca_urom_worker *worker = running_worker(rig, rig->host.pe, 20);
+
+		end_worker(worker, rig->host.pe);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	struct doca_urom_worker *worker;
+	struct doca_urom_domain *domain;
+	static struct rig rig;
+	int at;
+
+	set_up(&rig, "worker_graph");
+	if (!strcmp(how, "thread")) {
+		pthread_t thread;
+
+		INSIST(!pthread_create(&thread, NULL, busy, &rig));
+		usleep(20000);
+		exit(0);
+	}
+	worker = running_worker(&rig, rig.host.pe, 10);
+	domain = new_domain(rig.host.pe, worker, 0);
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, doca_urom_domain_as_ctx(domain));
+	IS(1, progress_while(rig.host.pe, doca_urom_domain_as_ctx(domain), DOCA_CTX_STATE_STARTING));
+	for (at = 0; at < 16; ++at)
+		MUST(doca_task_submit(doca_urom_worker_cmd_task_as_task(loopback(&rig, worker, at, never))));
+	if (!strcmp(how, "exit"))
+		exit(conclusion());
+	if (!strcmp(how, "stopping")) {
+		GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, doca_urom_worker_as_ctx(worker));
+		return conclusion();
+	}
+	/* The domain still goes in order. */
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, doca_urom_domain_as_ctx(domain));
+	GIVES(DOCA_SUCCESS, doca_urom_domain_destroy, domain);
+	GIVES(DOCA_ERROR_IN_USE, doca_ctx_stop, doca_urom_service_as_ctx(rig.host.service));
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_urom_service_destroy, rig.host.service);
+	GIVES(DOCA_ERROR_IN_USE, doca_pe_destroy, rig.host.pe);
+	GIVES(DOCA_ERROR_IN_USE, doca_dev_close, rig.host.device);
+	return conclusion();
+}
