@@ -2,7 +2,7 @@
  * Calls every function of the library with NULL, with objects of every other kind, with objects that are destroyed, with
  * arguments that cannot be, and in every state; and says where a code is not the documented one.
  *
- * With the argument --names it prints, line by line, which functions it called: so that none is left out.
+ * With the argument --names it prints, one a line behind the line "names:", which functions it called.
  */
 #include "every_pointer.h"
 
@@ -183,8 +183,10 @@ int main(int argc, char **argv)
 	wrong_states_of_domains(&rig);
 	IS(0, nonzero_when_quiet(rig.host.pe));
 	close_host(&rig.host);
-	if (argc > 1 && !strcmp(argv[1], "--names"))
+	if (argc > 1 && !strcmp(argv[1], "--names")) {
+		puts("names:");
 		for (at = 0; at < called_count; ++at)
 			puts(called[at]);
+	}
 	return conclusion();
 }

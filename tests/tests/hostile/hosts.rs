@@ -1,0 +1,93 @@
+//! Host programs that use the library in every wrong way, and ones that trust it blindly.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use urom_tests::PluginDirectory;
+use urom_tests::c::{Host, Output, Service, Source, prefix};
+
+fn services() -> Result<[Service; 2]> {
+    let plugins = || PluginDirectory::with(&["worker_graph"]);
+    Ok([Service::daemon(plugins()?)?, Service::embedded(plugins()?)?])
+}
+
+/// Runs a program plain and with the address sanitizer, at a daemon and embedded. It has to find nothing to complain of.
+fn everywhere(source: &str, run: impl Fn(Host, &Service) -> Result<Output>) -> Result<()> {
+    for source in [Source::new(source), Source::new(source).asan()] {
+        let program = source.program()?;
+        for service in services()? {
+            run(Host::new(&program), &service)?.success()?;
+        }
+    }
+    Ok(())
+}
+
+/// The functions that the library of the prefix exports.
+fn exported() -> Result<BTreeSet<String>> {
+    let library = prefix()?.lib().join("libdoca_urom.so");
+    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(&library).output().context("nm")?;
+    ensure!(output.status.success(), "nm cannot read {}", library.display());
+    let symbols = String::from_utf8(output.stdout)?;
+    Ok(symbols.lines().filter_map(|line| line.split_whitespace().nth(2)).map(str::to_owned).collect())
+}
+
+#[test]
+fn every_function_says_what_is_wrong_with_a_call() -> Result<()> {
+    everywhere("every_function.c", |host, service| host.run(service))
+}
+
+#[test]
+fn no_function_is_left_out() -> Result<()> {
+    let [_, service] = services()?;
+    let output = Host::new(Source::new("every_function.c").program()?).arg("--names").run(&service)?.success()?;
+    let (_, names) = output.stdout.split_once("names:\n").context("the program names no functions")?;
+    let called: BTreeSet<String> = names.lines().map(str::to_owned).collect();
+    let exported = exported()?;
+    ensure!(exported.len() > 100, "nm lists {} symbols only", exported.len());
+    let missing: Vec<_> = exported.difference(&called).collect();
+    ensure!(missing.is_empty(), "exported, and not called by tests/c/every_function.c: {missing:?}");
+    let unknown: Vec<_> = called.difference(&exported).collect();
+    ensure!(unknown.is_empty(), "called by tests/c/every_function.c, and not exported: {unknown:?}");
+    Ok(())
+}
+
+#[test]
+fn a_wrong_order_gives_errors_and_everything_goes_on() -> Result<()> {
+    everywhere("wrong_order.c", |host, service| host.run(service))
+}
+
+#[test]
+fn exchanges_may_end_their_own_domain() -> Result<()> {
+    everywhere("wrong_order.c", |host, service| {
+        // What a request that was given up may still be written to is kept for good.
+        host.arg("exchanges").env("ASAN_OPTIONS", "detect_leaks=0").run(service)
+    })
+}
+
+#[test]
+fn loops_that_trust_progress_blindly_see_what_they_trust_in() -> Result<()> {
+    everywhere("progress_contract.c", |host, service| host.run(service))
+}
+
+#[test]
+fn a_host_may_leave_without_cleaning_up() -> Result<()> {
+    for how in ["", "exit", "stopping", "thread"] {
+        everywhere("walk_away.c", |host, service| {
+            // Whoever leaves so leaves memory behind.
+            host.arg(how).env("ASAN_OPTIONS", "detect_leaks=0").run(service)
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_daemon_serves_the_next_host_after_one_that_just_left() -> Result<()> {
+    let [service, _] = services()?;
+    let rude = Host::new(Source::new("walk_away.c").program()?);
+    for how in ["", "exit", "stopping", "thread", ""] {
+        rude.clone().arg(how).run(&service)?.success()?;
+    }
+    Host::new(Source::new("progress_contract.c").program()?).run(&service)?.success()?;
+    Ok(())
+}
