@@ -40,7 +40,8 @@ fn every_function_says_what_is_wrong_with_a_call() -> Result<()> {
 #[test]
 fn no_function_is_left_out() -> Result<()> {
     let [_, service] = services()?;
-    let output = Host::new(Source::new("every_function.c").program()?).arg("--names").run(&service)?.success()?;
+    let output =
+        Host::new(Source::new("every_function.c").program()?).arg("--names").run(&service)?.success()?;
     let (_, names) = output.stdout.split_once("names:\n").context("the program names no functions")?;
     let called: BTreeSet<String> = names.lines().map(str::to_owned).collect();
     let exported = exported()?;
