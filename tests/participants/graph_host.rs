@@ -160,7 +160,7 @@ fn threads(service: &Service) -> Result<()> {
 
 fn worker_in_a_thread(service: &ServiceHandle, id: u64) -> Result<(Worker, u64)> {
     let graph = service.plugin::<Protocol>()?;
-    let engine = ProgressEngine::new()?;
+    let engine = ProgressEngine::with_library(service.library())?;
     let builder =
         service.worker().engine(&engine).id(id).group((id % 2) as u32).plugin(&graph).max_inflight(2);
     let worker = builder.env("UCX_LOG_LEVEL", "warn").start().wait()?;
