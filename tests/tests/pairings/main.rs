@@ -17,6 +17,8 @@ use urom_tests::{PluginDirectory, profile_directory};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Make {
     Rust,
+    /// A host in Rust that calls the `libdoca_urom.so` of the prefix, and not the library that is built in.
+    LoadingRust,
     C,
     /// In C, with the address sanitizer; a program is also searched for leaks when it ends.
     SanitizedC,
@@ -48,11 +50,12 @@ impl Protocol {
 
     /// What a host of this make says.
     fn transcript(self, host: Make) -> String {
+        let is_rust = matches!(host, Make::Rust | Make::LoadingRust);
         let whole = match self {
             Protocol::Graph => expected::GRAPH,
             Protocol::Sandbox => expected::SANDBOX,
         };
-        let lines = whole.lines().filter(|line| host != Make::Rust || !line.starts_with(expected::ONLY_C));
+        let lines = whole.lines().filter(|line| !is_rust || !line.starts_with(expected::ONLY_C));
         lines.flat_map(|line| [line, "\n"]).collect()
     }
 }
@@ -80,7 +83,7 @@ fn plugins(wanted: &[(Protocol, Make)]) -> Result<PluginDirectory> {
 /// A host program: an example of this package, or compiled now.
 fn host_program(name: &str, make: Make) -> Result<PathBuf> {
     match make {
-        Make::Rust => Ok(profile_directory()?.join("examples").join(name)),
+        Make::Rust | Make::LoadingRust => Ok(profile_directory()?.join("examples").join(name)),
         Make::C | Make::SanitizedC => c_source(&format!("{name}.c"), make).program(),
     }
 }
@@ -97,7 +100,11 @@ fn service(place: Place, plugins: PluginDirectory) -> Result<Service> {
 fn check(protocol: Protocol, host: Make, plugin: Make, place: Place) -> Result<()> {
     let service = service(place, plugins(&[(protocol, plugin)])?)?;
     let program = host_program(&format!("{}_host", protocol.name()), host)?;
-    let output = Host::new(program).run(&service).and_then(Output::success)?;
+    let mut program = Host::new(program);
+    if host == Make::LoadingRust {
+        program = program.env("UROM_DOCA_LIBRARY", service.prefix().lib().join("libdoca_urom.so.2"));
+    }
+    let output = program.run(&service).and_then(Output::success)?;
     let expected = protocol.transcript(host);
     // The first line that is another says more than both texts.
     let other = output.stdout.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
@@ -133,6 +140,11 @@ macro_rules! all_pairings {
                     c_host_and_rust_plugin_embedded: C, Rust, Embedded;
                     rust_host_and_c_plugin_embedded: Rust, C, Embedded;
                     rust_host_and_rust_plugin_embedded: Rust, Rust, Embedded;
+
+                    loading_rust_host_and_c_plugin_with_uromd: LoadingRust, C, Uromd;
+                    loading_rust_host_and_rust_plugin_with_uromd: LoadingRust, Rust, Uromd;
+                    loading_rust_host_and_c_plugin_embedded: LoadingRust, C, Embedded;
+                    loading_rust_host_and_rust_plugin_embedded: LoadingRust, Rust, Embedded;
 
                     sanitized_host_and_c_plugin_with_uromd: SanitizedC, C, Uromd;
                     sanitized_host_and_rust_plugin_with_uromd: SanitizedC, Rust, Uromd;
