@@ -101,7 +101,7 @@ fn report(prefix: &Path, ucx: &LinkedUcx, files: usize) -> String {
         "installed {files} files in {shown}: include, lib, lib/pkgconfig, bin/uromd. UCX is {}.\n\
          A C host program is compiled and run with\n\n    \
          export PKG_CONFIG_PATH={shown}/lib/pkgconfig LD_LIBRARY_PATH={shown}/lib\n    \
-         cc host.c -o host $(pkg-config --cflags --libs doca-urom doca-common doca-argp)\n    \
+         cc -DDOCA_ALLOW_EXPERIMENTAL_API host.c -o host $(pkg-config --cflags --libs doca-urom doca-common doca-argp)\n    \
          UROM_PLUGIN_PATH=DIRECTORY_OF_THE_PLUGINS ./host\n\n\
          docs/c-interface.md says more, and how to compile a plugin.\n",
         ucx.describe()
@@ -138,6 +138,33 @@ mod tests {
         assert_eq!(usable(&prefix).expect("it is there"), prefix);
         assert_eq!(fs::read_dir(&prefix).expect("it was made").count(), 0);
         assert!(usable(Path::new("target")).expect("it is there").is_absolute());
+    }
+
+    #[test]
+    fn an_installation_is_complete_and_replaces_an_older_one() {
+        let workspace = Workspace::load().expect("cargo knows this workspace");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (built, prefix) = (directory.path().join("built"), directory.path().join("prefix"));
+        make_directory(&built).expect("a directory");
+        for content in ["old", "new"] {
+            for file in ["uromd", "libdoca_urom.so"] {
+                fs::write(built.join(file), content).expect("a file");
+            }
+            let mut placer = Placer::new(&prefix, Transfer::Copy);
+            lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect("all is there");
+            for file in
+                ["bin/uromd", "lib/libdoca_common.so.2", "lib/libdoca_argp.so", "lib/libdoca_urom.so.2.7.0"]
+            {
+                assert_eq!(fs::read_to_string(prefix.join(file)).expect(file), content, "{file}");
+            }
+            assert!(!placer.placed().contains(Path::new("lib/pkgconfig/ucx.pc")), "the system has its own");
+        }
+        fs::remove_file(built.join("uromd")).expect("it is there");
+        let mut placer = Placer::new(&prefix, Transfer::Copy);
+        let error =
+            lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect_err("uromd is missing");
+        assert!(format!("{error:#}").contains(&built.join("uromd").display().to_string()), "{error:#}");
+        assert_eq!(fs::read_to_string(prefix.join("bin/uromd")).expect("the installed one"), "new");
     }
 
     #[test]

@@ -53,6 +53,13 @@ fn programs_and_daemon_use_nothing_but_the_copy() -> Result<()> {
     }
     come_from(&moved, output.stdout.lines().filter_map(|line| line.strip_prefix("mapped ")))?;
 
+    let graph = |file| Source::new(file).define(EXPERIMENTAL, "").against(&moved);
+    // With workers and their traffic, too.
+    let mut plugins = PluginDirectory::with(&[])?;
+    plugins.add(&graph("graph_plugin.c").plugin("worker_graph")?)?;
+    let workers = Service::daemon_of(&moved, plugins, |command| command)?;
+    Host::new(graph("graph_host.c").program()?).arg(DEVICE).run(&workers)?.success()?;
+
     let pid = service.uromd().context("it is a daemon")?.pid();
     let maps = fs::read_to_string(format!("/proc/{}/maps", pid.as_raw_nonzero()))?;
     come_from(&moved, maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])))
