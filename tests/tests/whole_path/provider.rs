@@ -8,7 +8,7 @@ use faulty_protocol::Client as Faulty;
 use graph_protocol::Client as Graph;
 use reader_protocol::Client as Reader;
 use sandbox_protocol::Client as Sandbox;
-use urom_host::{Host, Service, ServiceBuilder, Worker};
+use urom_host::{Host, Library, Service, ServiceBuilder, Worker};
 use urom_tests::{Participants, PluginDirectory, Uromd, doca_library};
 
 /// A service with the graph plugin, the faulty one, the reader and the sandbox, and the library it is reached through.
@@ -47,7 +47,8 @@ impl Provider {
     pub(crate) fn builder(&self) -> ServiceBuilder {
         let builder = match &self.library {
             Some(library) => Service::builder().library(library),
-            None => Service::builder(),
+            // Whatever UROM_DOCA_LIBRARY says.
+            None => ServiceBuilder::with_library(Library::builtin()),
         };
         match &self.daemon {
             Some(daemon) => builder.address(daemon.address()),

@@ -1,6 +1,6 @@
 //! A library that has DOCA's functions and no others: errors have codes, and what this crate knows by itself.
 
-use urom_host::{DocaError, ServiceBuilder, State, block_on_for};
+use urom_host::{DocaError, ProgressEngine, Service, ServiceBuilder, State, block_on_for};
 
 use crate::fake::{self, script};
 use crate::{LIMIT, start};
@@ -50,4 +50,26 @@ fn a_worker_that_dies_ends_its_tasks_with_their_code_and_takes_no_more() {
     assert_eq!(worker.failure(), None);
     assert_ne!(worker.state().unwrap(), State::Running);
     worker.stop().wait().unwrap();
+}
+
+#[test]
+fn a_service_is_of_its_engine_s_library_whatever_it_is_asked_for() {
+    let _clean = fake::clean();
+    let engine = ProgressEngine::with_library(fake::plain_library()).unwrap();
+    assert_eq!(Service::builder().engine(&engine).connect().unwrap().library(), fake::plain_library());
+    let error = Service::builder().engine(&engine).embedded().connect().unwrap_err();
+    assert_eq!(error.code(), DocaError::NOT_SUPPORTED, "{error}");
+    let error = ServiceBuilder::with_library(fake::library()).engine(&engine).connect().unwrap_err();
+    assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
+}
+
+/// Without the feature `builtin` there is nothing to fall back on.
+#[cfg(not(feature = "builtin"))]
+#[test]
+fn a_program_that_has_no_library_and_names_none_is_told_how_to() {
+    let connect = |builder: ServiceBuilder| builder.connect().map(drop).unwrap_err();
+    for error in [connect(Service::builder().address("fake:1")), connect(Service::builder().embedded())] {
+        assert_eq!(error.code(), DocaError::NOT_FOUND, "{error}");
+        assert!(error.to_string().contains("set UROM_DOCA_LIBRARY to the path"), "{error}");
+    }
 }
