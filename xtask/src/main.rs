@@ -3,6 +3,7 @@
 //! Everything here works on a machine that has Rust, a C linker and nothing else; what is missing is installed by
 //! the set-up, which every subcommand that needs it runs first and which costs nothing once it is done.
 
+mod abi;
 mod bench;
 mod bindings;
 mod debian;
@@ -94,6 +95,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Compares the C headers with the Rust code behind them, and with what libdoca_urom.so exports.
+    Abi,
     /// Runs the tests of foreign bytes and foreign memory under the address and leak sanitizers, and under Miri.
     Sanitize,
     /// Runs them under Miri only.
@@ -139,6 +142,11 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Bindings { check } => {
             setup::for_bindings()?;
             bindings::run(&workspace.target_dir, check)?;
+        }
+        Task::Abi => {
+            setup::run(&workspace, None)?;
+            setup::for_bindings()?;
+            abi::run(&workspace)?;
         }
         Task::Sanitize => return sanitize::run(&workspace),
         Task::Miri => return sanitize::miri(&workspace),
