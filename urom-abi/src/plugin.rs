@@ -138,7 +138,7 @@ pub type NotifPackFn =
 #[repr(C)]
 pub struct PluginIface {
     /// The DOCA version the plugin was built against (`__doca_api_version`); see [`crate::version`].
-    pub api_version: u64,
+    pub api_version: usize,
     /// See [`OpenFn`].
     pub open: Option<OpenFn>,
     /// See [`CloseFn`].

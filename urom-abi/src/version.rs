@@ -1,7 +1,7 @@
 //! The version words that a plugin built against DOCA carries.
 
 /// A DOCA version word as `DOCA_VERSION_EXACT` computes it: `major << 24 | minor << 16 | patch`.
-pub const fn exact(major: u64, minor: u64, patch: u64) -> u64 {
+pub const fn exact(major: usize, minor: usize, patch: usize) -> usize {
     major << 24 | minor << 16 | patch
 }
 
@@ -9,7 +9,7 @@ pub const fn exact(major: u64, minor: u64, patch: u64) -> u64 {
 ///
 /// It is that of DOCA 2.7.0, the first release with UROM's plugin interface in its present form, unless the variable
 /// `UROM_DOCA_VERSION` names another while the kit is built (`UROM_DOCA_VERSION=3.0.58 cargo build`).
-pub const API_VERSION: u64 = match option_env!("UROM_DOCA_VERSION") {
+pub const API_VERSION: usize = match option_env!("UROM_DOCA_VERSION") {
     None => exact(2, 7, 0),
     Some(text) => match parse(text) {
         Some(word) if word != 0 => word,
@@ -21,10 +21,10 @@ pub const API_VERSION: u64 = match option_env!("UROM_DOCA_VERSION") {
 
 /// The word for `MAJOR.MINOR.PATCH`, or `None` when the text is none or a part does not fit its field (8, 8 and 16
 /// bits).
-pub const fn parse(text: &str) -> Option<u64> {
+pub const fn parse(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let limits = [0xff, 0xff, 0xffff];
-    let mut parts = [0u64; 3];
+    let mut parts = [0usize; 3];
     let (mut part, mut digits, mut i) = (0, 0, 0);
     while i < bytes.len() {
         let byte = bytes[i];
@@ -35,7 +35,7 @@ pub const fn parse(text: &str) -> Option<u64> {
             part += 1;
             digits = 0;
         } else if byte.is_ascii_digit() {
-            parts[part] = parts[part] * 10 + (byte - b'0') as u64;
+            parts[part] = parts[part] * 10 + (byte - b'0') as usize;
             if parts[part] > limits[part] {
                 return None;
             }
@@ -49,7 +49,7 @@ pub const fn parse(text: &str) -> Option<u64> {
 }
 
 /// A version word as text: `2.7.0`.
-pub fn display(word: u64) -> String {
+pub fn display(word: usize) -> String {
     format!("{}.{}.{}", word >> 24, word >> 16 & 0xff, word & 0xffff)
 }
 

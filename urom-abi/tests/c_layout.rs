@@ -1,4 +1,4 @@
-//! The structures and codes of Rust, held against a C compiler's reading of `include/doca_urom_plugin.h`.
+//! The structures and codes of Rust, held against a C compiler's reading of the headers in `include/`.
 //!
 //! Rust's sizes, offsets and values are written into a C file as `_Static_assert`s, and the file is compiled: nothing of
 //! it runs, so this works for a foreign target as well.
@@ -9,20 +9,20 @@ use std::fmt::Write as _;
 use std::mem::offset_of;
 use std::path::Path;
 
-use urom_abi::DocaError;
 use urom_abi::list::ListLink;
 use urom_abi::plugin::{
     DomainLookups, PLUGIN_NAME_CAPACITY, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc, WorkerCtx,
     WorkerNotifDesc, WorkerNotify,
 };
 use urom_abi::version::exact;
+use urom_abi::{DocaError, WORKER_ID_ANY};
 
 /// Compiles `code` behind an include of the header; gives the compiler's complaints when it refuses.
 fn compile(code: &str) -> Result<(), String> {
     let include = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/include"));
     // The structures end in flexible arrays and lie in each other, as DOCA's do; ISO C has no such thing.
     let pragma = "#pragma GCC diagnostic ignored \"-Wpedantic\"";
-    c::check(c::Language::C11, include, &format!("{pragma}\n#include <doca_urom_plugin.h>\n{code}"))
+    c::check(c::Language::C11, include, &format!("{pragma}\n#include <doca_urom.h>\n{code}"))
 }
 
 /// `_Static_assert`s for a structure: C's name, Rust's type, and pairs of C member and Rust field.
@@ -39,7 +39,7 @@ macro_rules! structure {
 }
 
 fn assert_equal(out: &mut String, c: &str, rust: u64) {
-    writeln!(out, "_Static_assert({c} == {rust}, \"{c} is {rust} in Rust\");").expect("a string");
+    writeln!(out, "_Static_assert({c} == {rust}U, \"{c} is {rust} in Rust\");").expect("a string");
 }
 
 fn assertions() -> String {
@@ -108,8 +108,13 @@ fn assertions() -> String {
         assert_equal(&mut out, code.name(), u64::from(code.0));
     }
     assert_equal(&mut out, "DOCA_UROM_PLUGIN_NAME_MAX_LEN", PLUGIN_NAME_CAPACITY as u64);
-    assert_equal(&mut out, "DOCA_VERSION_CALC_EXACT(3, 0, 58)", exact(3, 0, 58));
-    assert_equal(&mut out, "DOCA_VERSION_EXACT", exact(2, 7, 0));
+    assert_equal(&mut out, "DOCA_VERSION_CALC_EXACT(3, 0, 58)", exact(3, 0, 58) as u64);
+    assert_equal(&mut out, "DOCA_VERSION_EXACT", exact(2, 7, 0) as u64);
+    // What DOCA's own 3.0.0058 says; the patch is counted in thousands.
+    assert_equal(&mut out, "DOCA_VERSION_CALC(3, 0, 58)", 0x0300_E290);
+    assert_equal(&mut out, "sizeof(DOCA_VERSION_EXACT)", size_of::<usize>() as u64);
+    assert_equal(&mut out, "sizeof(DOCA_UROM_WORKER_ID_ANY)", 8);
+    assert_equal(&mut out, "DOCA_UROM_WORKER_ID_ANY", WORKER_ID_ANY);
     out
 }
 
