@@ -244,6 +244,7 @@ pub(crate) fn literal(expression: &Expr) -> Option<String> {
         Expr::Lit(expression) => match &expression.lit {
             Lit::Int(number) => Some(number.base10_digits().to_owned()),
             Lit::Str(text) => Some(format!("{:?}", text.value())),
+            Lit::CStr(text) => Some(format!("{:?}", text.value().to_str().ok()?)),
             Lit::ByteStr(bytes) => {
                 let bytes = bytes.value();
                 let text = std::str::from_utf8(bytes.strip_suffix(&[0]).unwrap_or(&bytes)).ok()?;

@@ -6,6 +6,7 @@
 
 mod c;
 mod compare;
+mod macros;
 mod model;
 mod names;
 mod rust;

@@ -35,7 +35,8 @@ pub(crate) const OPAQUE: &[(&str, &str)] = &[
 ];
 
 /// Rust's structures around one integer, which are enums in C.
-pub(crate) const ENUMS: &[(&str, &str)] = &[("DocaError", "doca_error"), ("CtxState", "doca_ctx_states")];
+pub(crate) const ENUMS: &[(&str, &str)] =
+    &[("DocaError", "doca_error"), ("CtxState", "doca_ctx_states"), ("PciFuncType", "doca_pci_func_type")];
 
 /// Functions that a plugin exports, and the type that Rust has for each.
 pub(crate) const OF_PLUGINS: &[(&str, &str)] =
@@ -54,9 +55,14 @@ pub(crate) const CONSTANTS_OF_C_ONLY: &[&str] = &[
     "DOCA_ACCESS_FLAG_RDMA_ATOMIC",
     "DOCA_ACCESS_FLAG_RDMA_READ",
     "DOCA_ACCESS_FLAG_RDMA_WRITE",
+    "DOCA_DEVINFO_PCI_BDF_SIZE",
     "DOCA_DEVINFO_REP_FILTER_ALL",
     "DOCA_DEVINFO_REP_FILTER_EMULATED",
     "DOCA_DEVINFO_REP_FILTER_NET",
+    "DOCA_DEVINFO_REP_VUID_SIZE",
+    "DOCA_PCI_FUNC_TYPE_PF",
+    "DOCA_PCI_FUNC_TYPE_SF",
+    "DOCA_PCI_FUNC_TYPE_VF",
 ];
 
 /// A structure or union of Rust with C's name, and its layout as rustc has it.
@@ -146,7 +152,6 @@ pub(crate) fn constants() -> BTreeMap<String, String> {
         ("DOCA_CTX_STATE_STARTING", CtxState::STARTING.0.to_string()),
         ("DOCA_CTX_STATE_RUNNING", CtxState::RUNNING.0.to_string()),
         ("DOCA_CTX_STATE_STOPPING", CtxState::STOPPING.0.to_string()),
-        ("DOCA_VERSION_STRING", format!("{version:?}")),
         ("DOCA_UROM_PLUGIN_NAME_MAX_LEN", PLUGIN_NAME_CAPACITY.to_string()),
         // bindgen reads -1ULL as a signed number.
         ("DOCA_UROM_WORKER_ID_ANY", WORKER_ID_ANY.cast_signed().to_string()),
@@ -157,4 +162,10 @@ pub(crate) fn constants() -> BTreeMap<String, String> {
 
 /// Constants of crates that this program cannot link because they need UCX: C's name, Rust's file, and the constant's
 /// name there, behind that of its `impl` if it is in one.
-pub(crate) const IN_SOURCES: &[(&str, &str, &str)] = &[];
+pub(crate) const IN_SOURCES: &[(&str, &str, &str)] = &[
+    ("DOCA_VERSION_STRING", "urom-service/libdoca/src/version.rs", "VERSION"),
+    ("DOCA_DEVINFO_IBDEV_NAME_SIZE", "urom-host/src/device.rs", "NAME_CAPACITY"),
+    ("DOCA_DEVINFO_IBDEV_NAME_SIZE", "urom-service/src/library/table/device.rs", "NAME_SIZE"),
+    ("DOCA_DEVINFO_PCI_ADDR_SIZE", "urom-host/src/device.rs", "PCI_CAPACITY"),
+    ("DOCA_DEVINFO_IFACE_NAME_SIZE", "urom-service/src/library/table/device.rs", "INTERFACE_SIZE"),
+];

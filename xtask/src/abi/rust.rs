@@ -1,13 +1,14 @@
 //! The Rust side under its C names: the lists of functions, what the library exports beside them, and the structures.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use syn::parse::{Parse, ParseStream};
+use anyhow::{Context, Result, bail, ensure};
 use syn::{Attribute, Item};
 
 use super::c::literal;
+use super::macros::Macros;
 use super::model::{Field, Interface, Record};
 use super::names::{ENUMS, IN_SOURCES, LAYOUTS, OF_PLUGINS, OPAQUE, constants};
 use super::types::{Scope, check_abi};
@@ -24,19 +25,16 @@ const TYPES: [&str; 5] = [
 /// Where functions are exported.
 const EXPORTS: [&str; 2] = ["urom-service/libdoca/src", "urom-service/src/doca_log"];
 
-macro_rules! texts {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
-        &[$(stringify!(fn $name($($arg: $ty),*) $(-> $ret)?;)),*]
-    };
-}
-
-/// The functions that the table and its extensions are made of.
-const LISTED: [&[&str]; 2] = [urom_abi::host_functions!(texts), urom_abi::host_extensions!(texts)];
+/// The lists of functions.
+const LISTS: &str = "urom-abi/src/host/functions.rs";
 
 /// The files that are read.
 pub(crate) struct Sources {
     types: Vec<(PathBuf, syn::File)>,
+    lists: syn::File,
     exports: Vec<(PathBuf, syn::File)>,
+    /// Those that [`IN_SOURCES`] names.
+    constants: BTreeMap<&'static str, syn::File>,
 }
 
 impl Sources {
@@ -47,7 +45,13 @@ impl Sources {
         for directory in EXPORTS {
             collect(root, Path::new(directory), &mut exports)?;
         }
-        Ok(Self { types: types.collect::<Result<_>>()?, exports })
+        let constants = IN_SOURCES.iter().map(|(_, file, _)| Ok((*file, parse(root, Path::new(file))?.1)));
+        Ok(Self {
+            types: types.collect::<Result<_>>()?,
+            lists: parse(root, Path::new(LISTS))?.1,
+            exports,
+            constants: constants.collect::<Result<_>>()?,
+        })
     }
 
     /// All that Rust has of the interface, and what cannot be understood of it.
@@ -56,31 +60,53 @@ impl Sources {
         let opaque = OPAQUE.iter().chain(ENUMS).copied();
         let records = LAYOUTS.iter().map(|layout| (layout.rust, layout.c));
         scope.c_names = opaque.chain(records).map(|(rust, c)| (rust.to_owned(), c.to_owned())).collect();
-        for (_, file) in self.types.iter().chain(&self.exports) {
+        for (_, file) in &self.types {
             learn(&mut scope, &file.items);
+        }
+        let mut macros = Macros::default();
+        learn_macros(&mut macros, &self.lists.items)?;
+        let mut foreign = BTreeMap::new();
+        for (path, file) in &self.exports {
+            learn_macros(&mut macros, &file.items).with_context(|| path.display().to_string())?;
+            for item in &file.items {
+                if let Item::ForeignMod(block) = item {
+                    foreign.extend(declared(block));
+                }
+            }
         }
         let mut found = Interface { constants: constants(), ..Interface::default() };
         found.opaque = OPAQUE.iter().map(|(_, c)| (*c).to_owned()).collect();
         self.structures(&scope, &mut found)?;
-        let mut functions = Functions { scope: &scope, found: &mut found, trouble: Vec::new() };
-        functions.listed()?;
+        self.constants(&mut found)?;
+        let mut functions = Functions {
+            scope: scope.clone(),
+            macros,
+            foreign: &foreign,
+            found: &mut found,
+            trouble: Vec::new(),
+        };
+        functions.of_plugins()?;
         for (path, file) in &self.exports {
+            // A file's own aliases and macros are no other file's.
+            functions.scope = scope.clone();
+            learn(&mut functions.scope, &file.items);
+            learn_macros(&mut functions.macros, &file.items)?;
             functions.exported(path, &file.items);
         }
         let trouble = functions.trouble;
-        self.constants(&mut found)?;
         Ok((found, trouble))
     }
 
     fn structures(&self, scope: &Scope, found: &mut Interface) -> Result<()> {
-        let items = || self.types.iter().flat_map(|(_, file)| &file.items);
+        let items = || self.types.iter().chain(&self.exports).flat_map(|(_, file)| &file.items);
         for (rust, c) in ENUMS {
-            let item = items().find_map(|item| match item {
-                Item::Struct(item) if item.ident == rust => item.fields.iter().next(),
+            let ty = items().find_map(|item| match item {
+                Item::Struct(item) if item.ident == rust => Some(&item.fields.iter().next()?.ty),
+                Item::Type(item) if item.ident == rust => Some(&*item.ty),
                 _ => None,
             });
-            let field = item.with_context(|| format!("there is no structure {rust}"))?;
-            found.enums.insert((*c).to_owned(), scope.convert(&field.ty)?);
+            let ty = ty.with_context(|| format!("there is no type {rust}"))?;
+            found.enums.insert((*c).to_owned(), scope.convert(ty)?);
         }
         for layout in LAYOUTS {
             let fields = items().find_map(|item| match item {
@@ -100,12 +126,12 @@ impl Sources {
 
     fn constants(&self, found: &mut Interface) -> Result<()> {
         for (c, file, name) in IN_SOURCES {
-            let source = self.exports.iter().find(|(path, _)| path == Path::new(file));
-            let (_, source) =
-                source.with_context(|| format!("{file}, which is to hold {c}, does not exist"))?;
+            let value = self.constants.get(file).and_then(|source| constant(&source.items, name));
             let value =
-                constant(&source.items, name).with_context(|| format!("{file} has no constant {name}"))?;
-            found.constants.insert((*c).to_owned(), value);
+                value.with_context(|| format!("{file} has no constant {name}, which is to hold {c}"))?;
+            if let Some(other) = found.constants.insert((*c).to_owned(), value.clone()) {
+                ensure!(other == value, "{c}: {value} by {name} in {file}, {other} elsewhere in Rust");
+            }
         }
         Ok(())
     }
@@ -130,25 +156,23 @@ fn with_fields(
 }
 
 struct Functions<'a> {
-    scope: &'a Scope,
+    scope: Scope,
+    macros: Macros,
+    foreign: &'a BTreeMap<String, syn::Signature>,
     found: &'a mut Interface,
     trouble: Vec<String>,
 }
 
 impl Functions<'_> {
-    /// Those of the lists, and those of plugins.
-    fn listed(&mut self) -> Result<()> {
-        for text in LISTED.into_iter().flatten() {
-            let function: syn::ForeignItemFn = syn::parse_str(text).with_context(|| (*text).to_owned())?;
-            self.add("urom-abi/src/host/functions.rs", &function.sig, false);
-        }
+    /// Those that a plugin exports; Rust has a type for each.
+    fn of_plugins(&mut self) -> Result<()> {
         for (name, alias) in OF_PLUGINS {
             self.found.functions.insert((*name).to_owned(), self.scope.function_alias(alias)?);
         }
         Ok(())
     }
 
-    /// Those that a file defines under their own names, or lists for a macro that does.
+    /// Those that a file defines under their own names, or by a macro.
     fn exported(&mut self, path: &Path, items: &[Item]) {
         let file = path.display().to_string();
         for item in items {
@@ -164,41 +188,31 @@ impl Functions<'_> {
                         self.exported(path, items);
                     }
                 }
-                Item::Macro(item) => {
-                    if let Ok(List(list)) = item.mac.parse_body() {
-                        list.iter().for_each(|function| self.add(&file, &function.sig, false));
-                    }
-                }
+                Item::Macro(item) if item.ident.is_none() => match self.macros.expand(&item.mac) {
+                    Ok(Some(items)) => self.exported(path, &items),
+                    Ok(None) => {}
+                    Err(error) => self.trouble.push(format!("{file}: {error:#}")),
+                },
                 _ => {}
             }
         }
     }
 
-    /// A naked function hands its caller's arguments on as they are: those that C does not name, too.
-    fn add(&mut self, file: &str, signature: &syn::Signature, variadic: bool) {
+    /// A naked function only jumps: to the function of C's that Rust declares under its name behind `urom_`.
+    fn add(&mut self, file: &str, signature: &syn::Signature, naked: bool) {
         let name = signature.ident.to_string();
+        let signature = match self.foreign.get(&format!("urom_{name}")) {
+            Some(behind) if naked => behind,
+            _ => signature,
+        };
         match self.scope.signature(signature) {
-            Ok(mut converted) => {
-                converted.variadic |= variadic;
+            Ok(converted) => {
                 if self.found.functions.insert(name.clone(), converted).is_some() {
                     self.trouble.push(format!("{file}: {name} is defined twice"));
                 }
             }
             Err(error) => self.trouble.push(format!("{file}: {name}: {error:#}")),
         }
-    }
-}
-
-/// `fn name(argument: Type) -> Type;`, any number of times and nothing else.
-struct List(Vec<syn::ForeignItemFn>);
-
-impl Parse for List {
-    fn parse(input: ParseStream) -> syn::Result<Self> {
-        let mut list = Vec::new();
-        while !input.is_empty() {
-            list.push(input.parse()?);
-        }
-        Ok(Self(list))
     }
 }
 
@@ -215,6 +229,21 @@ fn is_naked(attributes: &[Attribute]) -> bool {
 fn is_unsafe(attribute: &Attribute, name: &str) -> bool {
     attribute.path().is_ident("unsafe")
         && attribute.parse_args::<syn::Path>().is_ok_and(|inside| inside.is_ident(name))
+}
+
+fn learn_macros(macros: &mut Macros, items: &[Item]) -> Result<()> {
+    items.iter().try_for_each(|item| match item {
+        Item::Macro(item) => macros.learn(item),
+        _ => Ok(()),
+    })
+}
+
+/// What a block declares.
+fn declared(block: &syn::ItemForeignMod) -> impl Iterator<Item = (String, syn::Signature)> {
+    block.items.iter().filter_map(|item| match item {
+        syn::ForeignItem::Fn(function) => Some((function.sig.ident.to_string(), function.sig.clone())),
+        _ => None,
+    })
 }
 
 /// Learns the aliases and numbers of a file.

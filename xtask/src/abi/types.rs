@@ -71,11 +71,11 @@ impl Scope {
             return Ok(Type::Function(Box::new(self.function(inside)?)));
         }
         ensure!(arguments.is_none(), "`{name}<..>`, which C does not have");
-        if let Some(alias) = self.aliases.get(name) {
-            return self.convert(alias);
-        }
         if let Some(c_name) = self.c_names.get(name) {
             return Ok(Type::Name(c_name.clone()));
+        }
+        if let Some(alias) = self.aliases.get(name) {
+            return self.convert(alias);
         }
         if let Some((_, scalar)) = SCALARS.iter().find(|(c, _)| *c == name) {
             return Ok(Type::Name((*scalar).to_owned()));
