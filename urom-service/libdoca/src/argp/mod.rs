@@ -33,7 +33,7 @@ use std::io::Write;
 use urom_abi::DocaError;
 use urom_service::library::{guard, guard_or};
 
-use model::{Callback, Draft, Refusal};
+use model::{Callback, Draft, ParamType, Refusal};
 use state::Param;
 
 /// What a message begins with when nobody named the program.
@@ -147,7 +147,7 @@ setters! {
         draft.callback = callback;
     };
     /// What the value is: `enum doca_argp_type`.
-    fn doca_argp_param_set_type(kind: c_int) |draft, kind| {
+    fn doca_argp_param_set_type(kind: ParamType) |draft, kind| {
         draft.kind = kind;
     };
 }

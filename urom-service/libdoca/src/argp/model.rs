@@ -1,12 +1,20 @@
 //! What a flag is: made by the program piece by piece, checked when it is registered; and what a parse gives.
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{CString, c_int, c_uint, c_void};
 use std::fmt;
 
 use urom_abi::DocaError;
 
 /// `doca_argp_param_cb_t`: gets the value and the pointer that `doca_argp_init` got.
 pub(super) type Callback = unsafe extern "C" fn(value: *mut c_void, config: *mut c_void) -> DocaError;
+
+/// `enum doca_argp_type`: a number, as a C program may pass any.
+pub(super) type ParamType = c_uint;
+const UNKNOWN: ParamType = 0;
+const STRING: ParamType = 1;
+const INT: ParamType = 2;
+const BOOLEAN: ParamType = 3;
+const JSON_OBJ: ParamType = 4;
 
 /// Why something is refused: the code for the program, a sentence for its user.
 #[derive(Debug, PartialEq, Eq)]
@@ -126,8 +134,7 @@ pub(super) struct Draft {
     pub(super) arguments: Option<String>,
     pub(super) description: Option<String>,
     pub(super) callback: Option<Callback>,
-    /// `enum doca_argp_type`.
-    pub(super) kind: c_int,
+    pub(super) kind: ParamType,
     pub(super) is_mandatory: bool,
 }
 
@@ -149,11 +156,11 @@ impl Draft {
             self.description.ok_or_else(|| missing("description", "doca_argp_param_set_description"))?;
         let callback = self.callback.ok_or_else(|| missing("callback", "doca_argp_param_set_callback"))?;
         let kind = match self.kind {
-            1 => Kind::Text,
-            2 => Kind::Int,
-            3 => Kind::Bool,
-            0 => return Err(missing("type", "doca_argp_param_set_type")),
-            4 => {
+            STRING => Kind::Text,
+            INT => Kind::Int,
+            BOOLEAN => Kind::Bool,
+            UNKNOWN => return Err(missing("type", "doca_argp_param_set_type")),
+            JSON_OBJ => {
                 return Err(Refusal::new(
                     DocaError::NOT_SUPPORTED,
                     format!(
