@@ -35,8 +35,12 @@ pub(crate) const OPAQUE: &[(&str, &str)] = &[
 ];
 
 /// Rust's structures around one integer, which are enums in C.
-pub(crate) const ENUMS: &[(&str, &str)] =
-    &[("DocaError", "doca_error"), ("CtxState", "doca_ctx_states"), ("PciFuncType", "doca_pci_func_type")];
+pub(crate) const ENUMS: &[(&str, &str)] = &[
+    ("DocaError", "doca_error"),
+    ("CtxState", "doca_ctx_states"),
+    ("PciFuncType", "doca_pci_func_type"),
+    ("ParamType", "doca_argp_type"),
+];
 
 /// Functions that a plugin exports, and the type that Rust has for each.
 pub(crate) const OF_PLUGINS: &[(&str, &str)] =
@@ -163,6 +167,11 @@ pub(crate) fn constants() -> BTreeMap<String, String> {
 /// Constants of crates that this program cannot link because they need UCX: C's name, Rust's file, and the constant's
 /// name there, behind that of its `impl` if it is in one.
 pub(crate) const IN_SOURCES: &[(&str, &str, &str)] = &[
+    ("DOCA_ARGP_TYPE_UNKNOWN", "urom-service/libdoca/src/argp/model.rs", "UNKNOWN"),
+    ("DOCA_ARGP_TYPE_STRING", "urom-service/libdoca/src/argp/model.rs", "STRING"),
+    ("DOCA_ARGP_TYPE_INT", "urom-service/libdoca/src/argp/model.rs", "INT"),
+    ("DOCA_ARGP_TYPE_BOOLEAN", "urom-service/libdoca/src/argp/model.rs", "BOOLEAN"),
+    ("DOCA_ARGP_TYPE_JSON_OBJ", "urom-service/libdoca/src/argp/model.rs", "JSON_OBJ"),
     ("DOCA_VERSION_STRING", "urom-service/libdoca/src/version.rs", "VERSION"),
     ("DOCA_DEVINFO_IBDEV_NAME_SIZE", "urom-host/src/device.rs", "NAME_CAPACITY"),
     ("DOCA_DEVINFO_IBDEV_NAME_SIZE", "urom-service/src/library/table/device.rs", "NAME_SIZE"),

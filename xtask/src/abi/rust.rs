@@ -68,6 +68,8 @@ impl Sources {
         let mut foreign = BTreeMap::new();
         for (path, file) in &self.exports {
             learn_macros(&mut macros, &file.items).with_context(|| path.display().to_string())?;
+            // An alias may be used in another file; one of this name there comes before it.
+            learn(&mut scope, &file.items);
             for item in &file.items {
                 if let Item::ForeignMod(block) = item {
                     foreign.extend(declared(block));
