@@ -18,20 +18,20 @@ extern "C" fn doca_log_backend_create_standard() -> DocaError {
 ///
 /// # Safety
 /// `backend` is null or may be written.
-unsafe fn create(kind: Kind, sink: Option<Sink>, backend: *mut *const Backend) -> Result<(), DocaError> {
+unsafe fn create(kind: Kind, sink: Option<Sink>, backend: *mut *mut Backend) -> Result<(), DocaError> {
     let (Some(sink), false) = (sink, backend.is_null()) else {
         return Err(DocaError::INVALID_VALUE);
     };
     let made = BACKENDS.create(kind, sink);
     // SAFETY: not null, and the caller promises the place.
-    unsafe { backend.write(made) };
+    unsafe { backend.write(made.cast_mut()) };
     Ok(())
 }
 
 macro_rules! with_file {
     ($($name:ident $kind:ident;)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(file: *mut libc::FILE, backend: *mut *const Backend) -> DocaError {
+        unsafe extern "C" fn $name(file: *mut libc::FILE, backend: *mut *mut Backend) -> DocaError {
             guard(|| {
                 // SAFETY: the caller promises an open stream, or null.
                 let sink = unsafe { Sink::stream(file) };
@@ -50,7 +50,7 @@ with_file! {
 macro_rules! with_fd {
     ($($name:ident $kind:ident;)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(descriptor: c_int, backend: *mut *const Backend) -> DocaError {
+        unsafe extern "C" fn $name(descriptor: c_int, backend: *mut *mut Backend) -> DocaError {
             // SAFETY: the caller promises the place, or null.
             guard(|| unsafe { create(Kind::$kind, Sink::descriptor(descriptor), backend) })
         }
@@ -63,14 +63,14 @@ with_fd! {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn doca_log_backend_set_sdk_level(backend: *const Backend, level: u32) -> DocaError {
+extern "C" fn doca_log_backend_set_sdk_level(backend: *mut Backend, level: u32) -> DocaError {
     guard(|| BACKENDS.set_sdk_level(backend, level))
 }
 
 macro_rules! limits {
     ($($name:ident $end:ident $strict:literal;)*) => {$(
         #[unsafe(no_mangle)]
-        extern "C" fn $name(backend: *const Backend, level: u32) -> DocaError {
+        extern "C" fn $name(backend: *mut Backend, level: u32) -> DocaError {
             guard(|| BACKENDS.set_limit(backend, End::$end, level, $strict))
         }
     )*};

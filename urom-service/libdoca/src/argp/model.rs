@@ -265,7 +265,7 @@ pub(super) mod tests {
     fn types_that_are_none_or_not_there_are_refused() {
         let code = |kind| Draft { kind, ..draft() }.finish().unwrap_err().code;
         assert_eq!(code(4), DocaError::NOT_SUPPORTED);
-        assert_eq!([code(5), code(-1)], [DocaError::INVALID_VALUE; 2]);
+        assert_eq!([code(5), code(ParamType::MAX)], [DocaError::INVALID_VALUE; 2]);
     }
 
     #[test]
