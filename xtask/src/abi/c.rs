@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use syn::{Expr, ImplItem, Item, Lit};
 
-use super::model::{Field, Interface};
+use super::model::{Field, Interface, Type};
 use super::types::{PLAIN, Scope, check_abi};
 
 /// Reads all headers of a directory.
@@ -141,10 +141,11 @@ impl Reader {
         record.union = union;
         for field in &fields.named {
             let own = field.ident.as_ref().context("a field without a name")?.to_string();
-            if is_flexible(&field.ty) {
-                continue;
-            }
-            let ty = self.scope.convert(&field.ty).with_context(|| format!("{name}::{own}"))?;
+            let ty = match flexible(&field.ty) {
+                Some(of) => Ok(Type::Array { of: Box::new(self.scope.convert(of)?), len: 0 }),
+                None => self.scope.convert(&field.ty),
+            };
+            let ty = ty.with_context(|| format!("{name}::{own}"))?;
             record.fields.push(Field { name: c_field(&own), ty, offset: usize::MAX });
         }
         Ok(())
@@ -200,11 +201,8 @@ impl Reader {
             ("Alignment", None) => record.align = number,
             ("Offset", Some(field)) => {
                 let field = c_field(field);
-                match record.fields.iter_mut().find(|candidate| candidate.name == field) {
-                    Some(candidate) => candidate.offset = number,
-                    // What follows a structure follows without a gap.
-                    None => ensure!(number == record.size, "{name}.{field} is not at the structure's end"),
-                }
+                let found = record.fields.iter_mut().find(|candidate| candidate.name == field);
+                found.with_context(|| format!("a layout test of `{subject}`"))?.offset = number;
             }
             _ => bail!("a layout test of `{subject}`"),
         }
@@ -225,9 +223,15 @@ fn is_bindgens_own(name: &str) -> bool {
     name.starts_with("__Incomplete")
 }
 
-/// `type name[];` at the end of a structure.
-fn is_flexible(ty: &syn::Type) -> bool {
-    matches!(ty, syn::Type::Path(path) if path.path.segments.last().is_some_and(|s| is_bindgens_own(&s.ident.to_string())))
+/// What `type name[];` at the end of a structure is made of.
+fn flexible(ty: &syn::Type) -> Option<&syn::Type> {
+    let syn::Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|segment| is_bindgens_own(&segment.ident.to_string()))?;
+    let syn::PathArguments::AngleBracketed(inside) = &last.arguments else { return None };
+    match inside.args.first()? {
+        syn::GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    }
 }
 
 /// bindgen appends `_` to a name that is a keyword or a scalar in Rust.

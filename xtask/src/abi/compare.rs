@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
-use super::model::{Interface, Record, Signature};
+use super::model::{Interface, Record};
 use super::names::{CONSTANTS_OF_C_ONLY, ENUMS_OF_C_ONLY};
 
 /// All of them; none when the two are the same.
 pub(crate) fn differences(c: &Interface, rust: &Interface) -> Vec<String> {
     let mut found = Vec::new();
-    both("function", &c.functions, &rust.functions, &[], &mut found, |name, c, rust| function(name, c, rust));
-    both("structure", &c.records, &rust.records, &[], &mut found, |name, c, rust| record(name, c, rust));
+    both("function", &c.functions, &rust.functions, &[], &mut found, differ("function"));
+    both("structure", &c.records, &rust.records, &[], &mut found, record);
     let names =
         |set: &BTreeSet<String>| set.iter().map(|name| (name.clone(), ())).collect::<BTreeMap<_, _>>();
     both("opaque structure", &names(&c.opaque), &names(&rust.opaque), &[], &mut found, |_, (), ()| {
@@ -57,10 +57,6 @@ fn differ<T: Display + PartialEq>(what: &str) -> impl Fn(&str, &T, &T) -> Vec<St
             vec![format!("{what} {name}: {c} in the headers, {rust} in Rust")]
         }
     }
-}
-
-fn function(name: &str, c: &Signature, rust: &Signature) -> Vec<String> {
-    differ("function")(name, c, rust)
 }
 
 fn record(name: &str, c: &Record, rust: &Record) -> Vec<String> {

@@ -6,6 +6,7 @@ use std::mem::offset_of;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{CtxState, Data, OobColl};
 use urom_abi::list::ListLink;
+use urom_abi::log::{DISABLE, Level};
 use urom_abi::plugin::{
     DomainLookups, PLUGIN_NAME_CAPACITY, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc, WorkerCtx,
     WorkerNotifDesc, WorkerNotify,
@@ -46,10 +47,11 @@ pub(crate) const ENUMS: &[(&str, &str)] = &[
 pub(crate) const OF_PLUGINS: &[(&str, &str)] =
     &[("urom_plugin_get_iface", "GetIfaceFn"), ("urom_plugin_get_version", "GetVersionFn")];
 
-/// Enums whose values Rust code has no use for.
-pub(crate) const ENUMS_OF_C_ONLY: &[&str] = &["doca_access_flag", "doca_devinfo_rep_filter"];
+/// Enums that no function takes or gives: they are numbers there.
+pub(crate) const ENUMS_OF_C_ONLY: &[&str] =
+    &["doca_access_flag", "doca_devinfo_rep_filter", "doca_log_level"];
 
-/// Constants likewise.
+/// Constants that Rust code has no use for.
 pub(crate) const CONSTANTS_OF_C_ONLY: &[&str] = &[
     "DOCA_ACCESS_FLAG_LOCAL_READ_ONLY",
     "DOCA_ACCESS_FLAG_LOCAL_READ_WRITE",
@@ -144,6 +146,10 @@ pub(crate) const LAYOUTS: &[Layout] = &[
     }),
 ];
 
+/// The structures that bytes follow without a gap. C has a member for them, a flexible array; Rust has none.
+pub(crate) const FLEXIBLE: &[(&str, &str)] =
+    &[("urom_worker_cmd", "plugin_cmd"), ("urom_worker_notify", "plugin_notif")];
+
 /// The constants that this program can see, under C's names.
 pub(crate) fn constants() -> BTreeMap<String, String> {
     let codes = (0..).map(DocaError).take_while(|code| code.name() != "DOCA_ERROR_UNRECOGNIZED");
@@ -151,7 +157,19 @@ pub(crate) fn constants() -> BTreeMap<String, String> {
     let version = display(API_VERSION);
     let parts = ["DOCA_VERSION_MAJOR", "DOCA_VERSION_MINOR", "DOCA_VERSION_PATCH"].into_iter();
     let parts = parts.zip(version.split('.').map(str::to_owned));
+    let levels = Level::ALL.into_iter().map(|level| {
+        let name = match level {
+            Level::Crit => "DOCA_LOG_LEVEL_CRIT",
+            Level::Error => "DOCA_LOG_LEVEL_ERROR",
+            Level::Warning => "DOCA_LOG_LEVEL_WARNING",
+            Level::Info => "DOCA_LOG_LEVEL_INFO",
+            Level::Debug => "DOCA_LOG_LEVEL_DEBUG",
+            Level::Trace => "DOCA_LOG_LEVEL_TRACE",
+        };
+        (name, level.number().to_string())
+    });
     let others = [
+        ("DOCA_LOG_LEVEL_DISABLE", DISABLE.to_string()),
         ("DOCA_CTX_STATE_IDLE", CtxState::IDLE.0.to_string()),
         ("DOCA_CTX_STATE_STARTING", CtxState::STARTING.0.to_string()),
         ("DOCA_CTX_STATE_RUNNING", CtxState::RUNNING.0.to_string()),
@@ -161,7 +179,7 @@ pub(crate) fn constants() -> BTreeMap<String, String> {
         ("DOCA_UROM_WORKER_ID_ANY", WORKER_ID_ANY.cast_signed().to_string()),
         ("UCS_CPU_SETSIZE", CpuSet::CAPACITY.to_string()),
     ];
-    codes.chain(parts).chain(others).map(|(name, value)| (name.to_owned(), value)).collect()
+    codes.chain(parts).chain(levels).chain(others).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Constants of crates that this program cannot link because they need UCX: C's name, Rust's file, and the constant's

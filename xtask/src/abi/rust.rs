@@ -9,8 +9,8 @@ use syn::{Attribute, Item};
 
 use super::c::literal;
 use super::macros::Macros;
-use super::model::{Field, Interface, Record};
-use super::names::{ENUMS, IN_SOURCES, LAYOUTS, OF_PLUGINS, OPAQUE, constants};
+use super::model::{Field, Interface, Record, Type};
+use super::names::{ENUMS, FLEXIBLE, IN_SOURCES, LAYOUTS, OF_PLUGINS, OPAQUE, constants};
 use super::types::{Scope, check_abi};
 
 /// The files that define the types of the interface, from the workspace's root.
@@ -122,6 +122,12 @@ impl Sources {
             let (union, fields) = fields.with_context(|| format!("there is no structure {}", layout.rust))?;
             let record = Record { union, size: layout.size, align: layout.align, fields: Vec::new() };
             found.records.insert(layout.c.to_owned(), with_fields(record, layout.fields, fields, scope)?);
+        }
+        for (name, member) in FLEXIBLE {
+            let record =
+                found.records.get_mut(*name).with_context(|| format!("no structure is {name} in C"))?;
+            let ty = Type::Array { of: Box::new(Type::Name("u8".to_owned())), len: 0 };
+            record.fields.push(Field { name: (*member).to_owned(), ty, offset: record.size });
         }
         Ok(())
     }
