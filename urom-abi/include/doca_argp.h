@@ -26,7 +26,7 @@ enum doca_argp_type {
 	DOCA_ARGP_TYPE_STRING = 1,	/* the characters themselves, to be copied */
 	DOCA_ARGP_TYPE_INT = 2,		/* an int */
 	DOCA_ARGP_TYPE_BOOLEAN = 3,	/* a bool; the flag takes no value */
-	DOCA_ARGP_TYPE_JSON_OBJ = 4	/* part of a JSON file; not from the command line */
+	DOCA_ARGP_TYPE_JSON_OBJ = 4	/* an object of json-c; this project's library has none */
 };
 
 /* Called by doca_argp_start() for each flag it finds; `config` is what doca_argp_init() got. An error ends the parsing. */
@@ -72,7 +72,10 @@ void doca_argp_param_set_type(struct doca_argp_param *param, enum doca_argp_type
 DOCA_STABLE
 void doca_argp_param_set_mandatory(struct doca_argp_param *param);
 
-/* Adds a parameter, which is the library's from here on, whatever the code: INITIALIZATION when something is missing. */
+/*
+ * Adds a parameter, which is the library's from here on, whatever the code: INITIALIZATION when something is
+ * missing, ALREADY_EXIST for a name that is taken, NOT_SUPPORTED for a JSON object.
+ */
 DOCA_STABLE
 doca_error_t doca_argp_register_param(struct doca_argp_param *input_param);
 

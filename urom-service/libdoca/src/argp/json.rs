@@ -80,7 +80,7 @@ fn object<'a>(value: &'a Json, name: &str) -> Result<&'a Map<String, Json>, Refu
 fn value(flag: &Flag, given: &Json) -> Result<Value, Refusal> {
     let (value, wanted) = match flag.kind {
         Kind::Bool => (given.as_bool().map(Value::Bool), "true or false".to_owned()),
-        Kind::Int => {
+        Kind::Int | Kind::Level => {
             let number = given.as_i64().and_then(|number| c_int::try_from(number).ok());
             (number.map(Value::Int), format!("a whole number from {} to {}", c_int::MIN, c_int::MAX))
         }
@@ -89,9 +89,14 @@ fn value(flag: &Flag, given: &Json) -> Result<Value, Refusal> {
             (text.map(Value::Text), "a string without a NUL".to_owned())
         }
     };
-    value.ok_or_else(|| {
-        Refusal::new(DocaError::INVALID_VALUE, format!("flag {flag} needs {wanted}, and is {given}"))
-    })
+    match value {
+        Some(Value::Int(number)) => flag.int(number),
+        Some(value) => Ok(value),
+        None => {
+            let text = format!("flag {flag} needs {wanted}, and is {given}");
+            Err(Refusal::new(DocaError::INVALID_VALUE, text))
+        }
+    }
 }
 
 /// Puts spaces in place of comments and of commas that nothing follows. Lines and columns stay what they are.

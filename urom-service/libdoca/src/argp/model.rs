@@ -34,6 +34,8 @@ impl Refusal {
 pub(super) enum Kind {
     Text,
     Int,
+    /// A number of `enum doca_log_level`.
+    Level,
     /// On the command line it has no value.
     Bool,
 }
@@ -74,6 +76,16 @@ impl Flag {
         same(&self.short, &other.short) || same(&self.long, &other.long)
     }
 
+    /// A number as its value.
+    pub(super) fn int(&self, number: c_int) -> Result<Value, Refusal> {
+        if self.kind == Kind::Level && !matches!(number, 10 | 20 | 30 | 40 | 50 | 60 | 70) {
+            let text =
+                format!("flag {self} needs a level (10, 20, 30, 40, 50, 60 or 70), and was given {number}");
+            return Err(Refusal::new(DocaError::INVALID_VALUE, text));
+        }
+        Ok(Value::Int(number))
+    }
+
     /// Whether the program registered it.
     pub(super) fn is_programs(&self) -> bool {
         matches!(self.action, Action::Call(_))
@@ -111,7 +123,7 @@ pub(super) fn built_in() -> Vec<Flag> {
             "log-level",
             "<level>",
             &format!("What the program logs: {levels}"),
-            Kind::Int,
+            Kind::Level,
             Action::LogLevel,
         ),
         flag(
@@ -119,7 +131,7 @@ pub(super) fn built_in() -> Vec<Flag> {
             "sdk-log-level",
             "<level>",
             &format!("What the DOCA libraries log: {levels}"),
-            Kind::Int,
+            Kind::Level,
             Action::SdkLogLevel,
         ),
         flag("j", "json", "<path>", "Read flags from a JSON file, too", Kind::Text, Action::Json),

@@ -133,7 +133,7 @@ fn value_behind<'a>(flags: &[Flag], flag: &Flag, next: Option<&'a [u8]>) -> Resu
 
 fn value(flag: &Flag, text: &[u8]) -> Result<Value, Refusal> {
     match flag.kind {
-        Kind::Int => int(flag, text).map(Value::Int),
+        Kind::Int | Kind::Level => flag.int(int(flag, text)?),
         // An argument is a C string, so no NUL is within.
         _ => CString::new(text).map(Value::Text).map_err(|_| Refusal::new(DocaError::INVALID_VALUE, "a NUL")),
     }

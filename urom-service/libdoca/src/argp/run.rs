@@ -117,25 +117,15 @@ unsafe fn call(callback: Callback, value: Value, config: Config) -> DocaError {
     }
 }
 
-/// One of `enum doca_log_level`.
-fn level(flag: &Flag, number: c_int) -> Result<u32, Refusal> {
-    let level = u32::try_from(number).ok().filter(|level| matches!(level, 10 | 20 | 30 | 40 | 50 | 60 | 70));
-    level.ok_or_else(|| {
-        let text =
-            format!("flag {flag} needs a level (10, 20, 30, 40, 50, 60 or 70), and was given {number}");
-        Refusal::new(DocaError::INVALID_VALUE, text)
-    })
-}
-
 /// Sets what the program logs: the lower limit of all its backends.
 fn log_level(flag: &Flag, number: c_int) -> Result<(), Refusal> {
-    let set = BACKENDS.set_global_limit(End::Lower, level(flag, number)?);
+    let set = BACKENDS.set_global_limit(End::Lower, number.unsigned_abs());
     set.map_err(|code| not_set(flag, code))
 }
 
 /// Sets what the libraries log.
 fn sdk_log_level(flag: &Flag, number: c_int) -> Result<(), Refusal> {
-    let set = BACKENDS.set_global_sdk_limit(level(flag, number)?);
+    let set = BACKENDS.set_global_sdk_limit(number.unsigned_abs());
     set.map_err(|code| not_set(flag, code))
 }
 
