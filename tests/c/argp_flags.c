@@ -1,11 +1,13 @@
 /*
- * A program with flags of every kind: prints what its callbacks get, then how the parse ended.
+ * A program with flags of every kind: prints what its callbacks get, then how the parse ended. LEVELS=1 prints the
+ * levels of the log before that.
  * MANDATORY=1 makes two of them mandatory; NAMELESS=1 leaves the program's name to the command line.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdbool.h>
 
 #include <doca_argp.h>
+#include <doca_log.h>
 
 #include "check.h"
 
@@ -77,6 +79,8 @@ int main(int argc, char **argv)
 	/* Without a line feed: what ends the program must not overtake it. */
 	printf("before ");
 	result = doca_argp_start(argc, argv);
+	if (getenv("LEVELS") != NULL)
+		printf("%u %u\n", doca_log_level_get_global_lower_limit(), doca_log_level_get_global_sdk_limit());
 	printf("%s\n", doca_error_get_name(result));
 	OK(doca_argp_destroy());
 	return result == DOCA_SUCCESS ? 0 : 1;

@@ -87,6 +87,26 @@ fn flags_call_back_in_their_order() -> Result<()> {
 }
 
 #[test]
+fn levels_are_set_for_the_program_and_for_the_library() -> Result<()> {
+    let flags = Flags::new()?;
+    let (_file, path) = json(r#"{"doca_general_flags": {"log-level": 20, "sdk-log-level": 30}}"#)?;
+    for (line, levels) in [
+        (&[][..], "50 50"),
+        (&["-l", "60"], "60 50"),
+        (&["--log-level=10", "--sdk-log-level", "70"], "10 70"),
+        (&["-j", &path], "20 30"),
+        (&["-l40", "-j", &path], "40 30"),
+        // What is wrong sets nothing.
+        (&["-l", "60", "--what"], "50 50"),
+        (&["-l", "60", "--sdk-log-level=65"], "50 50"),
+    ] {
+        let output = flags.run(Some("LEVELS"), line)?;
+        assert!(output.stdout.starts_with(&format!("before {levels}\n")), "{line:?}: {}", output.stdout);
+    }
+    Ok(())
+}
+
+#[test]
 fn what_is_wrong_on_the_command_line_is_said_and_nothing_called() -> Result<()> {
     let flags = Flags::new()?;
     for (line, code, parts) in [
@@ -158,12 +178,10 @@ fn what_is_wrong_in_a_file_is_said_with_its_name() -> Result<()> {
         (r#"{"other": {}}"#, "NOT_SUPPORTED", "`other`"),
         (r#"{"doca_program_flags": {"what": 1}}"#, "NOT_SUPPORTED", "`what`"),
         (r#"{"doca_program_flags": {"device": "a", "number": "1"}}"#, "INVALID_VALUE", "-n/--number"),
-        (r#"{"doca_general_flags": {"log-level": 5}}"#, "INVALID_VALUE", "-l/--log-level"),
+        (r#"{"doca_general_flags": {"log-level": 5}}"#, "INVALID_VALUE", "-l/--log-level needs a level"),
     ] {
         let (_file, path) = json(text)?;
-        // A level is checked where it is used, and is the program's to give in both places.
-        let named = if code == "INVALID_VALUE" && part.starts_with("-l") { part } else { path.as_str() };
-        flags.refused(None, &["-j", &path], code, &[named, part])?;
+        flags.refused(None, &["-j", &path], code, &[&path, part])?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod argp;
 mod common;
+mod symbols;
 
 use std::path::PathBuf;
 
