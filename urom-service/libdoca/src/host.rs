@@ -26,7 +26,6 @@ macro_rules! export {
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
                 const FUNCTION: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)? = $table.$name;
-                urom_service::doca_log::install_sdk();
                 // SAFETY: the caller's promises are the same.
                 unsafe { FUNCTION($($arg),*) }
             }

@@ -9,6 +9,17 @@ use urom_service::library::{guard, guard_or};
 
 urom_service::export_doca_log!();
 
+/// When the library is loaded, whatever function of it is called first then, what it has to say finds its way.
+#[used]
+// SAFETY: the section holds addresses of functions without arguments. This one needs only the memory allocator.
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = {
+    extern "C" fn on_load() {
+        guard_or((), urom_service::doca_log::install_sdk);
+    }
+    on_load
+};
+
 #[unsafe(no_mangle)]
 extern "C" fn doca_log_backend_create_standard() -> DocaError {
     guard(|| BACKENDS.create_standard())

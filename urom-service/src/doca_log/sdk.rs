@@ -3,8 +3,6 @@
 //!
 //! A Rust host that has this crate built in has a subscriber of its own, and none of this.
 
-use std::sync::Once;
-
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Dispatch, Event, Metadata, Subscriber, callsite, dispatcher};
@@ -13,13 +11,9 @@ use urom_abi::log::Level;
 use super::backend::{BACKENDS, Kind};
 use crate::log::{Origin, level_of, text_of};
 
-/// Makes the SDK backends the log of all events in this process, once. A subscriber that is there already stays.
-#[inline]
+/// Makes the SDK backends the log of all events in this copy of the library. A subscriber that is there already stays.
 pub fn install() {
-    static DONE: Once = Once::new();
-    DONE.call_once(|| {
-        let _ = dispatcher::set_global_default(Dispatch::new(ToBackends));
-    });
+    let _ = dispatcher::set_global_default(Dispatch::new(ToBackends));
 }
 
 /// Events that nobody wants are skipped where they stand, so `tracing` has to ask again when that changes.

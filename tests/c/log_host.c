@@ -1,0 +1,266 @@
+/*
+ * Logs in the way that the first argument names; the tests look at what comes out where. Ends with 0 when every call gave
+ * what it should.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <doca_dev.h>
+#include <doca_error.h>
+#define DOCA_LOGGING_ALLOW_TRACE
+#include <doca_log.h>
+
+DOCA_LOG_REGISTER(LOG::HOST);
+
+#define EXPECT(condition)                                                                                              \
+	do {                                                                                                           \
+		if (!(condition)) {                                                                                    \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                        \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+static int early_source, early_sources_differ;
+static doca_error_t early_log;
+
+/* Of the same priority as those of DOCA_LOG_REGISTER: nothing of this program has run yet. */
+__attribute__((constructor(101))) static void early(void)
+{
+	int other = 0;
+
+	if (doca_log_register_source("LOG::EARLY", &early_source) == DOCA_SUCCESS &&
+	    doca_log_register_source("LOG::OTHER", &other) == DOCA_SUCCESS)
+		early_sources_differ = early_source != other;
+	early_log = getenv("LOG_EARLY") == NULL ?
+			    DOCA_SUCCESS :
+			    doca_log(DOCA_LOG_LEVEL_ERROR, early_source, __FILE__, __LINE__, __func__, "before main");
+}
+
+static void one_of_each(void)
+{
+	DOCA_LOG_CRIT("this is %s", "crit");
+	DOCA_LOG_ERR("this is %s", "err");
+	DOCA_LOG_WARN("this is %s", "warn");
+	DOCA_LOG_INFO("this is %s", "info");
+	DOCA_LOG_DBG("this is %s", "dbg");
+	DOCA_LOG_TRC("this is %s", "trc");
+}
+
+static void standard(const char *lower, const char *upper)
+{
+	EXPECT(doca_log_level_get_global_lower_limit() == DOCA_LOG_LEVEL_INFO);
+	EXPECT(doca_log_level_get_global_upper_limit() == DOCA_LOG_LEVEL_CRIT);
+	EXPECT(doca_log_level_get_global_sdk_limit() == DOCA_LOG_LEVEL_INFO);
+	EXPECT(doca_log_backend_create_standard() == DOCA_SUCCESS);
+	EXPECT(doca_log_backend_create_standard() == DOCA_SUCCESS);
+	EXPECT(doca_log_level_set_global_lower_limit(atoi(lower)) == DOCA_SUCCESS);
+	EXPECT(doca_log_level_set_global_upper_limit(atoi(upper)) == DOCA_SUCCESS);
+	EXPECT(doca_log_level_get_global_lower_limit() == (uint32_t)atoi(lower));
+	one_of_each();
+}
+
+/* The conversions of printf, more of them than fit into registers. */
+static void conversions(void)
+{
+	int stars = 6;
+
+	EXPECT(doca_log_backend_create_standard() == DOCA_SUCCESS);
+	DOCA_LOG_INFO("%d %i %u %o %x %X %c %s %p %%", -1, 2, 3u, 8, 255, 255, 'c', "str", (void *)NULL);
+	DOCA_LOG_INFO("%hhd %hd %ld %lld %zu %jd %td", (signed char)-3, (short)-4, -5L, -6LL, (size_t)7, (intmax_t)8,
+		      (ptrdiff_t)9);
+	DOCA_LOG_INFO("%f %.2f %e %g %a %Lf %d %f", 1.5, 2.345, 10.0, 0.5, 1.0, 2.5L, 42, 9.5);
+	DOCA_LOG_INFO("[%5d|%-5d|%05d|%+d|%*d|%.3s|%ls]", 1, 2, 3, 4, stars, 5, "abcdef", L"wide");
+	DOCA_LOG_INFO("%.1f %d %.1f %d %.1f %d %.1f %d %.1f %d %.1f %d", 0.1, 1, 0.2, 2, 0.3, 3, 0.4, 4, 0.5, 5, 0.6, 6);
+	DOCA_LOG_INFO("%3$s %1$s %2$s", "b", "c", "a");
+	errno = ENOENT;
+	DOCA_LOG_INFO("%m");
+	EXPECT(errno == ENOENT);
+	DOCA_LOG_INFO("one\ntwo\ttabs \033[31mred\n");
+	DOCA_LOG_INFO("not UTF-8: \xff.");
+	DOCA_LOG_INFO("%s", "");
+}
+
+static void lines_of(size_t len, size_t count)
+{
+	char *text = malloc(len + 1);
+
+	EXPECT(text != NULL && doca_log_backend_create_standard() == DOCA_SUCCESS);
+	memset(text, 'x', len);
+	text[len] = '\0';
+	for (size_t i = 0; i < count; i++)
+		DOCA_LOG_INFO("%s", text + i % 4);
+	free(text);
+}
+
+static void *thread(void *number)
+{
+	int source;
+
+	for (int i = 0; i < 500; i++) {
+		EXPECT(doca_log_register_source("LOG::THREAD", &source) == DOCA_SUCCESS);
+		DOCA_LOG_INFO("thread %d line %d end", (int)(intptr_t)number, i);
+		EXPECT(doca_log_unregister_source(source) == DOCA_SUCCESS);
+	}
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t all[8];
+
+	EXPECT(doca_log_backend_create_standard() == DOCA_SUCCESS);
+	for (intptr_t i = 0; i < 8; i++)
+		EXPECT(pthread_create(&all[i], NULL, thread, (void *)i) == 0);
+	for (int i = 0; i < 8; i++)
+		EXPECT(pthread_join(all[i], NULL) == 0);
+}
+
+/* Between lines of printf, on a pipe, where the C library gathers what a program prints. */
+static void in_order(void)
+{
+	EXPECT(doca_log_backend_create_standard() == DOCA_SUCCESS);
+	for (int i = 0; i < 3; i++) {
+		printf("printed %d\n", i);
+		DOCA_LOG_INFO("logged %d", i);
+	}
+}
+
+/* A stream and a descriptor of one's own, each with its limits. */
+static void backends(const char *stream_path, const char *fd_path)
+{
+	struct doca_log_backend *stream, *fd;
+	FILE *file = fopen(stream_path, "w");
+	int descriptor = open(fd_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	EXPECT(file != NULL && descriptor >= 0);
+	EXPECT(doca_log_backend_create_with_file(file, &stream) == DOCA_SUCCESS);
+	EXPECT(doca_log_backend_create_with_fd(descriptor, &fd) == DOCA_SUCCESS);
+	EXPECT(doca_log_backend_set_level_upper_limit(stream, DOCA_LOG_LEVEL_WARNING) == DOCA_SUCCESS);
+	EXPECT(doca_log_backend_set_level_lower_limit(stream, DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
+	EXPECT(doca_log_backend_set_level_lower_limit_strict(fd, DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
+	EXPECT(doca_log_backend_set_level_upper_limit_strict(fd, DOCA_LOG_LEVEL_DEBUG) == DOCA_SUCCESS);
+	one_of_each();
+}
+
+static void ignore(char *buffer)
+{
+	(void)buffer;
+}
+
+static void refusals(void)
+{
+	struct doca_log_backend *program, *sdk, *none = NULL, *wild = (struct doca_log_backend *)&none;
+	char buffer[16];
+	int source = 77;
+
+	EXPECT(doca_log_register_source(NULL, &source) == DOCA_ERROR_INVALID_VALUE && source == 77);
+	EXPECT(doca_log_register_source("LOG::X", NULL) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_unregister_source(-1) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_unregister_source(log_source) == DOCA_SUCCESS);
+	EXPECT(doca_log_unregister_source(log_source) == DOCA_ERROR_INVALID_VALUE);
+
+	EXPECT(doca_log_backend_create_with_file(stderr, &program) == DOCA_SUCCESS);
+	EXPECT(doca_log_backend_create_with_fd_sdk(2, &sdk) == DOCA_SUCCESS);
+	EXPECT(doca_log_backend_create_with_file(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_create_with_file(stderr, NULL) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_create_with_file_sdk(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_create_with_file_sdk(stderr, NULL) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_create_with_fd(-1, &none) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_create_with_fd(2, NULL) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_create_with_fd_sdk(-1, &none) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_create_with_buf(buffer, sizeof(buffer), NULL, &none) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_create_with_buf(buffer, sizeof(buffer), ignore, &none) == DOCA_ERROR_NOT_SUPPORTED);
+	EXPECT(doca_log_backend_create_with_buf_sdk(buffer, sizeof(buffer), ignore, &none) == DOCA_ERROR_NOT_SUPPORTED);
+	EXPECT(doca_log_backend_create_with_syslog(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_create_with_syslog("log", &none) == DOCA_ERROR_NOT_SUPPORTED);
+	EXPECT(doca_log_backend_create_with_syslog_sdk("log", &none) == DOCA_ERROR_NOT_SUPPORTED);
+	EXPECT(none == NULL);
+
+	EXPECT(doca_log_backend_set_level_lower_limit(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_set_level_lower_limit(wild, 50) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_set_level_lower_limit(sdk, 50) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_set_level_upper_limit(program, 71) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_set_level_upper_limit_strict(program, 9) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_set_level_lower_limit_strict(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_set_sdk_level(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_set_sdk_level(program, 50) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_backend_set_sdk_level(sdk, 0) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_level_set_global_lower_limit(0) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_level_set_global_upper_limit(UINT32_MAX) == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log_level_set_global_sdk_limit(100) == DOCA_ERROR_INVALID_VALUE);
+
+	/* Whether or not the level would be written. */
+	for (uint32_t level = DOCA_LOG_LEVEL_CRIT; level <= DOCA_LOG_LEVEL_TRACE; level += 10) {
+		EXPECT(doca_log(level, 0, NULL, 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
+		EXPECT(doca_log(level, 0, "a.c", 1, NULL, "text") == DOCA_ERROR_INVALID_VALUE);
+		EXPECT(doca_log(level, 0, "a.c", 1, "f", NULL) == DOCA_ERROR_INVALID_VALUE);
+	}
+	EXPECT(doca_log(DOCA_LOG_LEVEL_DISABLE, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log(45, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
+	EXPECT(doca_log(UINT32_MAX, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
+	/* No source of anybody's, and a line that is none. */
+	EXPECT(doca_log(DOCA_LOG_LEVEL_INFO, -5, "a.c", -1, "f", "still %s", "written") == DOCA_SUCCESS);
+}
+
+/* The library warns of a device that is none. */
+static void make_it_warn(void)
+{
+	struct doca_devinfo **list;
+	uint32_t count;
+
+	EXPECT(setenv("UROM_DEVICE", "bad device@nowhere", 1) == 0);
+	EXPECT(doca_devinfo_create_list(&list, &count) == DOCA_SUCCESS);
+	EXPECT(doca_devinfo_destroy_list(list) == DOCA_SUCCESS);
+}
+
+static void sdk(const char *path)
+{
+	struct doca_log_backend *backend;
+	FILE *file = fopen(path, "w");
+
+	EXPECT(file != NULL);
+	make_it_warn(); /* To standard error. */
+	EXPECT(doca_log_backend_create_with_file_sdk(file, &backend) == DOCA_SUCCESS);
+	EXPECT(doca_log_backend_set_sdk_level(backend, DOCA_LOG_LEVEL_WARNING) == DOCA_SUCCESS);
+	make_it_warn(); /* To the file. */
+	EXPECT(doca_log_backend_set_sdk_level(backend, DOCA_LOG_LEVEL_ERROR) == DOCA_SUCCESS);
+	make_it_warn(); /* Not at all. */
+	EXPECT(doca_log_level_set_global_sdk_limit(DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
+	make_it_warn(); /* To the file. */
+	DOCA_LOG_ERR("of the program"); /* To standard error: this backend is not the program's. */
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	const char *first = argc > 2 ? argv[2] : "", *second = argc > 3 ? argv[3] : "";
+
+	EXPECT(log_source > 0 && early_source > 0 && early_sources_differ && early_log == DOCA_SUCCESS);
+	EXPECT(log_source != early_source);
+	if (strcmp(what, "nothing set up") == 0)
+		one_of_each();
+	else if (strcmp(what, "standard") == 0)
+		standard(first, second);
+	else if (strcmp(what, "conversions") == 0)
+		conversions();
+	else if (strcmp(what, "long") == 0)
+		lines_of(strtoul(first, NULL, 10), strtoul(second, NULL, 10));
+	else if (strcmp(what, "threads") == 0)
+		threads();
+	else if (strcmp(what, "in order") == 0)
+		in_order();
+	else if (strcmp(what, "backends") == 0)
+		backends(first, second);
+	else if (strcmp(what, "refusals") == 0)
+		refusals();
+	else if (strcmp(what, "sdk") == 0)
+		sdk(first);
+	else
+		EXPECT(!"an argument that says what to do");
+	return 0;
+}

@@ -1,0 +1,99 @@
+//! Plugins that log in `uromd` and its workers: their lines are the process's.
+
+use std::io::Read;
+
+use anyhow::Result;
+use urom_host::Service;
+use urom_tests::c::{Host, Source, prefix};
+use urom_tests::{PluginDirectory, Uromd, c};
+
+use crate::line::{EACH, Line, said};
+
+const EXPERIMENTAL: &str = "DOCA_ALLOW_EXPERIMENTAL_API";
+
+/// `worker_graph` in C, which only logs, and a plugin in Rust.
+fn plugins() -> Result<PluginDirectory> {
+    let mut plugins = PluginDirectory::with(&["worker_faulty"])?;
+    plugins.add(&Source::new("log_plugin.c").define(EXPERIMENTAL, "").plugin("worker_graph")?)?;
+    Ok(plugins)
+}
+
+/// What plugins log in a daemon of this level and its worker 7, while `work` is done with them.
+fn logged(level: &str, work: impl FnOnce(&Service) -> Result<()>) -> Result<Vec<Line>> {
+    let plugins = plugins()?;
+    let mut log = tempfile::NamedTempFile::new()?;
+    let stderr = log.reopen()?;
+    let library_path = prefix()?.library_path();
+    let uromd = Uromd::start_with(plugins.variable(), |command| {
+        command.args(["-l", level]).env("LD_LIBRARY_PATH", library_path).stderr(stderr)
+    })?;
+    work(&Service::builder().address(uromd.address()).connect()?)?;
+    assert!(uromd.stop()?.success());
+    let mut text = String::new();
+    log.as_file_mut().read_to_string(&mut text)?;
+    // Lines of the service itself name no function.
+    Ok(text.lines().filter_map(|line| Line::parse(line).ok()).collect())
+}
+
+/// Those from one place: `worker 7` or `uromd`.
+fn of<'a>(lines: &'a [Line], name: &str, file: &str) -> Vec<(&'a str, &'a str)> {
+    let place = format!("{file}:");
+    said(lines)
+        .into_iter()
+        .zip(lines)
+        .filter_map(|(said, line)| (line.name == name && line.place.starts_with(&place)).then_some(said))
+        .collect()
+}
+
+#[test]
+fn a_plugin_in_c_logs_as_its_worker_at_the_level_of_the_program() -> Result<()> {
+    for (level, count) in [("70", 6), ("60", 5), ("50", 4), ("45", 3), ("30", 2), ("20", 1), ("10", 0)] {
+        let lines = logged(level, |service| {
+            let graph = service.plugin::<graph_protocol::Protocol>()?;
+            service.worker().id(7).plugin(&graph).start().wait()?;
+            Ok(())
+        })?;
+        let loaded = [("WRN", "loaded, as source of its own")];
+        let loaded = if level >= "40" { &loaded[..] } else { &[] };
+        let in_worker = of(&lines, "worker 7", "log_plugin.c");
+        assert_eq!(in_worker, [loaded, &EACH[..count]].concat(), "{level}: {lines:?}");
+        // The daemon loads it too, to list it.
+        assert_eq!(of(&lines, "uromd", "log_plugin.c"), loaded, "{level}: {lines:?}");
+        let functions: Vec<_> =
+            lines.iter().filter(|line| line.level == "CRT").map(|line| &line.function).collect();
+        assert!(functions.iter().all(|function| *function == "plugin_open"), "{functions:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_plugin_in_rust_logs_as_its_worker_at_the_level_of_the_program() -> Result<()> {
+    for (level, expected) in [("40", &["WRN", "ERR"][..]), ("30", &["ERR"]), ("10", &[])] {
+        let lines = logged(level, |service| {
+            let faulty = service.plugin::<faulty_protocol::Protocol>()?;
+            let worker = service.worker().id(7).plugin(&faulty).start().wait()?;
+            assert!(faulty.task_fail(&worker, 16).submit()?.wait().is_err());
+            assert!(faulty.task_panic(&worker).submit()?.wait().is_err());
+            Ok(())
+        })?;
+        let of_plugin: Vec<_> = lines.iter().filter(|line| line.function == "worker_faulty").collect();
+        let levels: Vec<_> = of_plugin.iter().map(|line| line.level.as_str()).collect();
+        assert_eq!(levels, expected, "{level}: {lines:?}");
+        assert!(of_plugin.iter().all(|line| line.name == "worker 7"), "{of_plugin:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_plugin_in_c_of_an_embedded_service_logs_with_the_program() -> Result<()> {
+    let service = c::Service::embedded(plugins()?)?;
+    for asan in [false, true] {
+        let source = Source::new("service_start.c").define(EXPERIMENTAL, "");
+        let program = if asan { source.asan() } else { source }.program()?;
+        let output = Host::new(program).arg(c::DEVICE).run(&service)?.success()?;
+        let lines = Line::all(&output.stderr)?;
+        // The program has no backend.
+        assert_eq!(of(&lines, "DOCA", "log_plugin.c"), [("WRN", "loaded, as source of its own")]);
+    }
+    Ok(())
+}
