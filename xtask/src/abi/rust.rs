@@ -321,3 +321,57 @@ fn collect(root: &Path, directory: &Path, into: &mut Vec<(PathBuf, syn::File)>) 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What cannot be understood when a file of this text is one of those that export functions.
+    fn trouble(text: &str) -> Vec<String> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+        let mut sources = Sources::read(root).expect("Rust");
+        sources.exports.push((PathBuf::from("more.rs"), syn::parse_file(text).expect("Rust")));
+        sources.interface().expect("Rust").1
+    }
+
+    #[test]
+    fn a_function_that_c_cannot_call_is_found() {
+        let export = |signature: &str| trouble(&format!("#[unsafe(no_mangle)] {signature} {{}}"));
+        assert_eq!(export("extern \"C\" fn doca_more(x: u32)"), [""; 0]);
+        let convention = "more.rs: doca_more: its calling convention is not extern \"C\"";
+        assert_eq!(export("extern \"C-unwind\" fn doca_more()"), [convention]);
+        assert_eq!(export("fn doca_more()"), [convention]);
+        let null = export("extern \"C\" fn doca_more(f: unsafe extern \"C\" fn())");
+        assert!(null[0].contains("a function pointer that cannot be NULL"), "{null:?}");
+        let reference = export("extern \"C\" fn doca_more(x: &mut u32)");
+        assert!(reference[0].contains("a type that C does not have"), "{reference:?}");
+        let unknown = export("extern \"C\" fn doca_more(x: *mut Mystery)");
+        assert!(
+            unknown[0].contains("`Mystery`, for which xtask/src/abi/names.rs has no C name"),
+            "{unknown:?}"
+        );
+    }
+
+    #[test]
+    fn a_function_that_is_exported_twice_is_found() {
+        let text = "#[unsafe(no_mangle)] extern \"C\" fn doca_version_runtime() -> *const c_char { NULL }";
+        assert_eq!(trouble(text), ["more.rs: doca_version_runtime is defined twice"]);
+    }
+
+    #[test]
+    fn a_function_that_is_not_exported_is_nobodys_business() {
+        assert_eq!(trouble("extern \"C\" fn doca_private(x: &str) {}"), [""; 0]);
+    }
+
+    #[test]
+    fn a_constant_is_found_by_its_name_and_that_of_its_owner() {
+        let text = "const A: u32 = 1; struct S(u32); impl S { const A: S = S(2); } enum E { A = 3, B }";
+        let items = syn::parse_file(text).expect("Rust").items;
+        let value = |name| constant(&items, name);
+        assert_eq!(
+            [value("A"), value("S::A"), value("E::A")],
+            ["1", "2", "3"].map(|text| Some(text.to_owned()))
+        );
+        assert_eq!([value("B"), value("S::B"), value("E::B"), value("T::A")], [None, None, None, None]);
+    }
+}
