@@ -46,7 +46,8 @@ doca_error_t doca_pe_connect_ctx(struct doca_pe *pe, struct doca_ctx *ctx);
 
 /*
  * 1 when a task completed, or a context began to run or became idle; else 0. Calls at most one task's callback, before
- * it returns. Not to be called from a callback.
+ * it returns. A context that is lost while tasks of others are in flight does not count: after a submit, the first 1 is
+ * that of a task. Not to be called from a callback.
  */
 DOCA_STABLE
 uint8_t doca_pe_progress(struct doca_pe *pe);

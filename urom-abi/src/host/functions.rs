@@ -50,7 +50,7 @@ macro_rules! host_functions {
             fn doca_urom_service_get_workers_by_gid_task_as_task(task: *mut GidTask) -> *mut Task;
             /// How many workers were found; 0 before completion.
             fn doca_urom_service_get_workers_by_gid_task_get_workers_count(task: *mut GidTask) -> usize;
-            /// Their ids, the task's own memory until it is released; NULL before completion.
+            /// Their ids, the task's own memory until it is released; NULL before completion, and when there are none.
             fn doca_urom_service_get_workers_by_gid_task_get_worker_ids(task: *mut GidTask) -> *const u64;
 
             /// Creates an idle worker context.
@@ -149,7 +149,8 @@ macro_rules! host_functions {
             fn doca_pe_destroy(pe: *mut Pe) -> DocaError;
             /// Connects an idle context; only destroying the context ends that.
             fn doca_pe_connect_ctx(pe: *mut Pe, ctx: *mut Ctx) -> DocaError;
-            /// 1 when a task completed or a context ran or stopped, else 0. At most one callback a call.
+            /// 1 when a task completed or a context ran or stopped, else 0. At most one callback a call. A context that is
+            /// lost while tasks of others are in flight does not count, so a host can take 1 for the end of its task.
             fn doca_pe_progress(pe: *mut Pe) -> u8;
             /// How many tasks of all contexts are in flight.
             fn doca_pe_get_num_inflight_tasks(pe: *const Pe, count: *mut usize) -> DocaError;

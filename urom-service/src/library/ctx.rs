@@ -25,6 +25,8 @@ pub(super) struct Context {
     state_changed: Cell<Option<StateChangedCallback>>,
     pe: RefCell<Option<Rc<Pe>>>,
     failure: RefCell<Option<Failure>>,
+    /// It left RUNNING by itself, and the host has not asked for its end since.
+    lost: Cell<bool>,
     kind: Kind,
 }
 
@@ -55,6 +57,7 @@ impl Context {
             state_changed: Cell::new(None),
             pe: RefCell::new(None),
             failure: RefCell::default(),
+            lost: Cell::new(false),
             kind,
         })
     }
@@ -193,6 +196,7 @@ impl Context {
             return code;
         }
         self.failure.replace(None);
+        self.lost.set(false);
         match &self.kind {
             Kind::Service(service) => service.start(self),
             Kind::Worker(worker) => worker.start(self),
@@ -203,6 +207,7 @@ impl Context {
 
     /// `doca_ctx_stop`.
     pub(super) fn stop(&self) -> DocaError {
+        self.lost.set(false);
         match self.state.get() {
             CtxState::IDLE => DocaError::SUCCESS,
             CtxState::STOPPING => DocaError::IN_PROGRESS,
@@ -233,6 +238,8 @@ impl Context {
         if !applies {
             return false;
         }
+        // Only a loss comes through the queue: a stop is seen at once.
+        self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
             match &self.kind {
                 Kind::Service(service) => service.ended(self),
@@ -250,6 +257,11 @@ impl Context {
             Kind::Worker(worker) => worker.begins(),
             Kind::Domain(domain) => domain.begins(),
         }
+    }
+
+    /// Whether its way to idle is one that the host did not ask for.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.get()
     }
 
     /// How many of its tasks are in flight.

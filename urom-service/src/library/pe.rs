@@ -314,8 +314,11 @@ impl Pe {
                 }
                 Ready::State(ctx, next) => {
                     let told = ctx.is_watched();
+                    // A host with tasks in flight takes the next thing that counts for one of them: the loss of something
+                    // else must not be it.
+                    let aside = next == CtxState::STOPPING || (ctx.is_lost() && self.in_flight.get() != 0);
                     if ctx.arrive(next) {
-                        if next != CtxState::STOPPING {
+                        if !aside {
                             return Delivery::Seen;
                         } else if told {
                             return Delivery::Told;

@@ -189,6 +189,64 @@ fn a_service_whose_daemon_is_killed_goes_idle_with_a_reason() {
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
+/// Has the worker answer the one command that it holds.
+fn let_go(engine: &Engine, worker: &TestWorker) {
+    worker.submit(&command(op::RELEASE, 0));
+    for _ in 0..2 {
+        assert_eq!(engine.next(), 1);
+        assert_eq!(take_done().remove(0).status, OK);
+    }
+}
+
+/// A host that takes the first 1 for the end of its task must not take the loss of something else for it.
+#[test]
+fn a_loss_is_not_taken_for_the_end_of_a_task() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let other_uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let other_service = TestService::start(&At::Address(other_uromd.address), &engine);
+    let worker = TestWorker::start(service.raw, &engine, 1, 2);
+    let other = TestWorker::start(other_service.raw, &engine, 1, 1);
+    let pid = pid_of(&engine, &other);
+    worker.submit(&command(op::HOLD, 0));
+    engine.is_quiet(10_000);
+    kill_process(pid, Signal::KILL).unwrap();
+    engine.quiet_until(|| state(other.ctx) == CtxState::IDLE);
+    other_uromd.signal(Signal::KILL);
+    engine.quiet_until(|| state(other_service.ctx) == CtxState::IDLE);
+    let_go(&engine, &worker);
+    other.destroy();
+    assert_eq!(c!(doca_urom_service_destroy(other_service.raw)), OK);
+    worker.end(&engine);
+    service.end();
+}
+
+/// The host's own stop counts, even if what it stops was lost before.
+#[test]
+fn a_lost_worker_that_is_stopped_counts_as_progress() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let worker = TestWorker::start(service.raw, &engine, 1, 2);
+    let other = TestWorker::start(service.raw, &engine, 2, 1);
+    let pid = pid_of(&engine, &other);
+    let unused = other.allocate().unwrap();
+    worker.submit(&command(op::HOLD, 0));
+    kill_process(pid, Signal::KILL).unwrap();
+    engine.quiet_until(|| state(other.ctx) == CtxState::STOPPING);
+    assert_eq!(c!(doca_ctx_stop(other.ctx)), DocaError::IN_PROGRESS);
+    assert_eq!(c!(doca_urom_worker_cmd_task_release(unused)), OK);
+    assert_eq!(engine.next(), 1);
+    assert_eq!((state(other.ctx), engine.in_flight()), (CtxState::IDLE, 1));
+    other.destroy();
+    let_go(&engine, &worker);
+    worker.end(&engine);
+    service.end();
+}
+
 #[test]
 fn a_query_at_a_stopped_daemon_ends_within_five_seconds() {
     let plugins = Plugins::obedient();

@@ -58,6 +58,15 @@ impl Engine {
         }
     }
 
+    /// Calls until `done`, and asserts that nothing happens that counts.
+    pub fn quiet_until(&self, done: impl Fn() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !done() {
+            assert_eq!(self.progress(), 0);
+            assert!(Instant::now() < deadline, "nothing happens");
+        }
+    }
+
     pub fn in_flight(&self) -> usize {
         let mut count = usize::MAX;
         assert_eq!(c!(doca_pe_get_num_inflight_tasks(self.0, &mut count)), OK);
