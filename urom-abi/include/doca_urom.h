@@ -114,7 +114,7 @@ DOCA_EXPERIMENTAL
 size_t
 doca_urom_service_get_workers_by_gid_task_get_workers_count(struct doca_urom_service_get_workers_by_gid_task *task);
 
-/* Their ids, which are the task's until it is released; NULL before completion. */
+/* Their ids, which are the task's until it is released; NULL before completion, and when there are none. */
 DOCA_EXPERIMENTAL
 const uint64_t *
 doca_urom_service_get_workers_by_gid_task_get_worker_ids(struct doca_urom_service_get_workers_by_gid_task *task);

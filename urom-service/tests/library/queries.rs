@@ -15,6 +15,7 @@ thread_local! {
 unsafe extern "C" fn note_ids(task: *mut GidTask, _: Data, _: Data) {
     let count = c!(doca_urom_service_get_workers_by_gid_task_get_workers_count(task));
     let ids = c!(doca_urom_service_get_workers_by_gid_task_get_worker_ids(task));
+    assert_eq!(ids.is_null(), count == 0);
     let ids = match count {
         0 => Vec::new(),
         // SAFETY: the task's own list.

@@ -229,6 +229,8 @@ pub(super) unsafe extern "C" fn query_get_worker_ids(pointer: *mut host::GidTask
     guard_or(std::ptr::null(), || {
         // SAFETY: the caller's object.
         let task = unsafe { borrow::<GidTask, _>(pointer) };
-        task.ok().filter(|task| task.is_done()).map_or(std::ptr::null(), |task| task.ids.borrow().as_ptr())
+        let ids = task.ok().filter(|task| task.is_done()).map(|task| task.ids.borrow());
+        // An empty list would have an address at which nothing is.
+        ids.filter(|ids| !ids.is_empty()).map_or(std::ptr::null(), |ids| ids.as_ptr())
     })
 }
