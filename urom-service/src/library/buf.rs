@@ -7,6 +7,9 @@ use urom_abi::DocaError;
 use super::memory::Memory;
 use super::shell::Mark;
 
+/// How many bytes of an answer a host can read whatever its length: the fixed part of all known notifications.
+const READABLE: usize = 64;
+
 /// A buffer as a host sees it: a head, a capacity, and the data within.
 #[repr(C)]
 pub(super) struct Buffer {
@@ -134,10 +137,11 @@ impl Buffer {
         f(unsafe { std::slice::from_raw_parts(self.data(), self.len.get()) })
     }
 
-    /// Makes the data a copy of `bytes`; grows if need be. False when there is no memory left.
+    /// Makes the data a copy of `bytes`; grows if need be. False when there is no memory left. Hosts look at the first
+    /// fields before they look at the length: what there is not of them is zero.
     #[must_use]
     pub(super) fn fill(&self, bytes: &[u8]) -> bool {
-        let needed = self.room + bytes.len();
+        let needed = self.room + bytes.len().max(READABLE);
         if self.memory.borrow().len() < needed {
             let Some(memory) = Memory::new(needed.next_power_of_two()) else { return false };
             *self.memory.borrow_mut() = memory;
@@ -146,6 +150,9 @@ impl Buffer {
         self.reset();
         // SAFETY: the memory is at least as long; `bytes` is a message, never this buffer.
         unsafe { self.head().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        let rest = READABLE.saturating_sub(bytes.len());
+        // SAFETY: the memory has `READABLE` bytes at least.
+        unsafe { self.head().wrapping_add(bytes.len()).write_bytes(0, rest) };
         true
     }
 }
@@ -186,6 +193,17 @@ mod tests {
         }
         assert_eq!(buffer.set_data(head, 16), Ok(()));
         assert_eq!(buffer.check(), Ok(()));
+    }
+
+    #[test]
+    fn what_a_short_response_lacks_is_zero() {
+        let buffer = Buffer::new(0, 0).unwrap();
+        for len in [0, 64, 3, 0] {
+            assert!(buffer.fill(&vec![7; len]));
+            // SAFETY: a buffer that was filled has 64 bytes.
+            let bytes = unsafe { std::slice::from_raw_parts(buffer.data(), READABLE) };
+            assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == if at < len { 7 } else { 0 }));
+        }
     }
 
     #[test]
