@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, error, info, warn};
@@ -263,8 +263,11 @@ impl Server {
 
     fn tell_host(&mut self, key: HostKey, message: DaemonToHost) {
         let Some(host) = self.hosts.get(&key) else { return };
-        if host.outbox.try_send(message).is_err() {
-            warn!("a host does not read what the daemon says and is given up");
+        if let Err(error) = host.outbox.try_send(message) {
+            // One that has just left is not worth a word.
+            if let TrySendError::Full(_) = error {
+                warn!("a host does not read what the daemon says and is given up");
+            }
             self.hosts.remove(&key);
         }
     }
