@@ -28,6 +28,12 @@ static inline void bad_arguments_of_a_service(const struct rig *rig)
 	GIVES(INVALID, doca_urom_service_set_max_workers, idle, 3);
 	GIVES(DOCA_SUCCESS, doca_urom_service_set_max_workers, idle, 4);
 	GIVES(INVALID, doca_urom_service_set_dev, idle, NULL);
+	GIVES(DOCA_ERROR_NOT_CONNECTED, doca_ctx_start, doca_urom_service_as_ctx(idle));
+	GIVES(DOCA_SUCCESS, doca_pe_connect_ctx, rig->host.pe, doca_urom_service_as_ctx(idle));
+	GIVES(INVALID, doca_ctx_start, doca_urom_service_as_ctx(idle));
+	GIVES(DOCA_SUCCESS, urom_service_set_any_device, idle);
+	GIVES(DOCA_SUCCESS, doca_ctx_start, doca_urom_service_as_ctx(idle));
+	GIVES(DOCA_SUCCESS, doca_ctx_stop, doca_urom_service_as_ctx(idle));
 	GIVES(DOCA_SUCCESS, doca_urom_service_set_dev, idle, rig->host.device);
 	GIVES(INVALID, urom_service_set_address, idle, NULL, NULL);
 	GIVES(INVALID, urom_service_set_address, idle, "no port", NULL);

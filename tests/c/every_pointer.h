@@ -99,7 +99,8 @@ struct attempt {
 	VALUE(doca_urom_service_get_workers_by_gid_task_get_worker_ids, QUERY, o)                                      \
 	VALUE(doca_urom_service_get_workers_by_gid_task_as_task, QUERY, o)                                             \
 	CODE(urom_service_set_address, SERVICE, o, "host:1", "the test")                                               \
-	CODE(urom_service_set_embedded, SERVICE, o, "/nowhere")
+	CODE(urom_service_set_embedded, SERVICE, o, "/nowhere")                                                        \
+	CODE(urom_service_set_any_device, SERVICE, o)
 
 #define WORKER_FUNCTIONS(CODE, VALUE, SILENT)                                                                          \
 	CODE(doca_urom_worker_destroy, WORKER, o)                                                                      \

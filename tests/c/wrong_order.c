@@ -253,6 +253,7 @@ static void callbacks_that_destroy(struct rig *rig)
 	ctx = doca_urom_service_as_ctx(service);
 	destroy = destroy_service;
 	MUST(doca_pe_connect_ctx(pe, ctx));
+	MUST(doca_urom_service_set_dev(service, rig->host.device));
 	MUST(doca_ctx_set_state_changed_cb(ctx, destroy_when_idle));
 	MUST(doca_ctx_start(ctx));
 	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
@@ -260,6 +261,7 @@ static void callbacks_that_destroy(struct rig *rig)
 	MUST(doca_urom_service_create(&service));
 	ctx = doca_urom_service_as_ctx(service);
 	MUST(doca_pe_connect_ctx(pe, ctx));
+	MUST(doca_urom_service_set_dev(service, rig->host.device));
 	MUST(doca_ctx_set_state_changed_cb(ctx, stop_when_running));
 	RETURNS(doca_ctx_start, ctx);
 	IS(DOCA_CTX_STATE_IDLE, state_of(ctx));

@@ -46,9 +46,10 @@ pub fn doca_library() -> Result<PathBuf> {
 /// When the library was not built, or cannot be copied.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     let mut bytes = std::fs::read(doca_library()?)?;
-    const NAMES: [&[u8]; 4] = [
+    const NAMES: [&[u8]; 5] = [
         b"urom_service_set_address\0",
         b"urom_service_set_embedded\0",
+        b"urom_service_set_any_device\0",
         b"urom_ctx_get_failure_code\0",
         b"urom_ctx_get_failure\0",
     ];

@@ -32,6 +32,13 @@ doca_error_t urom_service_set_address(struct doca_urom_service *service, const c
 DOCA_STABLE
 doca_error_t urom_service_set_embedded(struct doca_urom_service *service, const char *plugin_path);
 
+/*
+ * Lets a service start without a device: any line of the service file that is for this host will do. BAD_STATE when the
+ * service is not idle.
+ */
+DOCA_STABLE
+doca_error_t urom_service_set_any_device(struct doca_urom_service *service);
+
 /* Why a context failed to start, stopped by itself or refused a setting; SUCCESS when nothing failed since its start. */
 DOCA_STABLE
 doca_error_t urom_ctx_get_failure_code(const struct doca_ctx *ctx);

@@ -17,7 +17,7 @@ macro_rules! host_functions {
             fn doca_urom_service_set_max_comm_msg_size(service: *mut Service, size: usize) -> DocaError;
             /// How many workers this context may hold: a power of two.
             fn doca_urom_service_set_max_workers(service: *mut Service, count: u32) -> DocaError;
-            /// The device whose PCI address selects the line of the service file.
+            /// The device whose PCI address selects the line of the service file: a service does not start without one.
             fn doca_urom_service_set_dev(service: *mut Service, dev: *mut Dev) -> DocaError;
             /// The service as a context; valid as long as the service. NULL for NULL.
             fn doca_urom_service_as_ctx(service: *mut Service) -> *mut Ctx;
@@ -209,6 +209,8 @@ macro_rules! host_extensions {
             ) -> DocaError;
             /// Asks for the embedded service, with `plugin_path` (as `UROM_PLUGIN_PATH`; NULL: that variable). Idle only.
             fn urom_service_set_embedded(service: *mut Service, plugin_path: *const c_char) -> DocaError;
+            /// Lets a service start without a device: any line of the service file that is for this host will do. Idle only.
+            fn urom_service_set_any_device(service: *mut Service) -> DocaError;
             /// Why a context failed to start or left RUNNING, or a domain refused a setting, as a code: `SUCCESS` when nothing
             /// failed since the last start.
             fn urom_ctx_get_failure_code(ctx: *const Ctx) -> DocaError;

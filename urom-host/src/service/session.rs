@@ -108,7 +108,14 @@ impl Session {
             })
         };
         let code = match &settings.place {
-            Place::Environment => return Ok(()),
+            // DOCA asks for a device; here any one will do.
+            Place::Environment => match self.library.extensions() {
+                // SAFETY: the service is live and idle.
+                Some(extensions) if settings.device.is_none() => unsafe {
+                    (extensions.urom_service_set_any_device)(service)
+                },
+                _ => return Ok(()),
+            },
             Place::Address { address, origin } => {
                 let (address, origin) = (settings.c_string(address)?, settings.c_string(origin)?);
                 // SAFETY: the service is live and idle; the strings live until the call returns, which copies them.

@@ -32,6 +32,8 @@ pub(super) struct Service {
     max_message: Cell<usize>,
     max_workers: Cell<Option<u32>>,
     device: RefCell<Option<Arc<Device>>>,
+    /// Whether it may start without a device.
+    any_device: Cell<bool>,
     wish: RefCell<Wish>,
     shared: Arc<Shared>,
     /// They stay until the next start, for hosts that keep pointers.
@@ -59,6 +61,7 @@ impl Service {
             max_message: Cell::new(DEFAULT_MAX_MESSAGE),
             max_workers: Cell::new(None),
             device: RefCell::new(None),
+            any_device: Cell::new(false),
             wish: RefCell::default(),
             shared: Arc::default(),
             plugins: RefCell::default(),
@@ -88,6 +91,11 @@ impl Service {
 
     pub(super) fn set_device(&self, device: Arc<Device>) {
         *self.device.borrow_mut() = Some(device);
+    }
+
+    /// Any device will do.
+    pub(super) fn set_any_device(&self) {
+        self.any_device.set(true);
     }
 
     /// Uses no device any more.
@@ -123,6 +131,7 @@ impl Service {
                 "the service has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
             )
         })?;
+        self.check_device()?;
         let number = next_run();
         let (session, welcome) = self.connect(number, pe.mailbox())?;
         let plugins = welcome.plugins.iter().filter_map(|entry| {
@@ -149,6 +158,15 @@ impl Service {
         }
         ctx.set_state(CtxState::RUNNING);
         Ok(DocaError::SUCCESS)
+    }
+
+    /// A device is needed, also where it decides nothing, so that the program starts with any other library.
+    fn check_device(&self) -> Result<(), Failure> {
+        let is_free = self.any_device.get() || *self.wish.borrow() != Wish::Environment;
+        if is_free || self.device.borrow().is_some() {
+            return Ok(());
+        }
+        Err(failure(DocaError::INVALID_VALUE, "the service has no device: call doca_urom_service_set_dev"))
     }
 
     fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<(Session, Welcome), Failure> {

@@ -125,7 +125,8 @@ pub fn new_service(at: &At<'_>) -> TestService {
             // SAFETY: a live service and a C string.
             unsafe { (extensions.urom_service_set_embedded)(raw, text.as_ptr()) }
         }
-        At::Environment => OK,
+        // SAFETY: a live service.
+        At::Environment => unsafe { (extensions.urom_service_set_any_device)(raw) },
     };
     assert_eq!(code, OK);
     TestService { raw, ctx: c!(doca_urom_service_as_ctx(raw)) }

@@ -134,6 +134,10 @@ unsafe extern "C" fn set_embedded(_service: *mut Service, _path: *const c_char) 
     DocaError::SUCCESS
 }
 
+unsafe extern "C" fn set_any_device(_service: *mut Service) -> DocaError {
+    DocaError::SUCCESS
+}
+
 unsafe extern "C" fn failure_code(ctx: *const Ctx) -> DocaError {
     // SAFETY: the caller passes a live context.
     let failed = unsafe { objects::Context::get(ctx.cast_mut()) }.failed;
@@ -231,6 +235,7 @@ pub const API: Api = Api {
     extensions: Some(Extensions {
         urom_service_set_address: set_address,
         urom_service_set_embedded: set_embedded,
+        urom_service_set_any_device: set_any_device,
         urom_ctx_get_failure_code: failure_code,
         urom_ctx_get_failure: failure,
     }),

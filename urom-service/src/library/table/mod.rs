@@ -96,6 +96,7 @@ pub const API: Api = Api {
     extensions: Some(Extensions {
         urom_service_set_address: service::set_address,
         urom_service_set_embedded: service::set_embedded,
+        urom_service_set_any_device: service::set_any_device,
         urom_ctx_get_failure_code: core::ctx_get_failure_code,
         urom_ctx_get_failure: core::ctx_get_failure,
     }),

@@ -118,6 +118,15 @@ pub(super) unsafe extern "C" fn set_embedded(
     unsafe { configure(pointer, set) }
 }
 
+pub(super) unsafe extern "C" fn set_any_device(pointer: *mut host::Service) -> DocaError {
+    let set = |own: &Service| {
+        own.set_any_device();
+        Ok(())
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
+}
+
 pub(super) unsafe extern "C" fn as_ctx(pointer: *mut host::Service) -> *mut Ctx {
     guard_or(std::ptr::null_mut(), || {
         // SAFETY: the caller's object.
