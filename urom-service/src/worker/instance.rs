@@ -174,7 +174,8 @@ impl Instance {
     /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes it wrote.
     ///
     /// # Errors
-    /// The plugin's code, or `UNEXPECTED` when what it says it wrote cannot be.
+    /// The plugin's code, or `UNEXPECTED` when what it says it wrote cannot be: less than the header, or more than header
+    /// and notification. The bytes behind those are an earlier message's, and perhaps another host's.
     pub(crate) fn pack(&self, notification: NotificationDesc, place: &mut [u8]) -> Result<usize, DocaError> {
         let mut packed = place.len();
         let block = notification.into_raw();
@@ -182,16 +183,16 @@ impl Instance {
         let header = unsafe { &raw mut (*block).worker_notif };
         // SAFETY: the plugin's method, with its own notification and as many bytes to write to as `packed` says.
         let code = unsafe { (self.methods.notif_pack)(header, &mut packed, place.as_mut_ptr().cast()) };
+        // The plugin may have set the length just now.
+        // SAFETY: the block is still there.
+        let len = unsafe { (*header).len };
         if let Some(block) = NonNull::new(block) {
             // SAFETY: from `into_raw` above; the plugin only looked at it.
             drop(unsafe { NotificationDesc::from_raw(block) });
         }
         code.check()?;
-        if (NOTIFICATION_HEADER..=place.len()).contains(&packed) {
-            Ok(packed)
-        } else {
-            Err(DocaError::UNEXPECTED)
-        }
+        let said = packed.checked_sub(NOTIFICATION_HEADER).ok_or(DocaError::UNEXPECTED)?;
+        if packed <= place.len() && said as u64 <= len { Ok(packed) } else { Err(DocaError::UNEXPECTED) }
     }
 }
 
