@@ -247,7 +247,7 @@ static void seek(void)
 
 	ask(worker, TROUBLE_SEEK, 9, &raw);
 	ends(&raw, DOCA_SUCCESS, 16);
-	for (turn = 0; turn < 50; ++turn) {
+	for (turn = 0; turn < 20; ++turn) {
 		struct doca_urom_domain *domain = new_domain(pe, worker, 9);
 		struct doca_ctx *ctx = doca_urom_domain_as_ctx(domain);
 

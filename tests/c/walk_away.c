@@ -4,25 +4,10 @@
  */
 #include "rig.h"
 
-#include <pthread.h>
-
 static void never(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
 {
 	(void)task, (void)task_data, (void)ctx_data;
 	INSIST(!"nobody progresses");
-}
-
-/* Goes on working while main returns. */
-static void *busy(void *argument)
-{
-	struct rig *rig = argument;
-
-	for (;;) {
-		struct doca_urom_worker *worker = running_worker(rig, rig->host.pe, 20);
-
-		end_worker(worker, rig->host.pe);
-	}
-	return NULL;
 }
 
 int main(int argc, char **argv)
@@ -30,16 +15,17 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 	struct doca_urom_worker *worker;
 	struct doca_urom_domain *domain;
-	static struct rig rig;
+	struct rig rig;
 	int at;
 
 	set_up(&rig, "worker_graph");
-	if (!strcmp(how, "thread")) {
-		pthread_t thread;
-
-		INSIST(!pthread_create(&thread, NULL, busy, &rig));
-		usleep(20000);
-		exit(0);
+	if (!strcmp(how, "starting")) {
+		/* Workers that are about to start, some of them. */
+		for (at = 0; at < 8; ++at) {
+			worker = new_worker(&rig, rig.host.pe, 20 + at);
+			GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, doca_urom_worker_as_ctx(worker));
+		}
+		exit(conclusion());
 	}
 	worker = running_worker(&rig, rig.host.pe, 10);
 	domain = new_domain(rig.host.pe, worker, 0);

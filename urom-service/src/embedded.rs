@@ -4,8 +4,9 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -16,6 +17,7 @@ use urom_abi::cpu::{CpuSet, ParseCpuSetError};
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::{Launcher, serve};
 use crate::log::{Log, LogLevel};
+use crate::threads::{Alive, wait_for_all};
 
 /// Names the CPUs hosts are told of, as `uromd --cpus` does.
 const CPUS_VARIABLE: &str = "UROM_CPUS";
@@ -39,9 +41,23 @@ pub struct EmbeddedOptions {
 #[derive(Debug)]
 pub struct Embedded {
     address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    running: Mutex<Option<Running>>,
 }
+
+/// The daemon's thread.
+#[derive(Debug)]
+struct Running {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+/// How long a process that exits waits for its services. One of their own threads may be what made it exit.
+const EXIT_DEADLINE: Duration = Duration::from_secs(2);
+
+/// The services that programs share, and how they were started.
+static SHARED: Mutex<Vec<(Key, Weak<Embedded>)>> = Mutex::new(Vec::new());
+
+type Key = (Option<OsString>, usize, Option<CpuSet>);
 
 impl Embedded {
     /// Starts a service on a free port of the loopback address.
@@ -65,7 +81,9 @@ impl Embedded {
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
+        let alive = Alive::new();
         let thread = std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(move || {
+            let _alive = alive;
             let _log = Log::new("embedded", LogLevel::WARNING, LogLevel::WARNING).install_if_none();
             let stopped = async {
                 // Dropping the sender stops it too.
@@ -80,19 +98,17 @@ impl Embedded {
                 error!("the embedded service ended: {problem}");
             }
         })?;
-        Ok(Embedded { address, stop: Some(stop), thread: Some(thread) })
+        Ok(Embedded { address, running: Mutex::new(Some(Running { stop, thread })) })
     }
 
     /// The service of this process for a plugin path (`None`: that of `UROM_PLUGIN_PATH`), a message limit in bytes and the
-    /// CPUs of `UROM_CPUS`: started on first use, stopped when its last user drops it.
+    /// CPUs of `UROM_CPUS`: started on first use, stopped when its last user drops it, or the process exits.
     ///
     /// # Errors
     /// As [`start`](Embedded::start).
     pub fn shared(plugin_path: Option<OsString>, max_message: usize) -> io::Result<Arc<Embedded>> {
-        type Key = (Option<OsString>, usize, Option<CpuSet>);
-        static RUNNING: Mutex<Vec<(Key, Weak<Embedded>)>> = Mutex::new(Vec::new());
         let cpus = cpus_variable(env::var_os(CPUS_VARIABLE))?;
-        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|(_, service)| service.strong_count() > 0);
         let key = (plugin_path, max_message, cpus);
         let there = running.iter().find(|(of, _)| *of == key).and_then(|(_, service)| service.upgrade());
@@ -101,6 +117,7 @@ impl Embedded {
         }
         let options = EmbeddedOptions { plugin_path: key.0.clone(), max_message: Some(max_message), cpus };
         let service = Arc::new(Embedded::start(options)?);
+        stop_at_exit();
         running.push((key, Arc::downgrade(&service)));
         Ok(service)
     }
@@ -111,14 +128,41 @@ impl Embedded {
     }
 }
 
+impl Embedded {
+    /// Its thread, once.
+    fn take_running(&self) -> Option<Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 impl Drop for Embedded {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
+        if let Some(Running { stop, thread }) = self.take_running() {
+            drop(stop);
             // A panic there has been printed.
             let _ = thread.join();
         }
     }
+}
+
+/// Has the services that are shared stopped when the process exits: a host may leave without stopping anything, and UCX,
+/// which goes then, must not go under their threads.
+fn stop_at_exit() {
+    static REGISTERED: Once = Once::new();
+    // SAFETY: a function that stays, and that unwinds nowhere. When it cannot be registered, all is as without it.
+    REGISTERED.call_once(|| _ = unsafe { libc::atexit(at_exit) });
+}
+
+extern "C" fn at_exit() {
+    let stopped = std::panic::catch_unwind(|| {
+        let shared = SHARED.try_lock().map(|mut shared| std::mem::take(&mut *shared)).unwrap_or_default();
+        for service in shared.iter().filter_map(|(_, service)| service.upgrade()) {
+            drop(service.take_running());
+        }
+        wait_for_all(EXIT_DEADLINE);
+    });
+    // A panic was printed; the process ends anyway.
+    drop(stopped);
 }
 
 /// Reads `UROM_CPUS`; nothing when it is not set, or empty.

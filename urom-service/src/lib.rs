@@ -26,5 +26,6 @@ pub mod log;
 mod mailbox;
 mod plugin_file;
 mod session;
+mod threads;
 pub mod wire;
 pub mod worker;

@@ -73,7 +73,7 @@ fn loops_that_trust_progress_blindly_see_what_they_trust_in() -> Result<()> {
 
 #[test]
 fn a_host_may_leave_without_cleaning_up() -> Result<()> {
-    for how in ["", "exit", "stopping", "thread"] {
+    for how in ["", "exit", "stopping", "starting"] {
         everywhere("walk_away.c", |host, service| {
             // Whoever leaves so leaves memory behind.
             host.arg(how).env("ASAN_OPTIONS", "detect_leaks=0").run(service)
@@ -86,7 +86,7 @@ fn a_host_may_leave_without_cleaning_up() -> Result<()> {
 fn a_daemon_serves_the_next_host_after_one_that_just_left() -> Result<()> {
     let [service, _] = services()?;
     let rude = Host::new(Source::new("walk_away.c").program()?);
-    for how in ["", "exit", "stopping", "thread", ""] {
+    for how in ["", "exit", "stopping", "starting", ""] {
         rude.clone().arg(how).run(&service)?.success()?;
     }
     Host::new(Source::new("progress_contract.c").program()?).run(&service)?.success()?;

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use tracing::{dispatcher, warn};
 
 use crate::log::LogLevel;
+use crate::threads::Alive;
 use crate::worker::{self, WorkerConfig};
 
 /// How workers are started.
@@ -97,10 +98,11 @@ fn process(
 fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot::Receiver<()>> {
     config.cpus = None;
     let (done, is_done) = oneshot::channel::<()>();
+    let alive = Alive::new();
     let log = dispatcher::get_default(Clone::clone);
     std::thread::Builder::new().name(format!("urom-worker-{}", config.id)).spawn(move || {
-        // However the thread ends, by a panic too, this is dropped.
-        let _done = done;
+        // However the thread ends, by a panic too, these are dropped.
+        let (_done, _alive) = (done, alive);
         dispatcher::with_default(&log, || worker::run(config, stream, worker::Place::Thread));
     })?;
     Ok(is_done)

@@ -1,0 +1,35 @@
+//! The threads of embedded services: a process that exits waits for them.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How many there are, those of workers included that no daemon waits for any more.
+static ALIVE: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+fn alive() -> MutexGuard<'static, usize> {
+    ALIVE.0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One of them: made before the thread, and dropped by it.
+#[derive(Debug)]
+pub(crate) struct Alive(());
+
+impl Alive {
+    pub(crate) fn new() -> Alive {
+        *alive() += 1;
+        Alive(())
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        *alive() -= 1;
+        ALIVE.1.notify_all();
+    }
+}
+
+/// Waits until there is none, but no longer than that.
+pub(crate) fn wait_for_all(longest: Duration) {
+    // Whether they have ended or not.
+    drop(ALIVE.1.wait_timeout_while(alive(), longest, |alive| *alive > 0));
+}
