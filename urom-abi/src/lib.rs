@@ -19,6 +19,7 @@
 //! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
 //! | [`describe`] | protocols as constants, and their C headers | the same |
 //! | [`host`] | the function table of a host library | `doca_urom.h`, `doca_ctx.h`, `doca_pe.h`, `doca_buf.h` |
+//! | [`signals`] | what the threads of a library leave to the program | - |
 //! | [`cpu`], [`version`] | CPU sets, version words | `doca_cpu_set_t`, `DOCA_VERSION_EXACT` |
 //!
 //! Byte order everywhere is the machine's own, and structures are those of a 64-bit C compiler: both ends of a
@@ -39,6 +40,7 @@ pub mod payload;
 pub mod plugin;
 pub mod protocol;
 pub mod shared;
+pub mod signals;
 pub mod version;
 pub mod wire;
 

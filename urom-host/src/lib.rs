@@ -88,7 +88,6 @@ mod id;
 mod library;
 mod plugin;
 mod service;
-mod signals;
 mod task;
 mod thread;
 mod wait;

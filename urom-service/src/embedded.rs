@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use tracing::error;
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::{CpuSet, ParseCpuSetError};
+use urom_abi::signals;
 
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::{Launcher, serve};
@@ -82,7 +83,7 @@ impl Embedded {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
         let alive = Alive::new();
-        let thread = std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(move || {
+        let daemon = move || {
             let _alive = alive;
             let _log = Log::new("embedded", LogLevel::WARNING, LogLevel::WARNING).install_if_none();
             let stopped = async {
@@ -97,7 +98,10 @@ impl Embedded {
             if let Err(problem) = served {
                 error!("the embedded service ended: {problem}");
             }
-        })?;
+        };
+        // The workers' threads inherit it from this one.
+        let thread =
+            signals::blocked(|| std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(daemon))?;
         Ok(Embedded { address, running: Mutex::new(Some(Running { stop, thread })) })
     }
 

@@ -72,6 +72,11 @@ fn loops_that_trust_progress_blindly_see_what_they_trust_in() -> Result<()> {
 }
 
 #[test]
+fn threads_of_the_library_leave_signals_to_the_program() -> Result<()> {
+    everywhere("library_threads.c", |host, service| host.run(service))
+}
+
+#[test]
 fn a_host_may_leave_without_cleaning_up() -> Result<()> {
     for how in ["", "exit", "stopping", "starting"] {
         everywhere("walk_away.c", |host, service| {

@@ -15,6 +15,7 @@ use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::Service as RawService;
 use urom_abi::plugin::PluginInfo;
+use urom_abi::signals;
 
 use crate::error::{Error, Result};
 use crate::library::Library;
@@ -22,7 +23,6 @@ use crate::plugin::Plugin;
 use crate::service::builder::Settings;
 use crate::service::group::Question;
 use crate::service::session::Session;
-use crate::signals;
 
 /// What the thread tells once it is connected.
 struct Connected {

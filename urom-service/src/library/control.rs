@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
+use urom_abi::signals;
 
 /// A thread with a runtime; it ends with the last handle.
 pub(super) struct Control {
@@ -33,12 +34,14 @@ impl Control {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
-        let thread = thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
+        let carry = move || {
             // Ends when the sender is dropped, too.
             let _ = runtime.block_on(stopped);
             // A name that is still being looked up must not hold the host up.
             runtime.shutdown_background();
-        })?;
+        };
+        let thread =
+            signals::blocked(|| thread::Builder::new().name("urom-control".to_owned()).spawn(carry))?;
         Ok(Control { handle, stop: Some(stop), thread: Some(thread) })
     }
 

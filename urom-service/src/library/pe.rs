@@ -15,6 +15,7 @@ use std::sync::Arc;
 use rustix::event::epoll;
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask as CCmdTask, CtxState};
+use urom_abi::signals;
 
 use super::bell::Bell;
 use super::channels::Channels;
@@ -138,7 +139,9 @@ impl Pe {
             return Ok(transport);
         }
         let broken = |what: &str| failure(DocaError::INITIALIZATION, format!("UCX cannot be used: {what}"));
-        let transport = Transport::new(Weak::clone(&self.me)).map_err(|error| broken(&error.to_string()))?;
+        // UCX starts a thread of its own.
+        let transport = signals::blocked(|| Transport::new(Weak::clone(&self.me)));
+        let transport = transport.map_err(|error| broken(&error.to_string()))?;
         let fd = transport.ucx().event_fd().map_err(|error| broken(&error.to_string()))?;
         epoll::add(&self.epoll, fd, epoll::EventData::new_u64(2), epoll::EventFlags::IN)
             .map_err(|error| broken(&error.to_string()))?;

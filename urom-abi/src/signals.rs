@@ -1,0 +1,89 @@
+//! Signals are for the threads of the program, not for those that a library starts.
+//!
+//! A program arranges handlers and `sigwait` for its own threads. A signal to the process may go to any thread that does
+//! not block it, so every thread of a library does: those started inside [`blocked`], and what they start themselves.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// What a thread does itself. It has to reach the thread, so that a crash report or a sanitizer sees where that was, and
+/// a profiler where the time goes.
+const OF_A_THREAD: [libc::c_int; 8] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+    libc::SIGSYS,
+    libc::SIGPROF,
+];
+
+/// Runs `start` with the signals of the process blocked on this thread: threads that it starts inherit that. What a thread
+/// does itself (`SIGSEGV` and its like, `SIGPROF`) stays as it is.
+///
+/// ```
+/// let thread = urom_abi::signals::blocked(|| std::thread::spawn(|| "no handler of the program runs here"));
+/// # thread.join().unwrap();
+/// ```
+pub fn blocked<T>(start: impl FnOnce() -> T) -> T {
+    let _restored = Restore(block());
+    start()
+}
+
+/// The thread's mask from before; `None` when it could not be changed.
+struct Restore(Option<libc::sigset_t>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            // SAFETY: a mask that this thread had; nothing else is written.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, ptr::null_mut()) };
+        }
+    }
+}
+
+fn block() -> Option<libc::sigset_t> {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the call fills the set, a local variable.
+    unsafe { libc::sigfillset(set.as_mut_ptr()) };
+    for signal in OF_A_THREAD {
+        // SAFETY: the set is filled.
+        unsafe { libc::sigdelset(set.as_mut_ptr(), signal) };
+    }
+    let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the first set is filled; the call fills the second, a local variable.
+    let failed = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr()) };
+    // SAFETY: filled by the call that gave 0.
+    (failed == 0).then(|| unsafe { before.assume_init() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_blocked(signal: libc::c_int) -> bool {
+        let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: asks only; the call fills the set.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), mask.as_mut_ptr()) };
+        // SAFETY: the set is filled.
+        unsafe { libc::sigismember(mask.as_ptr(), signal) == 1 }
+    }
+
+    #[test]
+    fn a_thread_started_inside_leaves_the_signals_of_the_process_alone() {
+        let seen = blocked(|| {
+            std::thread::spawn(|| [libc::SIGINT, libc::SIGUSR1, libc::SIGSEGV, libc::SIGPROF].map(is_blocked))
+        });
+        assert_eq!(seen.join().unwrap(), [true, true, false, false]);
+    }
+
+    #[test]
+    fn the_mask_is_what_it_was_afterwards_and_after_a_panic_too() {
+        assert!(!is_blocked(libc::SIGINT));
+        blocked(|| blocked(|| assert!(is_blocked(libc::SIGINT))));
+        assert!(!is_blocked(libc::SIGINT));
+        std::panic::catch_unwind(|| blocked(|| panic!("on purpose"))).unwrap_err();
+        assert!(!is_blocked(libc::SIGINT));
+    }
+}
