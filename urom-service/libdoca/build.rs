@@ -1,7 +1,10 @@
-//! Lets the library find UCX at run time: in the prefix it was installed in, else where it was found at build time.
+//! Lets the library find UCX at run time: in the prefix it was installed in, else where it was found at build time. And lets
+//! it stay once it is loaded.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    // It has threads, and so has UCX: a program that loads it itself and then closes it must not take their code away.
+    println!("cargo:rustc-link-arg=-Wl,-z,nodelete");
     if let Ok(directory) = std::env::var("DEP_UCP_RPATH") {
         // Where `cargo xtask install` puts the kit's own UCX.
         println!("cargo:rustc-link-arg=-Wl,-rpath,$ORIGIN/urom-ucx/libucx/lib");

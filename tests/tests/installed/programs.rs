@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use urom_tests::PluginDirectory;
-use urom_tests::c::{DEVICE, Host, Output, Service, Source};
+use urom_tests::c::{DEVICE, Host, Output, Service, Source, prefix};
 
 use crate::EXPERIMENTAL;
 
@@ -120,5 +120,14 @@ fn a_program_registers_a_log_source_before_it_begins() -> Result<()> {
             ensure!(line.contains(part), "{line}");
         }
     }
+    Ok(())
+}
+
+#[test]
+fn a_program_that_closes_the_library_leaves_its_threads_their_code() -> Result<()> {
+    let library = prefix()?.lib().join("libdoca_urom.so.2");
+    let program = Source::new("load_and_close.c").flag("-Wl,--as-needed").program()?;
+    let host = Host::new(program).arg(library.to_str().context("a path in UTF-8")?);
+    host.run(&Service::embedded(plugins()?)?)?.success()?;
     Ok(())
 }
