@@ -3,6 +3,8 @@
 use std::ffi::CStr;
 use std::fmt;
 
+use crate::c_text::c_text;
+
 /// A DOCA result code (`doca_error_t`, 32 bits).
 ///
 /// It is a number and not a Rust enum: codes arrive from C and from the network, and one this list does not know must
@@ -18,14 +20,6 @@ use std::fmt;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(transparent)]
 pub struct DocaError(pub u32);
-
-/// A text of the table, which ends with its only NUL.
-const fn c_text(text: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(text.as_bytes()) {
-        Ok(text) => text,
-        Err(_) => panic!("a text with a NUL inside"),
-    }
-}
 
 macro_rules! codes {
     ($($value:literal $name:ident $c:literal $text:literal;)*) => {

@@ -29,6 +29,7 @@
 compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target is not");
 
 pub mod address;
+mod c_text;
 pub mod cpu;
 pub mod describe;
 pub mod descriptor;

@@ -1,4 +1,21 @@
-//! The version words that a plugin built against DOCA carries.
+//! The DOCA release whose interface this is, and the version words that plugins carry.
+
+use std::ffi::CStr;
+
+use crate::c_text::c_text;
+
+macro_rules! release {
+    () => {
+        "2.7.0"
+    };
+}
+
+/// The release that the headers are of, and that `libdoca_urom.so` says it is: the first with UROM's plugin interface in
+/// its present form.
+pub const RELEASE: &str = release!();
+
+/// [`RELEASE`] for C (`doca_version_runtime`).
+pub const C_RELEASE: &CStr = c_text(concat!(release!(), "\0"));
 
 /// A DOCA version word as `DOCA_VERSION_EXACT` computes it: `major << 24 | minor << 16 | patch`.
 pub const fn exact(major: usize, minor: usize, patch: usize) -> usize {
@@ -7,16 +24,19 @@ pub const fn exact(major: usize, minor: usize, patch: usize) -> usize {
 
 /// The word a plugin built with this kit puts into `urom_plugin_iface::__doca_api_version`.
 ///
-/// It is that of DOCA 2.7.0, the first release with UROM's plugin interface in its present form, unless the variable
-/// `UROM_DOCA_VERSION` names another while the kit is built (`UROM_DOCA_VERSION=3.0.58 cargo build`).
-pub const API_VERSION: usize = match option_env!("UROM_DOCA_VERSION") {
-    None => exact(2, 7, 0),
-    Some(text) => match parse(text) {
+/// It is that of [`RELEASE`], unless the variable `UROM_DOCA_VERSION` names another while the kit is built
+/// (`UROM_DOCA_VERSION=3.0.58 cargo build`).
+pub const API_VERSION: usize = {
+    let text = match option_env!("UROM_DOCA_VERSION") {
+        Some(text) => text,
+        None => RELEASE,
+    };
+    match parse(text) {
         Some(word) if word != 0 => word,
         _ => {
             panic!("UROM_DOCA_VERSION must read MAJOR.MINOR.PATCH, for example 3.0.58, and must not be 0.0.0")
         }
-    },
+    }
 };
 
 /// The word for `MAJOR.MINOR.PATCH`, or `None` when the text is none or a part does not fit its field (8, 8 and 16

@@ -5,15 +5,10 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Dev, DevInfo as RawInfo};
+use urom_abi::host::{Dev, DevInfo as RawInfo, IBDEV_NAME_SIZE, PCI_ADDR_SIZE};
 
 use crate::error::{Error, Result, check};
 use crate::library::{Library, non_null};
-
-/// Room for a device's name, its NUL included (`DOCA_DEVINFO_IBDEV_NAME_SIZE`).
-const NAME_CAPACITY: usize = 64;
-/// Room for a PCI address, its NUL included (`DOCA_DEVINFO_PCI_ADDR_SIZE`).
-const PCI_CAPACITY: usize = 13;
 
 /// A device that a service can be reached through (`struct doca_devinfo`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,12 +114,12 @@ impl List {
 
     fn describe(&self, device: *mut RawInfo) -> DeviceInfo {
         let api = self.library.api();
-        let mut name = [0; NAME_CAPACITY];
+        let mut name = [0; IBDEV_NAME_SIZE];
         // SAFETY: the entry is of this list, and the array has the size that is said.
         let code =
-            unsafe { (api.doca_devinfo_get_ibdev_name)(device, name.as_mut_ptr(), NAME_CAPACITY as u32) };
+            unsafe { (api.doca_devinfo_get_ibdev_name)(device, name.as_mut_ptr(), IBDEV_NAME_SIZE as u32) };
         let name = if code == DocaError::SUCCESS { text(&name) } else { String::new() };
-        let mut address = [0; PCI_CAPACITY];
+        let mut address = [0; PCI_ADDR_SIZE];
         // SAFETY: the entry is of this list, and the array has the size that the call asks for.
         let code = unsafe { (api.doca_devinfo_get_pci_addr_str)(device, address.as_mut_ptr()) };
         let pci_address = if code == DocaError::SUCCESS { text(&address) } else { String::new() };

@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use urom_abi::version::RELEASE;
 
 use crate::demo::SERVICE;
 use crate::linked_ucx::LinkedUcx;
-use crate::pkgconfig::{self, DOCA_VERSION};
+use crate::pkgconfig;
 use crate::place::{Placer, Transfer, make_directory};
 use crate::workspace::{Profile, Workspace};
 use crate::{headers, setup, shell};
@@ -65,7 +66,7 @@ fn usable(prefix: &Path) -> Result<PathBuf> {
 fn lay_out(workspace: &Workspace, profile_dir: &Path, ucx: &LinkedUcx, placer: &mut Placer) -> Result<()> {
     placer.file(&profile_dir.join(SERVICE.name), Path::new("bin").join(SERVICE.name))?;
 
-    let file = format!("libdoca_urom.so.{DOCA_VERSION}");
+    let file = format!("libdoca_urom.so.{RELEASE}");
     placer.file(&profile_dir.join("libdoca_urom.so"), Path::new("lib").join(&file))?;
     for library in pkgconfig::libraries() {
         for end in ["so.2", "so"] {

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-/// The release of DOCA whose interface this is.
-pub(crate) const DOCA_VERSION: &str = "2.7.0";
+use urom_abi::version::RELEASE;
 
 /// A library of DOCA's.
 struct Module {
@@ -49,7 +48,7 @@ pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
         let requires = if requires.is_empty() { String::new() } else { format!("Requires: {requires}\n") };
         let text = format!(
             "prefix=${{pcfiledir}}/../..\nincludedir=${{prefix}}/include\nlibdir=${{prefix}}/lib\n\n\
-             Name: {name}\nDescription: {description}\nVersion: {DOCA_VERSION}\n{requires}\
+             Name: {name}\nDescription: {description}\nVersion: {RELEASE}\n{requires}\
              Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -l:lib{library}.so.2\n"
         );
         (format!("{name}.pc"), text)

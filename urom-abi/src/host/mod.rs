@@ -97,6 +97,13 @@ pub type OobReqTestFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
 /// Ends a request, once, whether it is over or not.
 pub type OobReqFreeFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
 
+/// Room for a device's name, its NUL included (`DOCA_DEVINFO_IBDEV_NAME_SIZE`).
+pub const IBDEV_NAME_SIZE: usize = 64;
+/// Room for the name of a network interface, its NUL included (`DOCA_DEVINFO_IFACE_NAME_SIZE`).
+pub const IFACE_NAME_SIZE: usize = 256;
+/// Room for a PCI address, `dddd:bb:dd.f` and its NUL (`DOCA_DEVINFO_PCI_ADDR_SIZE`).
+pub const PCI_ADDR_SIZE: usize = 13;
+
 /// How the processes of a domain exchange bytes when it starts (`struct doca_urom_domain_oob_coll`). The functions are
 /// called only by the thread that starts, progresses, stops or destroys the domain.
 #[derive(Clone, Copy, Debug)]

@@ -7,23 +7,16 @@ use super::{
     Buf, CmdTask, CmdTaskCallback, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask, GidTaskCallback,
     OobColl, Pe, Service, StateChangedCallback, Task, Worker,
 };
+use crate::c_text::c_text;
 use crate::cpu::CpuSet;
 use crate::error::DocaError;
 use crate::plugin::PluginInfo;
-
-/// A symbol's name for the loader.
-const fn c_name(text: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(text.as_bytes()) {
-        Ok(name) => name,
-        Err(_) => panic!("a C name with a NUL inside"),
-    }
-}
 
 macro_rules! lookup {
     ($($name:ident: $ty:ty),* => $table:ident $({ $($rest:tt)* })?, $find:ident) => {{
         let mut missing = Vec::new();
         $(
-            let $name = $find(const { c_name(concat!(stringify!($name), "\0")) });
+            let $name = $find(const { c_text(concat!(stringify!($name), "\0")) });
             if $name.is_none() {
                 missing.push(stringify!($name));
             }

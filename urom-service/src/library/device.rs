@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use urom_abi::DocaError;
+use urom_abi::host::{IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 
 use super::service_file::long_pci;
 use super::shell::{Kind, Mark};
@@ -17,11 +18,11 @@ const VARIABLE: &str = "UROM_DEVICE";
 /// the service file that is for this host.
 pub(super) const NO_PCI_ADDRESS: &str = "0000:00:00.0";
 
-/// The longest name, so that it fits `DOCA_DEVINFO_IBDEV_NAME_SIZE` with its NUL.
-const LONGEST_NAME: usize = 63;
+/// The longest name that has room for its NUL.
+const LONGEST_NAME: usize = IBDEV_NAME_SIZE - 1;
 
-/// The longest name of a network interface, so that it fits `DOCA_DEVINFO_IFACE_NAME_SIZE` with its NUL.
-const LONGEST_INTERFACE: usize = 255;
+/// The longest name of a network interface, likewise.
+const LONGEST_INTERFACE: usize = IFACE_NAME_SIZE - 1;
 
 /// A device that could be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]

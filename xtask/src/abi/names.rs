@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::mem::offset_of;
 
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{CtxState, Data, OobColl};
+use urom_abi::host::{CtxState, Data, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE};
 use urom_abi::list::ListLink;
 use urom_abi::log::{DISABLE, Level};
 use urom_abi::plugin::{
     DomainLookups, PLUGIN_NAME_CAPACITY, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc, WorkerCtx,
     WorkerNotifDesc, WorkerNotify,
 };
-use urom_abi::version::{API_VERSION, display};
+use urom_abi::version::RELEASE;
 use urom_abi::{DocaError, WORKER_ID_ANY};
 
 /// Rust's types of which C sees pointers only.
@@ -154,9 +154,8 @@ pub(crate) const FLEXIBLE: &[(&str, &str)] =
 pub(crate) fn constants() -> BTreeMap<String, String> {
     let codes = (0..).map(DocaError).take_while(|code| code.name() != "DOCA_ERROR_UNRECOGNIZED");
     let codes = codes.map(|code| (code.name(), code.0.to_string()));
-    let version = display(API_VERSION);
     let parts = ["DOCA_VERSION_MAJOR", "DOCA_VERSION_MINOR", "DOCA_VERSION_PATCH"].into_iter();
-    let parts = parts.zip(version.split('.').map(str::to_owned));
+    let parts = parts.zip(RELEASE.split('.').map(str::to_owned));
     let levels = Level::ALL.into_iter().map(|level| {
         let name = match level {
             Level::Crit => "DOCA_LOG_LEVEL_CRIT",
@@ -177,6 +176,10 @@ pub(crate) fn constants() -> BTreeMap<String, String> {
         ("DOCA_UROM_PLUGIN_NAME_MAX_LEN", PLUGIN_NAME_CAPACITY.to_string()),
         // bindgen reads -1ULL as a signed number.
         ("DOCA_UROM_WORKER_ID_ANY", WORKER_ID_ANY.cast_signed().to_string()),
+        ("DOCA_VERSION_STRING", format!("{RELEASE:?}")),
+        ("DOCA_DEVINFO_IBDEV_NAME_SIZE", IBDEV_NAME_SIZE.to_string()),
+        ("DOCA_DEVINFO_IFACE_NAME_SIZE", IFACE_NAME_SIZE.to_string()),
+        ("DOCA_DEVINFO_PCI_ADDR_SIZE", PCI_ADDR_SIZE.to_string()),
         ("UCS_CPU_SETSIZE", CpuSet::CAPACITY.to_string()),
     ];
     codes.chain(parts).chain(levels).chain(others).map(|(name, value)| (name.to_owned(), value)).collect()
@@ -190,9 +193,4 @@ pub(crate) const IN_SOURCES: &[(&str, &str, &str)] = &[
     ("DOCA_ARGP_TYPE_INT", "urom-service/libdoca/src/argp/model.rs", "INT"),
     ("DOCA_ARGP_TYPE_BOOLEAN", "urom-service/libdoca/src/argp/model.rs", "BOOLEAN"),
     ("DOCA_ARGP_TYPE_JSON_OBJ", "urom-service/libdoca/src/argp/model.rs", "JSON_OBJ"),
-    ("DOCA_VERSION_STRING", "urom-service/libdoca/src/version.rs", "VERSION"),
-    ("DOCA_DEVINFO_IBDEV_NAME_SIZE", "urom-host/src/device.rs", "NAME_CAPACITY"),
-    ("DOCA_DEVINFO_IBDEV_NAME_SIZE", "urom-service/src/library/table/device.rs", "NAME_SIZE"),
-    ("DOCA_DEVINFO_PCI_ADDR_SIZE", "urom-host/src/device.rs", "PCI_CAPACITY"),
-    ("DOCA_DEVINFO_IFACE_NAME_SIZE", "urom-service/src/library/table/device.rs", "INTERFACE_SIZE"),
 ];

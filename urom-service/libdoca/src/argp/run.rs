@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use urom_abi::DocaError;
+use urom_abi::version::RELEASE;
 use urom_service::doca_log::backend::{BACKENDS, End};
 
 use super::model::{Action, Callback, Flag, Found, Refusal, Value};
 use super::parse::{Request, parse};
 use super::state::{Config, Start};
 use super::{json, usage};
-use crate::version::VERSION;
 
 /// What the program is called when nobody says: by the path it was started with.
 pub(super) fn file_name(path: &CStr) -> String {
@@ -29,7 +29,7 @@ pub(super) unsafe fn run(start: &Start, program: &str, args: &[&CStr]) -> Result
     let flags = &*start.flags;
     let given = match parse(flags, args)? {
         Request::Help => end(&usage::usage(program, flags)),
-        Request::Version => end(&format!("DOCA version: {}\n", VERSION.to_string_lossy())),
+        Request::Version => end(&format!("DOCA version: {RELEASE}\n")),
         Request::Run(given) => given,
     };
     let found = with_files(flags, given)?;

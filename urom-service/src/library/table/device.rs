@@ -6,17 +6,11 @@ use std::rc::Rc;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Dev, DevInfo};
+use urom_abi::host::{Dev, DevInfo, IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 
 use crate::library::device::{self, Device, DeviceInfo};
 use crate::library::guard::guard;
 use crate::library::handle::{borrow, present, publish, put, withdraw};
-
-/// `DOCA_DEVINFO_IBDEV_NAME_SIZE`.
-const NAME_SIZE: u32 = 64;
-
-/// `DOCA_DEVINFO_IFACE_NAME_SIZE`.
-const INTERFACE_SIZE: u32 = 256;
 
 /// How long each list is that a host has, by its address.
 fn lists() -> MutexGuard<'static, HashMap<usize, usize>> {
@@ -79,7 +73,7 @@ pub(super) unsafe extern "C" fn get_ibdev_name(
     guard(|| {
         // SAFETY: the caller's object.
         let info: &DeviceInfo = unsafe { borrow(info) }?;
-        if size < NAME_SIZE {
+        if size < IBDEV_NAME_SIZE as u32 {
             return Err(DocaError::INVALID_VALUE);
         }
         // SAFETY: the caller's place has 64 bytes or more, and names have at most 63.
@@ -133,7 +127,7 @@ pub unsafe extern "C" fn devinfo_get_iface_name(
         // SAFETY: the caller's object.
         let info: &DeviceInfo = unsafe { borrow(info) }?;
         present(name)?;
-        if size < INTERFACE_SIZE {
+        if size < IFACE_NAME_SIZE as u32 {
             return Err(DocaError::INVALID_VALUE);
         }
         let interface = info.interface.as_deref().ok_or(DocaError::NOT_FOUND)?;
