@@ -55,7 +55,7 @@ pub(super) fn list() -> Vec<DeviceInfo> {
             found.retain(|device| device.name != "lo");
         }
     }
-    let named = std::env::var(VARIABLE).unwrap_or_default();
+    let named = std::env::var_os(VARIABLE).unwrap_or_default();
     for problem in add_named(&mut found, &named) {
         tracing::warn!(target: "urom_library", "{problem}");
     }
@@ -63,7 +63,10 @@ pub(super) fn list() -> Vec<DeviceInfo> {
 }
 
 /// Adds the devices of the variable that are not there; gives what is wrong with the others.
-fn add_named(found: &mut Vec<DeviceInfo>, list: &str) -> Vec<String> {
+fn add_named(found: &mut Vec<DeviceInfo>, list: &OsStr) -> Vec<String> {
+    let Some(list) = list.to_str() else {
+        return vec![format!("{VARIABLE} is left out: {list:?} is not UTF-8")];
+    };
     let mut problems = Vec::new();
     for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
         match named(entry) {
@@ -193,6 +196,7 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
 
     fn names(devices: &[DeviceInfo]) -> Vec<&str> {
@@ -245,7 +249,7 @@ mod tests {
     fn named_devices_are_added_once() {
         let mut found = vec![named("eth0").unwrap()];
         assert_eq!(
-            add_named(&mut found, "mlx5_0, mlx5_1@AF:00.1,,eth0,mlx5_0 ,mlx5_1@0000:af:00.1"),
+            add_named(&mut found, "mlx5_0, mlx5_1@AF:00.1,,eth0,mlx5_0 ,mlx5_1@0000:af:00.1".as_ref()),
             [""; 0]
         );
         assert_eq!(names(&found), ["eth0", "mlx5_0", "mlx5_1"]);
@@ -265,11 +269,19 @@ mod tests {
             ("eth0@03:00.0", "at 0000:00:00.0 already"),
         ] {
             let mut found = vec![named("eth0").unwrap()];
-            let problems = add_named(&mut found, &format!("{entry},good"));
+            let problems = add_named(&mut found, format!("{entry},good").as_ref());
             assert_eq!(names(&found), ["eth0", "good"], "{entry}");
             let [problem] = &*problems else { panic!("{entry}: {problems:?}") };
             assert!(problem.contains(entry) && problem.contains(reason), "{problem}");
         }
+    }
+
+    #[test]
+    fn names_that_are_no_text_are_left_out_with_the_reason() {
+        let mut found = Vec::new();
+        let problems = add_named(&mut found, OsStr::from_bytes(b"good,\xff"));
+        assert_eq!(found, []);
+        assert_eq!(problems, ["UROM_DEVICE is left out: \"good,\\xFF\" is not UTF-8"]);
     }
 
     #[test]
