@@ -9,7 +9,7 @@ use tracing::{Dispatch, Event, Metadata, Subscriber, callsite, dispatcher};
 use urom_abi::log::Level;
 
 use super::backend::{BACKENDS, Kind};
-use crate::log::{Origin, level_of, text_of};
+use crate::log::{LogLevel, Origin, level_of, text_of};
 
 /// Makes the SDK backends the log of all events in this copy of the library. A subscriber that is there already stays.
 pub fn install() {
@@ -33,14 +33,8 @@ impl Subscriber for ToBackends {
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(match Level::ALL.into_iter().rev().find(|level| wanted(*level)) {
-            None | Some(Level::Crit) => LevelFilter::OFF,
-            Some(Level::Error) => LevelFilter::ERROR,
-            Some(Level::Warning) => LevelFilter::WARN,
-            Some(Level::Info) => LevelFilter::INFO,
-            Some(Level::Debug) => LevelFilter::DEBUG,
-            Some(Level::Trace) => LevelFilter::TRACE,
-        })
+        let most = Level::ALL.into_iter().rev().find(|level| wanted(*level));
+        Some(most.map_or(LogLevel::DISABLE, LogLevel::of).filter())
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

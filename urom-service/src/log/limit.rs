@@ -26,7 +26,8 @@ impl LogLevel {
     /// Everything (70).
     pub const TRACE: LogLevel = LogLevel::of(Level::Trace);
 
-    const fn of(level: Level) -> LogLevel {
+    /// The limit that lets this level through.
+    pub(crate) const fn of(level: Level) -> LogLevel {
         LogLevel(level.number() as u8)
     }
 
@@ -52,7 +53,8 @@ impl LogLevel {
         }
     }
 
-    pub(super) fn filter(self) -> LevelFilter {
+    /// The same level in the words of `tracing`.
+    pub(crate) fn filter(self) -> LevelFilter {
         match self.0 {
             ..30 => LevelFilter::OFF,
             30..40 => LevelFilter::ERROR,

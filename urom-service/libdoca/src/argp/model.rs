@@ -4,6 +4,7 @@ use std::ffi::{CString, c_int, c_uint, c_void};
 use std::fmt;
 
 use urom_abi::DocaError;
+use urom_abi::log::{DISABLE, Level};
 
 /// `doca_argp_param_cb_t`: gets the value and the pointer that `doca_argp_init` got.
 pub(super) type Callback = unsafe extern "C" fn(value: *mut c_void, config: *mut c_void) -> DocaError;
@@ -38,6 +39,11 @@ pub(super) enum Kind {
     Level,
     /// On the command line it has no value.
     Bool,
+}
+
+/// The numbers of `enum doca_log_level`.
+fn levels() -> impl Iterator<Item = c_int> {
+    std::iter::once(DISABLE).chain(Level::ALL.map(Level::number)).map(u32::cast_signed)
 }
 
 /// What finding a flag leads to.
@@ -78,9 +84,9 @@ impl Flag {
 
     /// A number as its value.
     pub(super) fn int(&self, number: c_int) -> Result<Value, Refusal> {
-        if self.kind == Kind::Level && !matches!(number, 10 | 20 | 30 | 40 | 50 | 60 | 70) {
-            let text =
-                format!("flag {self} needs a level (10, 20, 30, 40, 50, 60 or 70), and was given {number}");
+        if self.kind == Kind::Level && !levels().any(|level| level == number) {
+            let levels: Vec<String> = levels().map(|level| level.to_string()).collect();
+            let text = format!("flag {self} needs a level ({}), and was given {number}", levels.join(", "));
             return Err(Refusal::new(DocaError::INVALID_VALUE, text));
         }
         Ok(Value::Int(number))
