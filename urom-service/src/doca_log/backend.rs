@@ -130,14 +130,13 @@ impl Backends {
     fn add(&'static self, backend: Backend) -> &'static Backend {
         let backend: &'static Backend = Box::leak(Box::new(backend));
         let mut place = &self.first;
-        while place.set(backend).is_err() {
-            match place.get() {
-                Some(there) => place = &there.next,
-                // Another thread is about to fill it.
-                None => std::hint::spin_loop(),
+        loop {
+            let there = *place.get_or_init(|| backend);
+            if ptr::eq(there, backend) {
+                return backend;
             }
+            place = &there.next;
         }
-        backend
     }
 
     fn all(&'static self) -> impl Iterator<Item = &'static Backend> {
