@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -152,12 +152,21 @@ impl Drop for Embedded {
 /// Has the services that are shared stopped when the process exits: a host may leave without stopping anything, and UCX,
 /// which goes then, must not go under their threads.
 fn stop_at_exit() {
-    static REGISTERED: Once = Once::new();
-    // SAFETY: a function that stays, and that unwinds nowhere. When it cannot be registered, all is as without it.
-    REGISTERED.call_once(|| _ = unsafe { libc::atexit(at_exit) });
+    REGISTERED.get_or_init(|| {
+        // SAFETY: a function that stays, and that unwinds nowhere. When it cannot be registered, all is as without it.
+        unsafe { libc::atexit(at_exit) };
+        std::process::id()
+    });
 }
 
+/// The process in which [`at_exit`] has something to do.
+static REGISTERED: OnceLock<u32> = OnceLock::new();
+
 extern "C" fn at_exit() {
+    // A child by `fork` has none of the threads, and whatever they had locked stays so.
+    if REGISTERED.get() != Some(&std::process::id()) {
+        return;
+    }
     let stopped = std::panic::catch_unwind(|| {
         let shared = SHARED.try_lock().map(|mut shared| std::mem::take(&mut *shared)).unwrap_or_default();
         for service in shared.iter().filter_map(|(_, service)| service.upgrade()) {

@@ -72,6 +72,14 @@ fn loops_that_trust_progress_blindly_see_what_they_trust_in() -> Result<()> {
 }
 
 #[test]
+fn a_child_that_exits_waits_for_no_thread_of_its_parent() -> Result<()> {
+    everywhere("forked_exit.c", |host, service| {
+        // What the parent's threads point to looks lost in the child.
+        host.env("ASAN_OPTIONS", "detect_leaks=0").run(service)
+    })
+}
+
+#[test]
 fn threads_of_the_library_leave_signals_to_the_program() -> Result<()> {
     everywhere("library_threads.c", |host, service| host.run(service))
 }
