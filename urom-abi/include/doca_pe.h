@@ -29,7 +29,7 @@ typedef doca_event_handle_t doca_notification_handle_t;
 
 /* ---- Engines ---------------------------------------------------------------------------------------------------- */
 
-/* Makes an engine. The caller destroys it. NO_MEMORY. */
+/* Makes an engine. The caller destroys it. OPERATING_SYSTEM, with a log line, when there are no descriptors left. */
 DOCA_STABLE
 doca_error_t doca_pe_create(struct doca_pe **pe);
 
