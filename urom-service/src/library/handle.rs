@@ -103,7 +103,11 @@ pub(super) unsafe fn hold<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, 
 
 #[allow(private_bounds, reason = "called with this module's types only")]
 /// Takes an object back from the host.
-pub(super) fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
+///
+/// # Safety
+///
+/// The host keeps DOCA's thread rules.
+pub(super) unsafe fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
     let mut shells = Shells::all();
     let shell = shells.find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
     let object = shell.object::<T>();

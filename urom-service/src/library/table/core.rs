@@ -124,7 +124,8 @@ pub(super) unsafe extern "C" fn pe_destroy(pointer: *mut host::Pe) -> DocaError 
         // SAFETY: the caller's object.
         let pe: &Pe = unsafe { borrow(pointer) }?;
         pe.may_go()?;
-        withdraw::<Pe, _>(pointer).map(drop)
+        // SAFETY: the caller\'s object.
+        unsafe { withdraw::<Pe, _>(pointer) }.map(drop)
     })
 }
 

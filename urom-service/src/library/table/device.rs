@@ -45,7 +45,8 @@ pub(super) unsafe extern "C" fn destroy_list(list: *mut *mut DevInfo) -> DocaErr
         // SAFETY: from `create_list`, with its length, and taken back once.
         let entries = unsafe { Box::from_raw(slice) };
         for entry in entries {
-            withdraw::<DeviceInfo, _>(entry)?;
+            // SAFETY: the caller's object.
+            unsafe { withdraw::<DeviceInfo, _>(entry) }?;
         }
         Ok(())
     })

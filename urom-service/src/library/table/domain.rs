@@ -30,7 +30,8 @@ pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Domain) -> DocaError
         // SAFETY: the caller's object.
         let (ctx, _) = unsafe { domain(pointer) }?;
         ctx.require_idle().map_err(|_| DocaError::NOT_PERMITTED)?;
-        withdraw::<Context, _>(pointer).map(drop)
+        // SAFETY: the caller\'s object.
+        unsafe { withdraw::<Context, _>(pointer) }.map(drop)
     })
 }
 

@@ -34,7 +34,8 @@ pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Service) -> DocaErro
         if own.shared().is_attached() {
             return Err(DocaError::IN_USE);
         }
-        withdraw::<Context, _>(pointer).map(drop)
+        // SAFETY: the caller\'s object.
+        unsafe { withdraw::<Context, _>(pointer) }.map(drop)
     })
 }
 
@@ -193,7 +194,8 @@ pub(super) unsafe extern "C" fn query_release(pointer: *mut host::GidTask) -> Do
         // SAFETY: the caller's object.
         let task: &GidTask = unsafe { borrow(pointer) }?;
         task.head.is_callers()?;
-        let task: Rc<GidTask> = withdraw(pointer)?;
+        // SAFETY: the caller's object.
+        let task: Rc<GidTask> = unsafe { withdraw(pointer) }?;
         if let Some(run) = task.run.upgrade() {
             run.released();
         }

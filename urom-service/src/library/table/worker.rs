@@ -31,7 +31,8 @@ pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Worker) -> DocaError
         // SAFETY: the caller's object.
         let (ctx, _) = unsafe { worker(pointer) }?;
         ctx.require_idle().map_err(|_| DocaError::IN_USE)?;
-        withdraw::<Context, _>(pointer).map(drop)
+        // SAFETY: the caller\'s object.
+        unsafe { withdraw::<Context, _>(pointer) }.map(drop)
     })
 }
 
