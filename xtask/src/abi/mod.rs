@@ -1,8 +1,8 @@
 //! `cargo xtask abi`: the C headers against the Rust code behind them.
 //!
 //! Both sides are read into one [`model`] under C's names: the headers by [`c`] with bindgen, the Rust code by [`rust`]
-//! with syn and with rustc's own layouts, by the table in [`names`]. [`compare`] lists every difference, and [`symbols`]
-//! does so for what the built library exports.
+//! with syn and with rustc's own layouts, by the table in [`names`]. [`compare`] lists every difference, [`symbols`] does so
+//! for what the built library exports, and [`variadic`] for the one function that C defines.
 
 mod c;
 mod compare;
@@ -12,6 +12,7 @@ mod names;
 mod rust;
 mod symbols;
 mod types;
+mod variadic;
 
 #[cfg(test)]
 mod tests;
@@ -52,5 +53,6 @@ fn check(root: &Path, headers: &Path, exported: &BTreeSet<String>) -> Result<Vec
     let (behind, mut differences) = rust::Sources::read(root)?.interface()?;
     differences.extend(compare::differences(&declared, &behind));
     differences.extend(symbols::differences(&declared, exported));
+    differences.extend(variadic::difference(&root.join(variadic::SOURCE), headers)?);
     Ok(differences)
 }

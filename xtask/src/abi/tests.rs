@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::model::Interface;
-use super::{HEADERS, c, compare, rust, symbols};
+use super::{HEADERS, c, compare, rust, symbols, variadic};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
@@ -272,7 +272,29 @@ fn a_symbol_too_many_or_too_few_is_found() {
     assert_eq!(symbols::differences(&declared, &exported), expected);
 }
 
-/// A C library of two functions and a variable, one of them hidden.
+#[test]
+fn another_definition_of_the_variadic_function_is_found() {
+    let headers = root().join(HEADERS);
+    assert_eq!(variadic::difference(&root().join(variadic::SOURCE), &headers).expect("C"), None);
+    let text = fs::read_to_string(root().join(variadic::SOURCE)).expect("text");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("changed.c");
+    for (old, new) in [
+        ("urom_doca_log(uint32_t level, int source", "urom_doca_log(uint32_t level, long source"),
+        ("uint32_t urom_doca_log(", "uint64_t urom_doca_log("),
+        ("const char *format,\n\t\t       ...)", "char *format, ...)"),
+    ] {
+        assert_eq!(text.matches(old).count(), 1, "`{old}`");
+        fs::write(&file, text.replace(old, new)).expect("a file");
+        let found = variadic::difference(&file, &headers).expect("C").expect("another signature");
+        assert!(found.contains("changed.c defines it with another signature"), "{found}");
+    }
+    fs::write(&file, text.replace("va_end(args);", "va_end(args)")).expect("a file");
+    let error = variadic::difference(&file, &headers).expect_err("no C").to_string();
+    assert!(error.contains("changed.c does not compile:") && error.contains("expected"), "{error}");
+}
+
+/// A C library with three functions, one of them hidden, beside one that it only calls.
 #[test]
 fn the_symbols_of_a_library_are_those_it_defines_and_shows() {
     let directory = tempfile::tempdir().expect("a temporary directory");
