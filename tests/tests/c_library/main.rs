@@ -2,7 +2,6 @@
 
 mod argp;
 mod common;
-mod symbols;
 
 use std::path::PathBuf;
 
