@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -31,7 +31,7 @@ impl Placer {
         Self { root: root.to_owned(), transfer, placed: BTreeSet::new() }
     }
 
-    /// Puts the file `from` at `to`, a path inside the directory.
+    /// Puts the file `from` at `to`, a path inside the directory. Everybody may read a copy, and start it if its owner may.
     pub(crate) fn file(&mut self, from: &Path, to: impl AsRef<Path>) -> Result<()> {
         let transfer = self.transfer;
         let source = fs::metadata(from).with_context(|| format!("could not read {}", from.display()))?;
@@ -46,14 +46,17 @@ impl Placer {
             Transfer::Link => {
                 fs::hard_link(fs::canonicalize(from)?, partial).or_else(|_| fs::copy(from, partial).map(drop))
             }
-            Transfer::Copy => fs::copy(from, partial).map(drop),
+            Transfer::Copy => {
+                let mode = if source.mode() & 0o100 == 0 { 0o644 } else { 0o755 };
+                fs::copy(from, partial).and_then(|_| set_mode(partial, mode))
+            }
         })
         .with_context(|| format!("taking it from {}", from.display()))
     }
 
-    /// Writes a file.
+    /// Writes a file, which everybody may read.
     pub(crate) fn text(&mut self, text: &str, to: impl AsRef<Path>) -> Result<()> {
-        self.put(to.as_ref(), |partial| fs::write(partial, text))
+        self.put(to.as_ref(), |partial| fs::write(partial, text).and_then(|()| set_mode(partial, 0o644)))
     }
 
     /// Makes `to` a symbolic link to `target`, which is taken as it is.
@@ -89,9 +92,11 @@ impl Placer {
     }
 }
 
-/// Makes a directory with those above it, or says what is in the way.
+/// Makes a directory with those above it, all for everybody to look into, or says what is in the way.
 pub(crate) fn make_directory(directory: &Path) -> Result<()> {
-    fs::create_dir_all(directory).with_context(|| {
+    let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
+    let open = |()| missing.iter().filter(|path| path.is_dir()).try_for_each(|path| set_mode(path, 0o755));
+    fs::create_dir_all(directory).and_then(open).with_context(|| {
         let file = directory.ancestors().find(|path| path.exists() && !path.is_dir());
         match file {
             Some(file) => format!("{} is in the way: it is not a directory", file.display()),
@@ -115,6 +120,11 @@ pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+/// Sets it whatever the umask of the user is: what root installs is for everybody.
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 fn same(a: &fs::Metadata, b: &fs::Metadata) -> bool {
@@ -160,6 +170,27 @@ mod tests {
                 same(&fs::metadata(&file).expect("there"), &fs::metadata(root.join("lib/a")).expect("there"));
             assert_eq!(linked, transfer == Transfer::Link);
         }
+    }
+
+    #[test]
+    fn what_is_copied_is_for_everybody_and_what_is_linked_stays_as_it_is() {
+        let mode = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o777;
+        let (directory, file) = source();
+        let root = directory.path().join("root");
+        for (own, copied) in [(0o600, 0o644), (0o700, 0o755), (0o664, 0o644)] {
+            set_mode(&file, own).expect("it is the test's");
+            let mut placer = Placer::new(&root, Transfer::Copy);
+            placer.file(&file, "bin/a").expect("it can be placed");
+            placer.text("text", "lib/pkgconfig/b").expect("it can be placed");
+            let modes = ["", "bin", "lib", "lib/pkgconfig", "lib/pkgconfig/b", "bin/a"]
+                .map(|path| mode(&root.join(path)));
+            assert_eq!(modes, [0o755, 0o755, 0o755, 0o755, 0o644, copied]);
+            Placer::new(&root, Transfer::Link).file(&file, "bin/a").expect("it can be placed");
+            assert_eq!(mode(&file), own);
+        }
+        set_mode(&root, 0o700).expect("it is the test's");
+        make_directory(&root.join("more")).expect("a directory");
+        assert_eq!(mode(&root), 0o700, "it was there before");
     }
 
     #[test]
