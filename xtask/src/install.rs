@@ -97,7 +97,7 @@ fn headers_of(workspace: &Workspace) -> Result<Vec<PathBuf>> {
 }
 
 fn report(prefix: &Path, ucx: &LinkedUcx, files: usize) -> String {
-    let shown = prefix.display();
+    let shown = shell::quote(&prefix.to_string_lossy());
     format!(
         "installed {files} files in {shown}: include, lib, lib/pkgconfig, bin/uromd. UCX is {}.\n\
          A C host program is compiled and run with\n\n    \

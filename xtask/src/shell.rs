@@ -137,7 +137,8 @@ pub(crate) fn display(command: &Command) -> String {
     variables.chain(words.map(|word| quote(&word))).collect::<Vec<_>>().join(" ")
 }
 
-fn quote(word: &str) -> String {
+/// `word` as a shell takes it for one word.
+pub(crate) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+/.,:@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
