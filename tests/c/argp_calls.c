@@ -1,7 +1,8 @@
 /*
  * Every doca_argp call, in order and out of order. What it prints on standard error is the library's.
- * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <string.h>
+
 #include <doca_argp.h>
 
 #include "check.h"
@@ -22,8 +23,8 @@ static struct doca_argp_param *make(const char *short_name, const char *long_nam
 {
 	struct doca_argp_param *param = NULL;
 
-	OK(doca_argp_param_create(&param));
-	CHECK(param != NULL);
+	MUST(doca_argp_param_create(&param));
+	INSIST(param != NULL);
 	doca_argp_param_set_short_name(param, short_name);
 	doca_argp_param_set_long_name(param, long_name);
 	doca_argp_param_set_arguments(param, "<value>");
@@ -38,11 +39,11 @@ static void before_init(void)
 	struct doca_argp_param *param = NULL;
 	char *argv[] = {"program", NULL};
 
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_destroy());
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_param_create(&param));
-	CHECK(param == NULL);
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_param(NULL));
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_start(1, argv));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_destroy());
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_param_create(&param));
+	INSIST(param == NULL);
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_param(NULL));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_start(1, argv));
 	doca_argp_param_set_mandatory(NULL);
 }
 
@@ -51,10 +52,10 @@ static void registering(void)
 	struct doca_argp_param *param;
 	char buffer[] = "name";
 
-	OK(doca_argp_init("calls", NULL));
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_init("calls", NULL));
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_param_create(NULL));
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(NULL));
+	MUST(doca_argp_init("calls", NULL));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_init("calls", NULL));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_param_create(NULL));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(NULL));
 	doca_argp_param_set_short_name(NULL, "x");
 	doca_argp_param_set_long_name(NULL, "x");
 	doca_argp_param_set_arguments(NULL, "x");
@@ -63,42 +64,42 @@ static void registering(void)
 	doca_argp_param_set_type(NULL, DOCA_ARGP_TYPE_INT);
 	doca_argp_param_set_mandatory(NULL);
 
-	GIVES(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make(NULL, NULL, "x", count, DOCA_ARGP_TYPE_INT)));
-	GIVES(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make("a", "b", NULL, count, DOCA_ARGP_TYPE_INT)));
-	GIVES(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make("a", "b", "x", NULL, DOCA_ARGP_TYPE_INT)));
-	GIVES(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make("a", "b", "x", count, DOCA_ARGP_TYPE_UNKNOWN)));
-	GIVES(DOCA_ERROR_NOT_SUPPORTED, doca_argp_register_param(make("a", "b", "x", count, DOCA_ARGP_TYPE_JSON_OBJ)));
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("a", "b", "x", count, 77)));
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("-a", "b", "x", count, DOCA_ARGP_TYPE_INT)));
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("a", "b c", "x", count, DOCA_ARGP_TYPE_INT)));
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("a", "", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make(NULL, NULL, "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make("a", "b", NULL, count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make("a", "b", "x", NULL, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make("a", "b", "x", count, DOCA_ARGP_TYPE_UNKNOWN)));
+	EXPECT(DOCA_ERROR_NOT_SUPPORTED, doca_argp_register_param(make("a", "b", "x", count, DOCA_ARGP_TYPE_JSON_OBJ)));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("a", "b", "x", count, 77)));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("-a", "b", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("a", "b c", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("a", "", "x", count, DOCA_ARGP_TYPE_INT)));
 
 	/* What was refused is gone, and so is what was taken. */
 	param = make("a", NULL, NULL, count, DOCA_ARGP_TYPE_INT);
-	GIVES(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(param));
+	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(param));
 	doca_argp_param_set_description(param, "x");
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(param));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(param));
 	param = make("a", buffer, "x", count, DOCA_ARGP_TYPE_INT);
 	memset(buffer, 'z', sizeof(buffer) - 1);
-	OK(doca_argp_register_param(param));
+	MUST(doca_argp_register_param(param));
 	doca_argp_param_set_mandatory(param);
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(param));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(param));
 
 	/* The texts were copied, so the name is still the first one. */
-	GIVES(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("q", "name", "x", count, DOCA_ARGP_TYPE_INT)));
-	GIVES(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("a", "other", "x", count, DOCA_ARGP_TYPE_INT)));
-	GIVES(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("l", "other", "x", count, DOCA_ARGP_TYPE_INT)));
-	GIVES(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("q", "json", "x", count, DOCA_ARGP_TYPE_INT)));
-	OK(doca_argp_register_param(make("q", "zzzz", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("q", "name", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("a", "other", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("l", "other", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("q", "json", "x", count, DOCA_ARGP_TYPE_INT)));
+	MUST(doca_argp_register_param(make("q", "zzzz", "x", count, DOCA_ARGP_TYPE_INT)));
 
 	/* One that nobody registers is freed as well. */
 	param = make("r", NULL, "x", count, DOCA_ARGP_TYPE_INT);
-	OK(doca_argp_destroy());
+	MUST(doca_argp_destroy());
 	doca_argp_param_set_mandatory(param);
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_param(param));
-	OK(doca_argp_init("calls", NULL));
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(param));
-	OK(doca_argp_destroy());
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_param(param));
+	MUST(doca_argp_init("calls", NULL));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(param));
+	MUST(doca_argp_destroy());
 }
 
 static void starting(void)
@@ -106,21 +107,21 @@ static void starting(void)
 	struct doca_argp_param *param;
 	char *argv[] = {"program", "-a", "1", "--name=2", NULL, NULL};
 
-	OK(doca_argp_init(NULL, NULL));
-	OK(doca_argp_register_param(make("a", "name", "x", count, DOCA_ARGP_TYPE_INT)));
+	MUST(doca_argp_init(NULL, NULL));
+	MUST(doca_argp_register_param(make("a", "name", "x", count, DOCA_ARGP_TYPE_INT)));
 	param = make("b", NULL, "x", count, DOCA_ARGP_TYPE_INT);
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_start(0, argv));
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_start(-1, argv));
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_start(1, NULL));
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_argp_start(5, argv));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_start(0, argv));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_start(-1, argv));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_start(1, NULL));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_start(5, argv));
 	calls = 0;
-	OK(doca_argp_start(4, argv));
-	CHECK(calls == 2);
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_start(4, argv));
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_param(param));
-	CHECK(calls == 2);
-	OK(doca_argp_destroy());
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_destroy());
+	MUST(doca_argp_start(4, argv));
+	INSIST(calls == 2);
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_start(4, argv));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_param(param));
+	INSIST(calls == 2);
+	MUST(doca_argp_destroy());
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_destroy());
 }
 
 static doca_error_t call_back(void *param, void *config)
@@ -131,12 +132,12 @@ static doca_error_t call_back(void *param, void *config)
 	(void)param;
 	(void)config;
 	/* No lock is held: none of these hangs. */
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_init("again", NULL));
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_start(1, argv));
-	OK(doca_argp_param_create(&created));
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_param(created));
-	OK(doca_argp_destroy());
-	OK(doca_argp_init("again", NULL));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_init("again", NULL));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_start(1, argv));
+	MUST(doca_argp_param_create(&created));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_param(created));
+	MUST(doca_argp_destroy());
+	MUST(doca_argp_init("again", NULL));
 	return DOCA_SUCCESS;
 }
 
@@ -145,14 +146,14 @@ static void calling_from_a_callback(void)
 	char *argv[] = {"program", "-a", "-b", NULL};
 
 	calls = 0;
-	OK(doca_argp_init("callback", NULL));
-	OK(doca_argp_register_param(make("a", NULL, "x", call_back, DOCA_ARGP_TYPE_BOOLEAN)));
-	OK(doca_argp_register_param(make("b", NULL, "x", count, DOCA_ARGP_TYPE_BOOLEAN)));
-	OK(doca_argp_start(3, argv));
-	CHECK(calls == 1);
+	MUST(doca_argp_init("callback", NULL));
+	MUST(doca_argp_register_param(make("a", NULL, "x", call_back, DOCA_ARGP_TYPE_BOOLEAN)));
+	MUST(doca_argp_register_param(make("b", NULL, "x", count, DOCA_ARGP_TYPE_BOOLEAN)));
+	MUST(doca_argp_start(3, argv));
+	INSIST(calls == 1);
 	/* The one that the callback began has no flags. */
-	GIVES(DOCA_ERROR_NOT_SUPPORTED, doca_argp_start(3, argv));
-	OK(doca_argp_destroy());
+	EXPECT(DOCA_ERROR_NOT_SUPPORTED, doca_argp_start(3, argv));
+	MUST(doca_argp_destroy());
 }
 
 int main(void)

@@ -2,9 +2,9 @@
  * A program with flags of every kind: prints what its callbacks get, then how the parse ended. LEVELS=1 prints the
  * levels of the log before that.
  * MANDATORY=1 makes two of them mandatory; NAMELESS=1 leaves the program's name to the command line.
- * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdbool.h>
+#include <string.h>
 
 #include <doca_argp.h>
 #include <doca_log.h>
@@ -17,7 +17,7 @@ static doca_error_t on_device(void *param, void *its_config)
 {
 	char *text = param;
 
-	CHECK(its_config == &config);
+	INSIST(its_config == &config);
 	printf("device=%s\n", text);
 	if (strcmp(text, "refused") == 0)
 		return DOCA_ERROR_NOT_FOUND;
@@ -28,21 +28,21 @@ static doca_error_t on_device(void *param, void *its_config)
 
 static doca_error_t on_number(void *param, void *its_config)
 {
-	CHECK(its_config == &config);
+	INSIST(its_config == &config);
 	printf("number=%d\n", *(int *)param);
 	return DOCA_SUCCESS;
 }
 
 static doca_error_t on_all(void *param, void *its_config)
 {
-	CHECK(its_config == &config);
+	INSIST(its_config == &config);
 	printf("all=%d\n", *(bool *)param);
 	return DOCA_SUCCESS;
 }
 
 static doca_error_t on_gid(void *param, void *its_config)
 {
-	CHECK(its_config == &config);
+	INSIST(its_config == &config);
 	printf("gid=%d\n", *(int *)param);
 	return DOCA_SUCCESS;
 }
@@ -52,7 +52,7 @@ static void add(const char *short_name, const char *long_name, const char *argum
 {
 	struct doca_argp_param *param;
 
-	OK(doca_argp_param_create(&param));
+	MUST(doca_argp_param_create(&param));
 	if (short_name != NULL)
 		doca_argp_param_set_short_name(param, short_name);
 	doca_argp_param_set_long_name(param, long_name);
@@ -63,7 +63,7 @@ static void add(const char *short_name, const char *long_name, const char *argum
 	doca_argp_param_set_type(param, type);
 	if (mandatory)
 		doca_argp_param_set_mandatory(param);
-	OK(doca_argp_register_param(param));
+	MUST(doca_argp_register_param(param));
 }
 
 int main(int argc, char **argv)
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	bool mandatory = getenv("MANDATORY") != NULL;
 	doca_error_t result;
 
-	OK(doca_argp_init(getenv("NAMELESS") != NULL ? NULL : "flags-program", &config));
+	MUST(doca_argp_init(getenv("NAMELESS") != NULL ? NULL : "flags-program", &config));
 	add("d", "device", "<name>", "Which device", DOCA_ARGP_TYPE_STRING, on_device, mandatory);
 	add("n", "number", "<count>", "How many", DOCA_ARGP_TYPE_INT, on_number, mandatory);
 	add(NULL, "all", NULL, "Whether all", DOCA_ARGP_TYPE_BOOLEAN, on_all, false);
@@ -82,6 +82,6 @@ int main(int argc, char **argv)
 	if (getenv("LEVELS") != NULL)
 		printf("%u %u\n", doca_log_level_get_global_lower_limit(), doca_log_level_get_global_sdk_limit());
 	printf("%s\n", doca_error_get_name(result));
-	OK(doca_argp_destroy());
+	MUST(doca_argp_destroy());
 	return result == DOCA_SUCCESS ? 0 : 1;
 }

@@ -1,14 +1,14 @@
-/* Checks that name what they found. SPDX-License-Identifier: BSD-3-Clause */
-#ifndef CHECK_H_
-#define CHECK_H_
+/* Checks that end the program, and say which call or condition it was. */
+#ifndef TESTS_CHECK_H
+#define TESTS_CHECK_H
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <doca_error.h>
 
-#define CHECK(condition)                                                                                               \
+/* Ends the program unless the condition holds. */
+#define INSIST(condition)                                                                                              \
 	do {                                                                                                           \
 		if (!(condition)) {                                                                                    \
 			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                        \
@@ -16,16 +16,17 @@
 		}                                                                                                      \
 	} while (0)
 
-/* That a call ends with a code. */
-#define GIVES(code, call)                                                                                              \
+/* Ends the program unless a call gave this code. */
+#define EXPECT(code, call)                                                                                             \
 	do {                                                                                                           \
-		doca_error_t got_ = (call);                                                                            \
-		if (got_ != (code)) {                                                                                  \
-			fprintf(stderr, "%s:%d: %s gives %s\n", __FILE__, __LINE__, #call, doca_error_get_name(got_)); \
+		doca_error_t expect_code = (call);                                                                     \
+		if (expect_code != (code)) {                                                                           \
+			fprintf(stderr, "%s:%d: %s gave %s\n", __FILE__, __LINE__, #call,                              \
+				doca_error_get_name(expect_code));                                                     \
 			exit(1);                                                                                       \
 		}                                                                                                      \
 	} while (0)
 
-#define OK(call) GIVES(DOCA_SUCCESS, call)
+#define MUST(call) EXPECT(DOCA_SUCCESS, call)
 
-#endif /* CHECK_H_ */
+#endif /* TESTS_CHECK_H */

@@ -1,7 +1,6 @@
 /*
  * Asks the embedded service for its CPUs and for a group, and frees the query as any task. Prints the CPUs below 16, or why
  * the service does not start.
- * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <doca_ctx.h>
 #include <doca_pe.h>
@@ -16,7 +15,7 @@ static void completed(struct doca_urom_service_get_workers_by_gid_task *task, un
 		      union doca_data ctx_data)
 {
 	(void)ctx_data;
-	CHECK(doca_urom_service_get_workers_by_gid_task_get_workers_count(task) == 0);
+	INSIST(doca_urom_service_get_workers_by_gid_task_get_workers_count(task) == 0);
 	completions++;
 	/* Zero: the program frees it later. */
 	if (task_data.u64 != 0)
@@ -29,21 +28,21 @@ static void query(struct doca_urom_service *service, struct doca_pe *pe, uint64_
 	union doca_data data = {.u64 = free_in_callback};
 	struct doca_task *task;
 
-	OK(doca_urom_service_get_workers_by_gid_task_allocate_init(service, 5, completed, &query));
+	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(service, 5, completed, &query));
 	task = doca_urom_service_get_workers_by_gid_task_as_task(query);
 	doca_task_set_user_data(task, data);
 	completions = 0;
-	OK(doca_task_try_submit(task));
-	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_task_try_submit(task));
+	MUST(doca_task_try_submit(task));
+	EXPECT(DOCA_ERROR_NOT_PERMITTED, doca_task_try_submit(task));
 	/* In flight: it stays. */
 	doca_task_free(task);
 	while (completions == 0)
 		doca_pe_progress(pe);
 	if (!free_in_callback) {
-		OK(doca_task_get_status(task));
+		MUST(doca_task_get_status(task));
 		doca_task_free(task);
 	}
-	GIVES(DOCA_ERROR_INVALID_VALUE, doca_urom_service_get_workers_by_gid_task_release(query));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_urom_service_get_workers_by_gid_task_release(query));
 }
 
 int main(void)
@@ -57,33 +56,33 @@ int main(void)
 	doca_error_t result;
 	int cpu;
 
-	OK(doca_devinfo_create_list(&list, &count));
-	OK(doca_dev_open(list[0], &dev));
-	OK(doca_devinfo_destroy_list(list));
-	OK(doca_pe_create(&pe));
-	OK(doca_urom_service_create(&service));
-	OK(doca_urom_service_set_dev(service, dev));
-	OK(doca_urom_service_set_max_workers(service, 4));
-	OK(doca_pe_connect_ctx(pe, doca_urom_service_as_ctx(service)));
+	MUST(doca_devinfo_create_list(&list, &count));
+	MUST(doca_dev_open(list[0], &dev));
+	MUST(doca_devinfo_destroy_list(list));
+	MUST(doca_pe_create(&pe));
+	MUST(doca_urom_service_create(&service));
+	MUST(doca_urom_service_set_dev(service, dev));
+	MUST(doca_urom_service_set_max_workers(service, 4));
+	MUST(doca_pe_connect_ctx(pe, doca_urom_service_as_ctx(service)));
 	result = doca_ctx_start(doca_urom_service_as_ctx(service));
 	if (result == DOCA_SUCCESS) {
-		OK(doca_urom_service_get_cpuset(service, &cpus));
+		MUST(doca_urom_service_get_cpuset(service, &cpus));
 		for (cpu = 0; cpu < 16; cpu++)
 			if (doca_cpu_is_set(cpu, &cpus))
 				printf("%d ", cpu);
 		query(service, pe, 0);
 		query(service, pe, 1);
-		OK(doca_ctx_stop(doca_urom_service_as_ctx(service)));
+		MUST(doca_ctx_stop(doca_urom_service_as_ctx(service)));
 		puts("done");
 	} else {
 		char text[1024];
 		size_t len = urom_ctx_get_failure(doca_urom_service_as_ctx(service), text, sizeof(text));
 
-		CHECK(len <= sizeof(text));
+		INSIST(len <= sizeof(text));
 		printf("%s: %.*s\n", doca_error_get_name(result), (int)len, text);
 	}
-	OK(doca_urom_service_destroy(service));
-	OK(doca_pe_destroy(pe));
-	OK(doca_dev_close(dev));
+	MUST(doca_urom_service_destroy(service));
+	MUST(doca_pe_destroy(pe));
+	MUST(doca_dev_close(dev));
 	return 0;
 }

@@ -7,7 +7,6 @@
 #ifndef TESTS_HOST_H
 #define TESTS_HOST_H
 
-#define DOCA_ALLOW_EXPERIMENTAL_API
 #include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -19,14 +18,15 @@
 
 #include <doca_ctx.h>
 #include <doca_dev.h>
-#include <doca_error.h>
 #include <doca_pe.h>
 #include <doca_urom.h>
+
+#include "check.h"
 
 /* How many calls of progress show that nothing is due. */
 #define QUIET_CALLS 1000
 
-/* ---- Saying and insisting ---------------------------------------------------------------------------------------- */
+/* ---- Saying ------------------------------------------------------------------------------------------------------ */
 
 __attribute__((format(printf, 1, 2))) static inline void say(const char *format, ...)
 {
@@ -38,28 +38,6 @@ __attribute__((format(printf, 1, 2))) static inline void say(const char *format,
 	putchar('\n');
 	fflush(stdout);
 }
-
-/* Ends the program unless the condition holds. */
-#define INSIST(condition)                                                                                              \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                        \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-/* Ends the program unless a call gave this code. */
-#define EXPECT(code, call)                                                                                             \
-	do {                                                                                                           \
-		doca_error_t expect_code = (call);                                                                     \
-		if (expect_code != (code)) {                                                                           \
-			fprintf(stderr, "%s:%d: %s gave %s\n", __FILE__, __LINE__, #call,                              \
-				doca_error_get_name(expect_code));                                                     \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-#define MUST(call) EXPECT(DOCA_SUCCESS, call)
 
 static inline const char *name_of(doca_error_t code)
 {

@@ -15,15 +15,9 @@
 #define DOCA_LOGGING_ALLOW_TRACE
 #include <doca_log.h>
 
-DOCA_LOG_REGISTER(LOG::HOST);
+#include "check.h"
 
-#define EXPECT(condition)                                                                                              \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                        \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
+DOCA_LOG_REGISTER(LOG::HOST);
 
 static int early_source, early_sources_differ;
 static doca_error_t early_log;
@@ -53,14 +47,14 @@ static void one_of_each(void)
 
 static void standard(const char *lower, const char *upper)
 {
-	EXPECT(doca_log_level_get_global_lower_limit() == DOCA_LOG_LEVEL_INFO);
-	EXPECT(doca_log_level_get_global_upper_limit() == DOCA_LOG_LEVEL_CRIT);
-	EXPECT(doca_log_level_get_global_sdk_limit() == DOCA_LOG_LEVEL_INFO);
-	EXPECT(doca_log_backend_create_standard() == DOCA_SUCCESS);
-	EXPECT(doca_log_backend_create_standard() == DOCA_SUCCESS);
-	EXPECT(doca_log_level_set_global_lower_limit(atoi(lower)) == DOCA_SUCCESS);
-	EXPECT(doca_log_level_set_global_upper_limit(atoi(upper)) == DOCA_SUCCESS);
-	EXPECT(doca_log_level_get_global_lower_limit() == (uint32_t)atoi(lower));
+	INSIST(doca_log_level_get_global_lower_limit() == DOCA_LOG_LEVEL_INFO);
+	INSIST(doca_log_level_get_global_upper_limit() == DOCA_LOG_LEVEL_CRIT);
+	INSIST(doca_log_level_get_global_sdk_limit() == DOCA_LOG_LEVEL_INFO);
+	INSIST(doca_log_backend_create_standard() == DOCA_SUCCESS);
+	INSIST(doca_log_backend_create_standard() == DOCA_SUCCESS);
+	INSIST(doca_log_level_set_global_lower_limit(atoi(lower)) == DOCA_SUCCESS);
+	INSIST(doca_log_level_set_global_upper_limit(atoi(upper)) == DOCA_SUCCESS);
+	INSIST(doca_log_level_get_global_lower_limit() == (uint32_t)atoi(lower));
 	one_of_each();
 }
 
@@ -69,7 +63,7 @@ static void conversions(void)
 {
 	int stars = 6;
 
-	EXPECT(doca_log_backend_create_standard() == DOCA_SUCCESS);
+	INSIST(doca_log_backend_create_standard() == DOCA_SUCCESS);
 	DOCA_LOG_INFO("%d %i %u %o %x %X %c %s %p %%", -1, 2, 3u, 8, 255, 255, 'c', "str", (void *)NULL);
 	DOCA_LOG_INFO("%hhd %hd %ld %lld %zu %jd %td", (signed char)-3, (short)-4, -5L, -6LL, (size_t)7, (intmax_t)8,
 		      (ptrdiff_t)9);
@@ -79,7 +73,7 @@ static void conversions(void)
 	DOCA_LOG_INFO("%3$s %1$s %2$s", "b", "c", "a");
 	errno = ENOENT;
 	DOCA_LOG_INFO("%m");
-	EXPECT(errno == ENOENT);
+	INSIST(errno == ENOENT);
 	DOCA_LOG_INFO("one\ntwo\ttabs \033[31mred\n");
 	DOCA_LOG_INFO("not UTF-8: \xff.");
 	DOCA_LOG_INFO("%s", "");
@@ -89,7 +83,7 @@ static void lines_of(size_t len, size_t count)
 {
 	char *text = malloc(len + 1);
 
-	EXPECT(text != NULL && doca_log_backend_create_standard() == DOCA_SUCCESS);
+	INSIST(text != NULL && doca_log_backend_create_standard() == DOCA_SUCCESS);
 	memset(text, 'x', len);
 	text[len] = '\0';
 	for (size_t i = 0; i < count; i++)
@@ -102,9 +96,9 @@ static void *thread(void *number)
 	int source;
 
 	for (int i = 0; i < 500; i++) {
-		EXPECT(doca_log_register_source("LOG::THREAD", &source) == DOCA_SUCCESS);
+		INSIST(doca_log_register_source("LOG::THREAD", &source) == DOCA_SUCCESS);
 		DOCA_LOG_INFO("thread %d line %d end", (int)(intptr_t)number, i);
-		EXPECT(doca_log_unregister_source(source) == DOCA_SUCCESS);
+		INSIST(doca_log_unregister_source(source) == DOCA_SUCCESS);
 	}
 	return NULL;
 }
@@ -113,17 +107,17 @@ static void threads(void)
 {
 	pthread_t all[8];
 
-	EXPECT(doca_log_backend_create_standard() == DOCA_SUCCESS);
+	INSIST(doca_log_backend_create_standard() == DOCA_SUCCESS);
 	for (intptr_t i = 0; i < 8; i++)
-		EXPECT(pthread_create(&all[i], NULL, thread, (void *)i) == 0);
+		INSIST(pthread_create(&all[i], NULL, thread, (void *)i) == 0);
 	for (int i = 0; i < 8; i++)
-		EXPECT(pthread_join(all[i], NULL) == 0);
+		INSIST(pthread_join(all[i], NULL) == 0);
 }
 
 /* Between lines of printf, on a pipe, where the C library gathers what a program prints. */
 static void in_order(void)
 {
-	EXPECT(doca_log_backend_create_standard() == DOCA_SUCCESS);
+	INSIST(doca_log_backend_create_standard() == DOCA_SUCCESS);
 	for (int i = 0; i < 3; i++) {
 		printf("printed %d\n", i);
 		DOCA_LOG_INFO("logged %d", i);
@@ -137,13 +131,13 @@ static void backends(const char *stream_path, const char *fd_path)
 	FILE *file = fopen(stream_path, "w");
 	int descriptor = open(fd_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	EXPECT(file != NULL && descriptor >= 0);
-	EXPECT(doca_log_backend_create_with_file(file, &stream) == DOCA_SUCCESS);
-	EXPECT(doca_log_backend_create_with_fd(descriptor, &fd) == DOCA_SUCCESS);
-	EXPECT(doca_log_backend_set_level_upper_limit(stream, DOCA_LOG_LEVEL_WARNING) == DOCA_SUCCESS);
-	EXPECT(doca_log_backend_set_level_lower_limit(stream, DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
-	EXPECT(doca_log_backend_set_level_lower_limit_strict(fd, DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
-	EXPECT(doca_log_backend_set_level_upper_limit_strict(fd, DOCA_LOG_LEVEL_DEBUG) == DOCA_SUCCESS);
+	INSIST(file != NULL && descriptor >= 0);
+	INSIST(doca_log_backend_create_with_file(file, &stream) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_create_with_fd(descriptor, &fd) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_set_level_upper_limit(stream, DOCA_LOG_LEVEL_WARNING) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_set_level_lower_limit(stream, DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_set_level_lower_limit_strict(fd, DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_set_level_upper_limit_strict(fd, DOCA_LOG_LEVEL_DEBUG) == DOCA_SUCCESS);
 	one_of_each();
 }
 
@@ -158,53 +152,53 @@ static void refusals(void)
 	char buffer[16];
 	int source = 77;
 
-	EXPECT(doca_log_register_source(NULL, &source) == DOCA_ERROR_INVALID_VALUE && source == 77);
-	EXPECT(doca_log_register_source("LOG::X", NULL) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_unregister_source(-1) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_unregister_source(log_source) == DOCA_SUCCESS);
-	EXPECT(doca_log_unregister_source(log_source) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_register_source(NULL, &source) == DOCA_ERROR_INVALID_VALUE && source == 77);
+	INSIST(doca_log_register_source("LOG::X", NULL) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_unregister_source(-1) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_unregister_source(log_source) == DOCA_SUCCESS);
+	INSIST(doca_log_unregister_source(log_source) == DOCA_ERROR_INVALID_VALUE);
 
-	EXPECT(doca_log_backend_create_with_file(stderr, &program) == DOCA_SUCCESS);
-	EXPECT(doca_log_backend_create_with_fd_sdk(2, &sdk) == DOCA_SUCCESS);
-	EXPECT(doca_log_backend_create_with_file(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_create_with_file(stderr, NULL) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_create_with_file_sdk(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_create_with_file_sdk(stderr, NULL) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_create_with_fd(-1, &none) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_create_with_fd(2, NULL) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_create_with_fd_sdk(-1, &none) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_create_with_buf(buffer, sizeof(buffer), NULL, &none) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_create_with_buf(buffer, sizeof(buffer), ignore, &none) == DOCA_ERROR_NOT_SUPPORTED);
-	EXPECT(doca_log_backend_create_with_buf_sdk(buffer, sizeof(buffer), ignore, &none) == DOCA_ERROR_NOT_SUPPORTED);
-	EXPECT(doca_log_backend_create_with_syslog(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_create_with_syslog("log", &none) == DOCA_ERROR_NOT_SUPPORTED);
-	EXPECT(doca_log_backend_create_with_syslog_sdk("log", &none) == DOCA_ERROR_NOT_SUPPORTED);
-	EXPECT(none == NULL);
+	INSIST(doca_log_backend_create_with_file(stderr, &program) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_create_with_fd_sdk(2, &sdk) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_create_with_file(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_create_with_file(stderr, NULL) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_create_with_file_sdk(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_create_with_file_sdk(stderr, NULL) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_create_with_fd(-1, &none) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_create_with_fd(2, NULL) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_create_with_fd_sdk(-1, &none) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_create_with_buf(buffer, sizeof(buffer), NULL, &none) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_create_with_buf(buffer, sizeof(buffer), ignore, &none) == DOCA_ERROR_NOT_SUPPORTED);
+	INSIST(doca_log_backend_create_with_buf_sdk(buffer, sizeof(buffer), ignore, &none) == DOCA_ERROR_NOT_SUPPORTED);
+	INSIST(doca_log_backend_create_with_syslog(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_create_with_syslog("log", &none) == DOCA_ERROR_NOT_SUPPORTED);
+	INSIST(doca_log_backend_create_with_syslog_sdk("log", &none) == DOCA_ERROR_NOT_SUPPORTED);
+	INSIST(none == NULL);
 
-	EXPECT(doca_log_backend_set_level_lower_limit(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_set_level_lower_limit(wild, 50) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_set_level_lower_limit(sdk, 50) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_set_level_upper_limit(program, 71) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_set_level_upper_limit_strict(program, 9) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_set_level_lower_limit_strict(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_set_sdk_level(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_set_sdk_level(program, 50) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_backend_set_sdk_level(sdk, 0) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_level_set_global_lower_limit(0) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_level_set_global_upper_limit(UINT32_MAX) == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log_level_set_global_sdk_limit(100) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_set_level_lower_limit(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_set_level_lower_limit(wild, 50) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_set_level_lower_limit(sdk, 50) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_set_level_upper_limit(program, 71) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_set_level_upper_limit_strict(program, 9) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_set_level_lower_limit_strict(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_set_sdk_level(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_set_sdk_level(program, 50) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_backend_set_sdk_level(sdk, 0) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_level_set_global_lower_limit(0) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_level_set_global_upper_limit(UINT32_MAX) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log_level_set_global_sdk_limit(100) == DOCA_ERROR_INVALID_VALUE);
 
 	/* Whether or not the level would be written. */
 	for (uint32_t level = DOCA_LOG_LEVEL_CRIT; level <= DOCA_LOG_LEVEL_TRACE; level += 10) {
-		EXPECT(doca_log(level, 0, NULL, 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
-		EXPECT(doca_log(level, 0, "a.c", 1, NULL, "text") == DOCA_ERROR_INVALID_VALUE);
-		EXPECT(doca_log(level, 0, "a.c", 1, "f", NULL) == DOCA_ERROR_INVALID_VALUE);
+		INSIST(doca_log(level, 0, NULL, 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
+		INSIST(doca_log(level, 0, "a.c", 1, NULL, "text") == DOCA_ERROR_INVALID_VALUE);
+		INSIST(doca_log(level, 0, "a.c", 1, "f", NULL) == DOCA_ERROR_INVALID_VALUE);
 	}
-	EXPECT(doca_log(DOCA_LOG_LEVEL_DISABLE, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log(45, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
-	EXPECT(doca_log(UINT32_MAX, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log(DOCA_LOG_LEVEL_DISABLE, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log(45, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_log(UINT32_MAX, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
 	/* No source of anybody's, and a line that is none. */
-	EXPECT(doca_log(DOCA_LOG_LEVEL_INFO, -5, "a.c", -1, "f", "still %s", "written") == DOCA_SUCCESS);
+	INSIST(doca_log(DOCA_LOG_LEVEL_INFO, -5, "a.c", -1, "f", "still %s", "written") == DOCA_SUCCESS);
 }
 
 /* The library warns of a device that is none. */
@@ -213,9 +207,9 @@ static void make_it_warn(void)
 	struct doca_devinfo **list;
 	uint32_t count;
 
-	EXPECT(setenv("UROM_DEVICE", "bad device@nowhere", 1) == 0);
-	EXPECT(doca_devinfo_create_list(&list, &count) == DOCA_SUCCESS);
-	EXPECT(doca_devinfo_destroy_list(list) == DOCA_SUCCESS);
+	INSIST(setenv("UROM_DEVICE", "bad device@nowhere", 1) == 0);
+	INSIST(doca_devinfo_create_list(&list, &count) == DOCA_SUCCESS);
+	INSIST(doca_devinfo_destroy_list(list) == DOCA_SUCCESS);
 }
 
 static void sdk(const char *path)
@@ -223,14 +217,14 @@ static void sdk(const char *path)
 	struct doca_log_backend *backend;
 	FILE *file = fopen(path, "w");
 
-	EXPECT(file != NULL);
+	INSIST(file != NULL);
 	make_it_warn(); /* To standard error. */
-	EXPECT(doca_log_backend_create_with_file_sdk(file, &backend) == DOCA_SUCCESS);
-	EXPECT(doca_log_backend_set_sdk_level(backend, DOCA_LOG_LEVEL_WARNING) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_create_with_file_sdk(file, &backend) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_set_sdk_level(backend, DOCA_LOG_LEVEL_WARNING) == DOCA_SUCCESS);
 	make_it_warn(); /* To the file. */
-	EXPECT(doca_log_backend_set_sdk_level(backend, DOCA_LOG_LEVEL_ERROR) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_set_sdk_level(backend, DOCA_LOG_LEVEL_ERROR) == DOCA_SUCCESS);
 	make_it_warn(); /* Not at all. */
-	EXPECT(doca_log_level_set_global_sdk_limit(DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
+	INSIST(doca_log_level_set_global_sdk_limit(DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
 	make_it_warn(); /* To the file. */
 	DOCA_LOG_ERR("of the program"); /* To standard error: this backend is not the program's. */
 }
@@ -240,8 +234,8 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	const char *first = argc > 2 ? argv[2] : "", *second = argc > 3 ? argv[3] : "";
 
-	EXPECT(log_source > 0 && early_source > 0 && early_sources_differ && early_log == DOCA_SUCCESS);
-	EXPECT(log_source != early_source);
+	INSIST(log_source > 0 && early_source > 0 && early_sources_differ && early_log == DOCA_SUCCESS);
+	INSIST(log_source != early_source);
 	if (strcmp(what, "nothing set up") == 0)
 		one_of_each();
 	else if (strcmp(what, "standard") == 0)
@@ -261,6 +255,6 @@ int main(int argc, char **argv)
 	else if (strcmp(what, "sdk") == 0)
 		sdk(first);
 	else
-		EXPECT(!"an argument that says what to do");
+		INSIST(!"an argument that says what to do");
 	return 0;
 }

@@ -12,15 +12,7 @@
 #include <doca_urom.h>
 #include <doca_urom_plugin.h>
 
-/* Returns from main with the code of a call that failed. */
-#define CHECK(call)                                                                                                    \
-	do {                                                                                                           \
-		doca_error_t result = (call);                                                                          \
-		if (result != DOCA_SUCCESS) {                                                                          \
-			fprintf(stderr, "%s: %s\n", #call, doca_error_get_name(result));                               \
-			return 1;                                                                                      \
-		}                                                                                                      \
-	} while (0)
+#include "check.h"
 
 static struct doca_dev *open_device(const char *wanted)
 {
@@ -70,17 +62,17 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no such device\n");
 		return 1;
 	}
-	CHECK(doca_pe_create(&pe));
-	CHECK(doca_urom_service_create(&service));
-	CHECK(doca_pe_connect_ctx(pe, doca_urom_service_as_ctx(service)));
-	CHECK(doca_urom_service_set_dev(service, device));
-	CHECK(doca_ctx_start(doca_urom_service_as_ctx(service)));
-	CHECK(doca_urom_service_get_plugins_list(service, &plugins, &count));
+	MUST(doca_pe_create(&pe));
+	MUST(doca_urom_service_create(&service));
+	MUST(doca_pe_connect_ctx(pe, doca_urom_service_as_ctx(service)));
+	MUST(doca_urom_service_set_dev(service, device));
+	MUST(doca_ctx_start(doca_urom_service_as_ctx(service)));
+	MUST(doca_urom_service_get_plugins_list(service, &plugins, &count));
 	for (size_t i = 0; i < count; i++)
 		printf("plugin %s\n", plugins[i].plugin_name);
-	CHECK(doca_ctx_stop(doca_urom_service_as_ctx(service)));
-	CHECK(doca_urom_service_destroy(service));
-	CHECK(doca_pe_destroy(pe));
-	CHECK(doca_dev_close(device));
+	MUST(doca_ctx_stop(doca_urom_service_as_ctx(service)));
+	MUST(doca_urom_service_destroy(service));
+	MUST(doca_pe_destroy(pe));
+	MUST(doca_dev_close(device));
 	return print_mapped_files();
 }
