@@ -7,7 +7,6 @@
 #ifndef TESTS_PLUGIN_H
 #define TESTS_PLUGIN_H
 
-#define DOCA_ALLOW_EXPERIMENTAL_API
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// What every source must get along with.
-const FLAGS: [&str; 6] = ["-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror"];
+/// What every source must get along with. All of UROM is experimental to DOCA, whose headers want that asked for.
+const FLAGS: [&str; 7] =
+    ["-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API="];
 
 /// Compiles and links `source` into `output`.
 pub(super) fn compile(source: &Path, output: &Path, flags: &[String]) -> Result<()> {

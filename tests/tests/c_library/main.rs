@@ -11,7 +11,7 @@ use urom_tests::c::{Service, Source};
 
 /// A program of `tests/c`, without the sanitizer and with it.
 fn programs(file: &str) -> Result<[PathBuf; 2]> {
-    let source = Source::new(file).define("DOCA_ALLOW_EXPERIMENTAL_API", "");
+    let source = Source::new(file);
     Ok([source.program()?, source.asan().program()?])
 }
 

@@ -6,8 +6,6 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use urom_tests::c::{Source, prefix};
 
-use crate::EXPERIMENTAL;
-
 /// The entries of one kind in a file's dynamic section, such as `NEEDED`.
 fn entries(file: &Path, kind: &str) -> Result<Vec<String>> {
     let output = Command::new("readelf").env("LC_ALL", "C").args(["-W", "-d"]).arg(file).output()?;
@@ -40,8 +38,7 @@ fn the_library_has_no_name_of_its_own() -> Result<()> {
 #[test]
 fn a_program_needs_the_three_libraries_that_it_would_need_of_docas() -> Result<()> {
     // Many compilers tell the linker to leave out what is not used.
-    let program =
-        Source::new("service_start.c").define(EXPERIMENTAL, "").flag("-Wl,--no-as-needed").program()?;
+    let program = Source::new("service_start.c").flag("-Wl,--no-as-needed").program()?;
     let names = ["libdoca_argp.so.2", "libdoca_common.so.2", "libdoca_urom.so.2"];
     assert_eq!(needed_of_doca(&program)?, names);
     Ok(())
@@ -49,7 +46,7 @@ fn a_program_needs_the_three_libraries_that_it_would_need_of_docas() -> Result<(
 
 #[test]
 fn a_plugin_needs_libdoca_common_alone() -> Result<()> {
-    let plugin = Source::new("quiet_plugin.c").define(EXPERIMENTAL, "").plugin("worker_quiet")?;
+    let plugin = Source::new("quiet_plugin.c").plugin("worker_quiet")?;
     assert_eq!(plugin.file_name().context("it has a name")?, "worker_quiet.so");
     assert_eq!(needed_of_doca(&plugin)?, ["libdoca_common.so.2"]);
     Ok(())
@@ -73,7 +70,8 @@ fn what_does_not_compile_says_where() -> Result<()> {
     let error = Source::new(&file).program().err().context("an argument is missing")?.to_string();
     ensure!(error.contains("mistaken.c:4") && error.contains("too few arguments"), "{error}");
     // What is experimental must be asked for.
-    let error = Source::new("service_start.c").program().err().context("it does not ask")?.to_string();
+    let unasked = Source::new("service_start.c").flag("-UDOCA_ALLOW_EXPERIMENTAL_API");
+    let error = unasked.program().err().context("it does not ask")?.to_string();
     ensure!(error.contains("doca_urom_service_create") && error.contains("deprecated"), "{error}");
     Ok(())
 }
@@ -84,7 +82,7 @@ fn a_program_may_be_cpp() -> Result<()> {
     let output = tempfile::NamedTempFile::new()?;
     let mut command = Command::new("c++");
     command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-x", "c++"]);
-    command.arg(format!("-D{EXPERIMENTAL}")).arg("-o").arg(output.path());
+    command.arg("-DDOCA_ALLOW_EXPERIMENTAL_API").arg("-o").arg(output.path());
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("c/service_start.c"));
     command.args(prefix.pkg_config(&["--cflags", "--libs"], &["doca-urom", "doca-argp"])?);
     let result = command.output()?;

@@ -4,6 +4,3 @@ mod layout;
 mod linking;
 mod moved;
 mod programs;
-
-/// What the headers want defined before they declare what DOCA calls experimental, which is all of UROM.
-const EXPERIMENTAL: &str = "DOCA_ALLOW_EXPERIMENTAL_API";

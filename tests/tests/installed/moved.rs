@@ -8,8 +8,6 @@ use anyhow::{Context, Result, ensure};
 use urom_tests::PluginDirectory;
 use urom_tests::c::{DEVICE, Host, Prefix, Service, Source, prefix};
 
-use crate::EXPERIMENTAL;
-
 /// A copy of the prefix, in a directory whose name a shell must quote.
 fn copy(directory: &Path) -> Result<Prefix> {
     let root = directory.join("a prefix");
@@ -43,9 +41,9 @@ fn programs_and_daemon_use_nothing_but_the_copy() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let moved = copy(directory.path())?;
     let mut plugins = PluginDirectory::with(&["worker_graph"])?;
-    let plugin = Source::new("quiet_plugin.c").define(EXPERIMENTAL, "").against(&moved);
+    let plugin = Source::new("quiet_plugin.c").against(&moved);
     plugins.add(&plugin.plugin("worker_quiet")?)?;
-    let source = Source::new("service_start.c").define(EXPERIMENTAL, "").against(&moved);
+    let source = Source::new("service_start.c").against(&moved);
     let service = Service::daemon_of(&moved, plugins, |command| command)?;
     let output = Host::new(source.program()?).arg(DEVICE).run(&service)?.success()?;
     for plugin in ["worker_graph", "worker_quiet"] {
@@ -53,7 +51,7 @@ fn programs_and_daemon_use_nothing_but_the_copy() -> Result<()> {
     }
     come_from(&moved, output.stdout.lines().filter_map(|line| line.strip_prefix("mapped ")))?;
 
-    let graph = |file| Source::new(file).define(EXPERIMENTAL, "").against(&moved);
+    let graph = |file| Source::new(file).against(&moved);
     // With workers and their traffic, too.
     let mut plugins = PluginDirectory::with(&[])?;
     plugins.add(&graph("graph_plugin.c").plugin("worker_graph")?)?;

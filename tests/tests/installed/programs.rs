@@ -6,15 +6,13 @@ use anyhow::{Context, Result, ensure};
 use urom_tests::PluginDirectory;
 use urom_tests::c::{DEVICE, Host, Output, Service, Source, prefix};
 
-use crate::EXPERIMENTAL;
-
 fn service_start() -> Source {
-    Source::new("service_start.c").define(EXPERIMENTAL, "")
+    Source::new("service_start.c")
 }
 
 fn plugins() -> Result<PluginDirectory> {
     let mut plugins = PluginDirectory::with(&["worker_graph"])?;
-    plugins.add(&Source::new("quiet_plugin.c").define(EXPERIMENTAL, "").plugin("worker_quiet")?)?;
+    plugins.add(&Source::new("quiet_plugin.c").plugin("worker_quiet")?)?;
     Ok(plugins)
 }
 
@@ -102,7 +100,7 @@ fn a_mistake_that_the_sanitizer_finds_is_no_success() -> Result<()> {
 #[test]
 fn a_daemon_loads_plugins_that_were_built_with_the_sanitizer() -> Result<()> {
     let mut plugins = PluginDirectory::with(&["worker_graph"])?;
-    let source = Source::new("quiet_plugin.c").define(EXPERIMENTAL, "").asan();
+    let source = Source::new("quiet_plugin.c").asan();
     plugins.add(&source.plugin("worker_quiet")?)?;
     let service = Service::sanitized(plugins)?;
     let output = Host::new(service_start().program()?).arg(DEVICE).run(&service)?.success()?;

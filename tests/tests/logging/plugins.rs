@@ -9,12 +9,10 @@ use urom_tests::{PluginDirectory, Uromd, c};
 
 use crate::line::{EACH, Line, said};
 
-const EXPERIMENTAL: &str = "DOCA_ALLOW_EXPERIMENTAL_API";
-
 /// `worker_graph` in C, which only logs, and a plugin in Rust.
 fn plugins() -> Result<PluginDirectory> {
     let mut plugins = PluginDirectory::with(&["worker_faulty"])?;
-    plugins.add(&Source::new("log_plugin.c").define(EXPERIMENTAL, "").plugin("worker_graph")?)?;
+    plugins.add(&Source::new("log_plugin.c").plugin("worker_graph")?)?;
     Ok(plugins)
 }
 
@@ -88,7 +86,7 @@ fn a_plugin_in_rust_logs_as_its_worker_at_the_level_of_the_program() -> Result<(
 fn a_plugin_in_c_of_an_embedded_service_logs_with_the_program() -> Result<()> {
     let service = c::Service::embedded(plugins()?)?;
     for asan in [false, true] {
-        let source = Source::new("service_start.c").define(EXPERIMENTAL, "");
+        let source = Source::new("service_start.c");
         let program = if asan { source.asan() } else { source }.program()?;
         let output = Host::new(program).arg(c::DEVICE).run(&service)?.success()?;
         let lines = Line::all(&output.stderr)?;

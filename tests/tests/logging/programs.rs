@@ -14,7 +14,7 @@ fn run(arguments: &[&str]) -> Result<[Output; 2]> {
 }
 
 fn run_with(arguments: &[&str], variables: &[(&str, &str)]) -> Result<[Output; 2]> {
-    let source = || Source::new("log_host.c").define("DOCA_ALLOW_EXPERIMENTAL_API", "").flag("-pthread");
+    let source = || Source::new("log_host.c").flag("-pthread");
     let service = Service::embedded(PluginDirectory::with(&[])?)?;
     let run = |program| {
         let host = arguments.iter().fold(Host::new(program), |host, argument| host.arg(argument));
