@@ -14,6 +14,9 @@ struct address {
 	uint64_t length;
 };
 
+/* A worker of UCX's has far less to say. */
+#define MOST_ADDRESS (UINT64_C(1) << 20)
+
 /* An endpoint, by the address it leads to: an id may mean another worker in the next domain. */
 struct peer {
 	ucs_list_link_t entry;
@@ -57,6 +60,9 @@ static inline doca_error_t find_peer(struct urom_worker_ctx *ctx, ucs_list_link_
 		return code;
 	/* It may lie anywhere. */
 	memcpy(&address, found, sizeof(address));
+	/* That of another plugin with this name. */
+	if (address.length > MOST_ADDRESS)
+		return DOCA_ERROR_INVALID_VALUE;
 	ucx = (const unsigned char *)found + sizeof(address);
 	for (ucs_list_link_t *entry = peers->next; entry != peers; entry = entry->next) {
 		peer = (struct peer *)entry;
