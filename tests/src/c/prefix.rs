@@ -25,15 +25,25 @@ pub struct Prefix {
 pub fn prefix() -> Result<Prefix> {
     let root = profile_directory()?.join("prefix");
     let prefix = Prefix { root };
-    let library = fs::metadata(prefix.lib().join("libdoca_urom.so.2"))
-        .with_context(|| format!("{} is not there: {REMEDY}", prefix.root.display()))?;
-    // The name in the build tree belongs to the last build of this very file.
-    let newest = fs::metadata(built("libdoca_urom.so")?)?;
-    ensure!(
-        library.modified()? >= newest.modified()?,
-        "{} is older than the build: {REMEDY} anew",
-        prefix.root.display()
-    );
+    ensure!(prefix.root.is_dir(), "{} is not there: {REMEDY}", prefix.root.display());
+    // The name in the build tree belongs to the last build of this very file. For uromd that says nothing: tests of
+    // urom-service build it again.
+    let mut pairs = vec![(prefix.lib().join("libdoca_urom.so.2"), built("libdoca_urom.so")?)];
+    let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../urom-abi/include");
+    for header in fs::read_dir(&headers).with_context(|| headers.display().to_string())? {
+        let header = header?;
+        pairs.push((prefix.include().join(header.file_name()), header.path()));
+    }
+    for (installed, newest) in pairs {
+        let changed = |file: &Path| fs::metadata(file).and_then(|metadata| metadata.modified());
+        ensure!(
+            // What is not there is older than anything.
+            changed(&installed).ok() >= Some(changed(&newest)?),
+            "{} is older than {}: {REMEDY} anew",
+            installed.display(),
+            newest.display()
+        );
+    }
     Ok(prefix)
 }
 
