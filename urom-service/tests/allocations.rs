@@ -1,5 +1,8 @@
 //! The worker's data thread allocates nothing on the Rust heap while commands run.
 
+#[path = "plugins/compile.rs"]
+mod compile;
+
 #[path = "service/support/mod.rs"]
 #[allow(dead_code, reason = "most of it is for the tests beside this one")]
 mod support;

@@ -1,5 +1,8 @@
 //! The host library allocates nothing on the Rust heap for a command, once it runs.
 
+#[path = "plugins/compile.rs"]
+mod compile;
+
 #[allow(unreachable_pub, dead_code, reason = "shared with the other tests of the library")]
 #[macro_use]
 #[path = "library/support.rs"]

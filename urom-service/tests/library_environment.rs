@@ -1,5 +1,8 @@
 //! The service that the environment names. One test: a process has one environment.
 
+#[path = "plugins/compile.rs"]
+mod compile;
+
 #[allow(unreachable_pub, dead_code, reason = "shared with the other tests of the library")]
 #[macro_use]
 #[path = "library/support.rs"]

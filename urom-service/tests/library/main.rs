@@ -6,6 +6,8 @@
 #[macro_use]
 mod support;
 
+#[path = "../plugins/compile.rs"]
+mod compile;
 mod contexts;
 mod domain_support;
 mod domains;

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::compile::compile;
 use crate::support::{At, Engine, TestService, TestWorker};
 
 /// A directory for `UROM_PLUGIN_PATH` with plugins: they do what the first word of a command says.
@@ -31,17 +32,8 @@ impl Plugins {
     /// Names, sources and flags.
     fn compile(all: &[(&str, &str, &[&str])]) -> Plugins {
         let directory = tempfile::tempdir().unwrap();
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plugins");
         for (name, source, flags) in all {
-            let status = Command::new("cc")
-                .args(["-shared", "-fPIC", "-pthread", &format!("-DNAME=\"{name}\""), "-o"])
-                .arg(directory.path().join(format!("{name}.so")))
-                .args(*flags)
-                .arg("-I")
-                .arg(&sources)
-                .arg(sources.join(source))
-                .status();
-            assert!(status.unwrap().success(), "cc cannot compile {source}");
+            compile(directory.path(), name, Path::new(source), flags);
         }
         Plugins { directory }
     }

@@ -22,7 +22,7 @@ enum op {
 	RELEASE_LATE, /* answer what is held 1000 calls of progress later */
 };
 
-struct state { struct link ready, held; int release_in; };
+struct state { ucs_list_link_t ready, held; int release_in; };
 
 static void trace(const char *what)
 {
@@ -34,12 +34,12 @@ static void trace(const char *what)
 	fclose(file);
 }
 
-static doca_error_t plugin_open(struct ctx *ctx)
+static doca_error_t plugin_open(struct urom_worker_ctx *ctx)
 {
 	struct state *state = calloc(1, sizeof(*state));
 	trace("open");
-	list_init(&state->ready);
-	list_init(&state->held);
+	ucs_list_head_init(&state->ready);
+	ucs_list_head_init(&state->held);
 	ctx->plugin_ctx = state;
 #ifdef OPEN_FAILS
 	return OPEN_FAILS;
@@ -48,19 +48,19 @@ static doca_error_t plugin_open(struct ctx *ctx)
 	for (;;)
 		pause();
 #endif
-	return OK;
+	return DOCA_SUCCESS;
 }
 
-static void drain(struct link *list)
+static void drain(ucs_list_link_t *list)
 {
-	while (!list_empty(list)) {
-		struct link *entry = list->next;
-		list_del(entry);
+	while (!ucs_list_is_empty(list)) {
+		ucs_list_link_t *entry = list->next;
+		ucs_list_del(entry);
 		free(entry);
 	}
 }
 
-static void plugin_close(struct ctx *ctx)
+static void plugin_close(struct urom_worker_ctx *ctx)
 {
 	struct state *state = ctx->plugin_ctx;
 	trace("close");
@@ -70,90 +70,91 @@ static void plugin_close(struct ctx *ctx)
 	ctx->plugin_ctx = NULL;
 }
 
-static doca_error_t plugin_addr(struct ctx *ctx, void *addr, size_t *len)
+static doca_error_t plugin_addr(struct urom_worker_ctx *ctx, void *addr, size_t *len)
 {
 	static const char address[] = "an address of this plugin";
 	(void)ctx;
 	if (*len < sizeof(address)) {
 		*len = sizeof(address);
-		return INVALID_VALUE;
+		return DOCA_ERROR_INVALID_VALUE;
 	}
 	memcpy(addr, address, sizeof(address));
 	*len = sizeof(address);
-	return OK;
+	return DOCA_SUCCESS;
 }
 
-static struct notif_desc *answer(struct cmd_desc *cmd, const void *bytes, size_t len)
+static struct urom_worker_notif_desc *answer(struct urom_worker_cmd_desc *cmd, const void *bytes, size_t len)
 {
-	struct notif_desc *n = calloc(1, sizeof(*n) + len + 1);
+	struct urom_worker_notif_desc *n = calloc(1, sizeof(*n) + len + 1);
 	n->dest_id = cmd->dest_id;
-	n->notif.type = cmd->type;
-	n->notif.context = cmd->context;
-	n->notif.len = len;
-	n->notif.reserved = 0xdead;
+	n->worker_notif.type = cmd->worker_cmd.type;
+	n->worker_notif.urom_context = cmd->worker_cmd.urom_context;
+	n->worker_notif.len = len;
+	n->worker_notif.reserved = 0xdead;
 	if (bytes)
-		memcpy(n->notif.body, bytes, len);
+		memcpy(n->worker_notif.plugin_notif, bytes, len);
 	return n;
 }
 
-static doca_error_t run(struct ctx *ctx, struct state *state, struct cmd_desc *cmd)
+static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state, struct urom_worker_cmd_desc *cmd)
 {
 	uint64_t words[2] = {0, 0};
-	doca_error_t result = OK;
-	struct notif_desc *n = NULL;
+	doca_error_t result = DOCA_SUCCESS;
+	struct urom_worker_notif_desc *n = NULL;
 
-	memcpy(words, cmd->body, cmd->len < sizeof(words) ? cmd->len : sizeof(words));
+	memcpy(words, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len < sizeof(words) ? cmd->worker_cmd.len : sizeof(words));
 	switch (words[0]) {
 	case BIG:
 		n = answer(cmd, NULL, words[1]);
 		break;
 	case HOLD:
-		list_add_tail(&state->held, &answer(cmd, cmd->body, cmd->len)->entry);
+		ucs_list_add_tail(&state->held, &answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len)->entry);
 		break;
 	case RELEASE:
-		while (!list_empty(&state->held)) {
-			struct link *entry = state->held.next;
-			list_del(entry);
-			list_add_tail(&state->ready, entry);
+		while (!ucs_list_is_empty(&state->held)) {
+			ucs_list_link_t *entry = state->held.next;
+			ucs_list_del(entry);
+			ucs_list_add_tail(&state->ready, entry);
 		}
-		n = answer(cmd, cmd->body, cmd->len);
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
 		break;
 	case RELEASE_LATE:
 		state->release_in = 1000;
-		n = answer(cmd, cmd->body, cmd->len);
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
 		break;
 	case TWICE:
-		list_add_tail(&state->ready, &answer(cmd, cmd->body, cmd->len)->entry);
-		n = answer(cmd, cmd->body, cmd->len);
+		ucs_list_add_tail(&state->ready, &answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len)->entry);
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
 		break;
 	case FAIL_TAKEN:
-		n = answer(cmd, cmd->body, cmd->len);
-		n->notif.status = DRIVER;
-		result = DRIVER;
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
+		n->worker_notif.status = DOCA_ERROR_DRIVER;
+		result = DOCA_ERROR_DRIVER;
 		break;
 	case STATUS:
-		n = answer(cmd, cmd->body, cmd->len);
-		n->notif.status = words[1];
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
+		n->worker_notif.status = words[1];
 		break;
 	case PACK_FAILS:
-		n = answer(cmd, cmd->body, cmd->len);
-		n->notif.reserved = 0xfa11;
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
+		n->worker_notif.reserved = 0xfa11;
 		break;
 	case PACKS_TOO_LITTLE:
-		n = answer(cmd, cmd->body, cmd->len);
-		n->notif.reserved = 0xfa12;
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
+		n->worker_notif.reserved = 0xfa12;
 		break;
 	case FORGE:
-		n = answer(cmd, cmd->body, cmd->len);
-		n->notif.context += UINT64_C(1) << 32;
-		list_add_tail(&state->ready, &n->entry);
-		n = answer(cmd, cmd->body, cmd->len);
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
+		n->worker_notif.urom_context += UINT64_C(1) << 32;
+		ucs_list_add_tail(&state->ready, &n->entry);
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
 		n->dest_id += 1;
-		list_add_tail(&state->ready, &n->entry);
-		n = answer(cmd, cmd->body, cmd->len);
+		ucs_list_add_tail(&state->ready, &n->entry);
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
 		break;
 	case GETENV: {
-		const char *value = getenv((const char *)cmd->body + 8); /* the worker leaves zeros behind a command */
+		/* The worker leaves zeros behind a command. */
+		const char *value = getenv((const char *)cmd->worker_cmd.plugin_cmd + 8);
 		n = answer(cmd, value ? value : "", value ? strlen(value) : 0);
 		break;
 	}
@@ -166,15 +167,15 @@ static doca_error_t run(struct ctx *ctx, struct state *state, struct cmd_desc *c
 		void *p;
 		int seg;
 		size_t len;
-		codes[0] = ctx->addr_lookup(ctx, 1, &p);
-		codes[1] = ctx->seg_lookup(ctx, 1, 4096, &seg);
-		codes[2] = ctx->memh_lookup(ctx, 1, 0, &len, &p);
-		codes[3] = ctx->mkey_lookup(ctx, 1, 0, &len, NULL);
+		codes[0] = ctx->domain_iface.addr_lookup(ctx, 1, &p);
+		codes[1] = ctx->domain_iface.seg_lookup(ctx, 1, 4096, &seg);
+		codes[2] = ctx->domain_iface.memh_lookup(ctx, 1, 0, &len, &p);
+		codes[3] = ctx->domain_iface.mkey_lookup(ctx, 1, 0, &len, NULL);
 		n = answer(cmd, codes, sizeof(codes));
 		break;
 	}
 	case SLACK:
-		n = answer(cmd, cmd->body + cmd->len, 16);
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd + cmd->worker_cmd.len, 16);
 		break;
 	case CRASH:
 		abort();
@@ -182,79 +183,79 @@ static doca_error_t run(struct ctx *ctx, struct state *state, struct cmd_desc *c
 		for (;;)
 			pause();
 	default:
-		n = answer(cmd, cmd->body, cmd->len);
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
 	}
 	if (n)
-		list_add_tail(&state->ready, &n->entry);
+		ucs_list_add_tail(&state->ready, &n->entry);
 	return result;
 }
 
-static doca_error_t plugin_cmd(struct ctx *ctx, struct link *list)
+static doca_error_t plugin_cmd(struct urom_worker_ctx *ctx, ucs_list_link_t *list)
 {
 	struct state *state = ctx->plugin_ctx;
-	while (!list_empty(list)) {
-		struct cmd_desc *cmd = (struct cmd_desc *)list->next;
+	while (!ucs_list_is_empty(list)) {
+		struct urom_worker_cmd_desc *cmd = (struct urom_worker_cmd_desc *)list->next;
 		doca_error_t result;
-		if (cmd->len >= 8 && *(uint64_t *)cmd->body == FAIL_LEFT)
-			return NO_MEMORY;
-		list_del(&cmd->entry);
+		if (cmd->worker_cmd.len >= 8 && *(uint64_t *)cmd->worker_cmd.plugin_cmd == FAIL_LEFT)
+			return DOCA_ERROR_NO_MEMORY;
+		ucs_list_del(&cmd->entry);
 		result = run(ctx, state, cmd);
 		free(cmd);
-		if (result != OK)
+		if (result != DOCA_SUCCESS)
 			return result;
 	}
-	return OK;
+	return DOCA_SUCCESS;
 }
 
-static doca_error_t plugin_progress(struct ctx *ctx, struct link *list)
+static doca_error_t plugin_progress(struct urom_worker_ctx *ctx, ucs_list_link_t *list)
 {
 	struct state *state = ctx->plugin_ctx;
 	if (state->release_in && --state->release_in == 0) {
-		while (!list_empty(&state->held)) {
-			struct link *entry = state->held.next;
-			list_del(entry);
-			list_add_tail(&state->ready, entry);
+		while (!ucs_list_is_empty(&state->held)) {
+			ucs_list_link_t *entry = state->held.next;
+			ucs_list_del(entry);
+			ucs_list_add_tail(&state->ready, entry);
 		}
 	}
-	if (list_empty(&state->ready))
-		return EMPTY;
-	while (!list_empty(&state->ready)) {
-		struct link *entry = state->ready.next;
-		list_del(entry);
-		list_add_tail(list, entry);
+	if (ucs_list_is_empty(&state->ready))
+		return DOCA_ERROR_EMPTY;
+	while (!ucs_list_is_empty(&state->ready)) {
+		ucs_list_link_t *entry = state->ready.next;
+		ucs_list_del(entry);
+		ucs_list_add_tail(list, entry);
 	}
-	return OK;
+	return DOCA_SUCCESS;
 }
 
-static doca_error_t plugin_pack(struct notify *notif, size_t *len, void *packed)
+static doca_error_t plugin_pack(struct urom_worker_notify *notif, size_t *len, void *packed)
 {
 	if (notif->reserved == 0xfa11)
-		return DRIVER;
+		return DOCA_ERROR_DRIVER;
 	if (notif->reserved == 0xfa12) {
 		*len = 8;
-		return OK;
+		return DOCA_SUCCESS;
 	}
 	/* Like the C samples, this believes that there is room. */
 	memcpy(packed, notif, sizeof(*notif) + notif->len);
 	*len = sizeof(*notif) + notif->len;
-	return OK;
+	return DOCA_SUCCESS;
 }
 
 doca_error_t urom_plugin_get_version(uint64_t *version)
 {
 	if (!version)
-		return INVALID_VALUE;
+		return DOCA_ERROR_INVALID_VALUE;
 	*version = 7;
-	return OK;
+	return DOCA_SUCCESS;
 }
 
-doca_error_t urom_plugin_get_iface(struct iface *iface)
+doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
 {
-	struct iface all = {
+	struct urom_plugin_iface all = {
 		0x0300003a, plugin_open, plugin_close, plugin_addr, plugin_cmd, plugin_progress, plugin_pack,
 	};
 	if (!iface)
-		return INVALID_VALUE;
+		return DOCA_ERROR_INVALID_VALUE;
 	*iface = all;
-	return OK;
+	return DOCA_SUCCESS;
 }

@@ -17,42 +17,42 @@ enum op {
 };
 
 struct words { uint64_t op, a, b; };
-struct state { struct link ready; void *kept; size_t kept_len; };
+struct state { ucs_list_link_t ready; void *kept; size_t kept_len; };
 
-static struct ctx *hunter;
+static struct urom_worker_ctx *hunter;
 static uint64_t quarry;
 static atomic_int hunting;
 static atomic_ulong found, missed, wrong;
 static pthread_t threads[4];
 
-static doca_error_t plugin_open(struct ctx *ctx)
+static doca_error_t plugin_open(struct urom_worker_ctx *ctx)
 {
 	struct state *state = calloc(1, sizeof(*state));
 	void *p;
-	list_init(&state->ready);
+	ucs_list_head_init(&state->ready);
 	ctx->plugin_ctx = state;
 	/* Nothing runs yet, and a look-up may be made already. */
-	return ctx->addr_lookup(ctx, 0, &p) == NOT_FOUND ? OK : DRIVER;
+	return ctx->domain_iface.addr_lookup(ctx, 0, &p) == DOCA_ERROR_NOT_FOUND ? DOCA_SUCCESS : DOCA_ERROR_DRIVER;
 }
 
-static void plugin_close(struct ctx *ctx)
+static void plugin_close(struct urom_worker_ctx *ctx)
 {
 	struct state *state = ctx->plugin_ctx;
-	while (!list_empty(&state->ready)) {
-		struct link *entry = state->ready.next;
-		list_del(entry);
+	while (!ucs_list_is_empty(&state->ready)) {
+		ucs_list_link_t *entry = state->ready.next;
+		ucs_list_del(entry);
 		free(entry);
 	}
 	free(state);
 }
 
-static size_t own_address(struct ctx *ctx, char *text, size_t size)
+static size_t own_address(struct urom_worker_ctx *ctx, char *text, size_t size)
 {
 	/* Unlike that of any other plugin in any other worker. */
 	return snprintf(text, size, "%s in process %ld at %p", NAME, (long)getpid(), (void *)ctx) + 1;
 }
 
-static doca_error_t plugin_addr(struct ctx *ctx, void *addr, size_t *len)
+static doca_error_t plugin_addr(struct urom_worker_ctx *ctx, void *addr, size_t *len)
 {
 	char text[128];
 	size_t needed = own_address(ctx, text, sizeof(text));
@@ -61,11 +61,11 @@ static doca_error_t plugin_addr(struct ctx *ctx, void *addr, size_t *len)
 #endif
 	if (*len < needed) {
 		*len = needed;
-		return INVALID_VALUE;
+		return DOCA_ERROR_INVALID_VALUE;
 	}
 	memcpy(addr, text, needed);
 	*len = needed;
-	return OK;
+	return DOCA_SUCCESS;
 }
 
 static uint64_t sum(const unsigned char *bytes, size_t len)
@@ -83,16 +83,16 @@ static void *hunt(void *unused)
 		void *p;
 		size_t len;
 		int seg;
-		doca_error_t code = hunter->addr_lookup(hunter, quarry, &p);
-		if (code == OK)
+		doca_error_t code = hunter->domain_iface.addr_lookup(hunter, quarry, &p);
+		if (code == DOCA_SUCCESS)
 			atomic_fetch_add(strncmp(p, "seeker in process ", 18) ? &wrong : &found, 1);
 		else
-			atomic_fetch_add(code == NOT_FOUND ? &missed : &wrong, 1);
-		code = hunter->seg_lookup(hunter, quarry, 0x10010, &seg);
-		if (code != NOT_FOUND && (code != OK || seg != 0))
+			atomic_fetch_add(code == DOCA_ERROR_NOT_FOUND ? &missed : &wrong, 1);
+		code = hunter->domain_iface.seg_lookup(hunter, quarry, 0x10010, &seg);
+		if (code != DOCA_ERROR_NOT_FOUND && (code != DOCA_SUCCESS || seg != 0))
 			atomic_fetch_add(&wrong, 1);
-		code = hunter->mkey_lookup(hunter, quarry, 0, &len, &p);
-		if (code != NOT_FOUND && (code != OK || len != 8 || memcmp(p, "the key", 8)))
+		code = hunter->domain_iface.mkey_lookup(hunter, quarry, 0, &len, &p);
+		if (code != DOCA_ERROR_NOT_FOUND && (code != DOCA_SUCCESS || len != 8 || memcmp(p, "the key", 8)))
 			atomic_fetch_add(&wrong, 1);
 	}
 	return NULL;
@@ -101,7 +101,7 @@ static void *hunt(void *unused)
 static size_t handle(doca_error_t code, const void *bytes, size_t len, unsigned char *out)
 {
 	uint64_t words[2] = {len, 0};
-	if (code != OK)
+	if (code != DOCA_SUCCESS)
 		return 0;
 	words[1] = sum(bytes, len);
 	memcpy(out, words, 16);
@@ -109,10 +109,10 @@ static size_t handle(doca_error_t code, const void *bytes, size_t len, unsigned 
 	return 16 + (len < 64 ? len : 64);
 }
 
-static doca_error_t run(struct ctx *ctx, const struct words *w, unsigned char *out, size_t *len)
+static doca_error_t run(struct urom_worker_ctx *ctx, const struct words *w, unsigned char *out, size_t *len)
 {
 	struct state *state = ctx->plugin_ctx;
-	doca_error_t code = OK;
+	doca_error_t code = DOCA_SUCCESS;
 	void *p = NULL;
 	size_t n = 0;
 	int seg = -1;
@@ -123,45 +123,45 @@ static doca_error_t run(struct ctx *ctx, const struct words *w, unsigned char *o
 		*len = own_address(ctx, (char *)out, 128);
 		break;
 	case ADDR:
-		code = ctx->addr_lookup(ctx, w->a, &p);
-		if (code == OK)
+		code = ctx->domain_iface.addr_lookup(ctx, w->a, &p);
+		if (code == DOCA_SUCCESS)
 			*len = strlen(strcpy((char *)out, p)) + 1;
 		break;
 	case SEG:
-		code = ctx->seg_lookup(ctx, w->a, w->b, &seg);
+		code = ctx->domain_iface.seg_lookup(ctx, w->a, w->b, &seg);
 		memcpy(out, &seg, 4);
 		*len = 4;
 		break;
 	case MEMH:
-		code = ctx->memh_lookup(ctx, w->a, (int)w->b, &n, &p);
+		code = ctx->domain_iface.memh_lookup(ctx, w->a, (int)w->b, &n, &p);
 		*len = handle(code, p, n, out);
 		break;
 	case MKEY:
 	case KEEP:
-		code = ctx->mkey_lookup(ctx, w->a, (int)w->b, &n, &p);
+		code = ctx->domain_iface.mkey_lookup(ctx, w->a, (int)w->b, &n, &p);
 		*len = handle(code, p, n, out);
-		if (w->op == KEEP && code == OK) {
+		if (w->op == KEEP && code == DOCA_SUCCESS) {
 			state->kept = p;
 			state->kept_len = n;
 		}
 		break;
 	case KEPT:
-		*len = handle(OK, state->kept, state->kept_len, out);
+		*len = handle(DOCA_SUCCESS, state->kept, state->kept_len, out);
 		break;
 	case NULLS: {
 		doca_error_t codes[] = {
-			ctx->addr_lookup(NULL, w->a, &p),
-			ctx->addr_lookup(ctx, w->a, NULL),
-			ctx->seg_lookup(NULL, w->a, w->b, &seg),
-			ctx->seg_lookup(ctx, w->a, w->b, NULL),
-			ctx->memh_lookup(NULL, w->a, 0, &n, &p),
-			ctx->memh_lookup(ctx, w->a, 0, NULL, &p),
-			ctx->memh_lookup(ctx, w->a, 0, &n, NULL),
-			ctx->memh_lookup(ctx, w->a, -1, &n, &p),
-			ctx->mkey_lookup(NULL, w->a, 0, &n, &p),
-			ctx->mkey_lookup(ctx, w->a, 0, NULL, &p),
-			ctx->mkey_lookup(ctx, w->a, 0, &n, NULL),
-			ctx->mkey_lookup(ctx, w->a, -2147483647 - 1, &n, &p),
+			ctx->domain_iface.addr_lookup(NULL, w->a, &p),
+			ctx->domain_iface.addr_lookup(ctx, w->a, NULL),
+			ctx->domain_iface.seg_lookup(NULL, w->a, w->b, &seg),
+			ctx->domain_iface.seg_lookup(ctx, w->a, w->b, NULL),
+			ctx->domain_iface.memh_lookup(NULL, w->a, 0, &n, &p),
+			ctx->domain_iface.memh_lookup(ctx, w->a, 0, NULL, &p),
+			ctx->domain_iface.memh_lookup(ctx, w->a, 0, &n, NULL),
+			ctx->domain_iface.memh_lookup(ctx, w->a, -1, &n, &p),
+			ctx->domain_iface.mkey_lookup(NULL, w->a, 0, &n, &p),
+			ctx->domain_iface.mkey_lookup(ctx, w->a, 0, NULL, &p),
+			ctx->domain_iface.mkey_lookup(ctx, w->a, 0, &n, NULL),
+			ctx->domain_iface.mkey_lookup(ctx, w->a, -2147483647 - 1, &n, &p),
 		};
 		memcpy(out, codes, sizeof(codes));
 		*len = sizeof(codes);
@@ -187,62 +187,63 @@ static doca_error_t run(struct ctx *ctx, const struct words *w, unsigned char *o
 	return code;
 }
 
-static doca_error_t plugin_cmd(struct ctx *ctx, struct link *list)
+static doca_error_t plugin_cmd(struct urom_worker_ctx *ctx, ucs_list_link_t *list)
 {
 	struct state *state = ctx->plugin_ctx;
-	while (!list_empty(list)) {
-		struct cmd_desc *cmd = (struct cmd_desc *)list->next;
-		struct notif_desc *n = calloc(1, sizeof(*n) + 256);
+	while (!ucs_list_is_empty(list)) {
+		struct urom_worker_cmd_desc *cmd = (struct urom_worker_cmd_desc *)list->next;
+		struct urom_worker_notif_desc *n = calloc(1, sizeof(*n) + 256);
 		struct words words = {0, 0, 0};
 		size_t len;
-		list_del(&cmd->entry);
-		memcpy(&words, cmd->body, cmd->len < sizeof(words) ? cmd->len : sizeof(words));
+		ucs_list_del(&cmd->entry);
+		len = cmd->worker_cmd.len < sizeof(words) ? cmd->worker_cmd.len : sizeof(words);
+		memcpy(&words, cmd->worker_cmd.plugin_cmd, len);
 		n->dest_id = cmd->dest_id;
-		n->notif.type = cmd->type;
-		n->notif.context = cmd->context;
-		n->notif.status = run(ctx, &words, n->notif.body, &len);
-		n->notif.len = len;
-		list_add_tail(&state->ready, &n->entry);
+		n->worker_notif.type = cmd->worker_cmd.type;
+		n->worker_notif.urom_context = cmd->worker_cmd.urom_context;
+		n->worker_notif.status = run(ctx, &words, n->worker_notif.plugin_notif, &len);
+		n->worker_notif.len = len;
+		ucs_list_add_tail(&state->ready, &n->entry);
 		free(cmd);
 	}
-	return OK;
+	return DOCA_SUCCESS;
 }
 
-static doca_error_t plugin_progress(struct ctx *ctx, struct link *list)
+static doca_error_t plugin_progress(struct urom_worker_ctx *ctx, ucs_list_link_t *list)
 {
 	struct state *state = ctx->plugin_ctx;
-	if (list_empty(&state->ready))
-		return EMPTY;
-	while (!list_empty(&state->ready)) {
-		struct link *entry = state->ready.next;
-		list_del(entry);
-		list_add_tail(list, entry);
+	if (ucs_list_is_empty(&state->ready))
+		return DOCA_ERROR_EMPTY;
+	while (!ucs_list_is_empty(&state->ready)) {
+		ucs_list_link_t *entry = state->ready.next;
+		ucs_list_del(entry);
+		ucs_list_add_tail(list, entry);
 	}
-	return OK;
+	return DOCA_SUCCESS;
 }
 
-static doca_error_t plugin_pack(struct notify *notif, size_t *len, void *packed)
+static doca_error_t plugin_pack(struct urom_worker_notify *notif, size_t *len, void *packed)
 {
 	memcpy(packed, notif, sizeof(*notif) + notif->len);
 	*len = sizeof(*notif) + notif->len;
-	return OK;
+	return DOCA_SUCCESS;
 }
 
 doca_error_t urom_plugin_get_version(uint64_t *version)
 {
 	if (!version)
-		return INVALID_VALUE;
+		return DOCA_ERROR_INVALID_VALUE;
 	*version = 7;
-	return OK;
+	return DOCA_SUCCESS;
 }
 
-doca_error_t urom_plugin_get_iface(struct iface *iface)
+doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
 {
-	struct iface all = {
+	struct urom_plugin_iface all = {
 		0x0300003a, plugin_open, plugin_close, plugin_addr, plugin_cmd, plugin_progress, plugin_pack,
 	};
 	if (!iface)
-		return INVALID_VALUE;
+		return DOCA_ERROR_INVALID_VALUE;
 	*iface = all;
-	return OK;
+	return DOCA_SUCCESS;
 }

@@ -12,14 +12,14 @@ use crate::support::uromd::Uromd;
 fn source(version: &str, iface: &str) -> String {
     format!(
         "#include \"plugin.h\"\n\
-         static doca_error_t one(struct ctx *c) {{ (void)c; return 0; }}\n\
-         static void two(struct ctx *c) {{ (void)c; }}\n\
-         static doca_error_t three(struct ctx *c, void *a, size_t *l) {{ (void)c; (void)a; *l = 0; return 0; }}\n\
-         static doca_error_t four(struct ctx *c, struct link *l) {{ (void)c; (void)l; return 25; }}\n\
-         static doca_error_t five(struct notify *n, size_t *l, void *p) {{ (void)n; (void)l; (void)p; return 0; }}\n\
-         doca_error_t urom_plugin_get_version(uint64_t *version) {{ {version} }}\n\
-         doca_error_t urom_plugin_get_iface(struct iface *iface)\n\
-         {{ struct iface all = {{ 1, one, two, three, four, four, five }}; *iface = all; {iface} }}\n"
+         static doca_error_t one(struct urom_worker_ctx *c) {{ (void)c; return 0; }}\n\
+         static void two(struct urom_worker_ctx *c) {{ (void)c; }}\n\
+         static doca_error_t three(struct urom_worker_ctx *c, void *a, size_t *l) {{ (void)c; (void)a; *l = 0; return 0; }}\n\
+         static doca_error_t four(struct urom_worker_ctx *c, ucs_list_link_t *l) {{ (void)c; (void)l; return 25; }}\n\
+         static doca_error_t five(struct urom_worker_notify *n, size_t *l, void *p) {{ (void)n; (void)l; (void)p; return 0; }}\n\
+         doca_error_t urom_plugin_get_version(uint64_t *version) {{ (void)version; {version} }}\n\
+         doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)\n\
+         {{ struct urom_plugin_iface all = {{ 1, one, two, three, four, four, five }}; *iface = all; {iface} }}\n"
     )
 }
 
@@ -30,7 +30,7 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
     plugins.add_source("a_fine", &source(fine, "return 0;"));
     plugins.add_source("b_version_fails", &source("return 21;", "return 0;"));
     plugins.add_source("c_iface_fails", &source(fine, "return 7;"));
-    plugins.add_source("d_zero_word", &source(fine, "iface->version = 0; return 0;"));
+    plugins.add_source("d_zero_word", &source(fine, "iface->__doca_api_version = 0; return 0;"));
     plugins.add_source("e_no_progress", &source(fine, "iface->progress = 0; return 0;"));
     plugins.add_source("f_no_symbols", "int nothing;\n");
     plugins.add_source("g_no_iface", "int urom_plugin_get_version(long *v) { *v = 1; return 0; }\n");

@@ -1,8 +1,8 @@
 //! Plugins compiled from C.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+
+use crate::compile::compile;
 
 /// A directory for `UROM_PLUGIN_PATH`.
 pub(crate) struct Plugins {
@@ -27,31 +27,13 @@ impl Plugins {
 
     /// Compiles `tests/plugins/obedient.c` under a name.
     pub(crate) fn add_obedient(&self, name: &str, flags: &[&str]) -> PathBuf {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plugins/obedient.c");
-        self.compile(name, &source, flags)
+        compile(self.path(), name, Path::new("obedient.c"), flags)
     }
 
     /// Compiles a C text that may include `plugin.h`.
     pub(crate) fn add_source(&self, name: &str, text: &str) -> PathBuf {
         let source = self.directory.path().join(format!("{name}.c"));
         std::fs::write(&source, text).unwrap();
-        self.compile(name, &source, &[])
-    }
-
-    fn compile(&self, name: &str, source: &Path, flags: &[&str]) -> PathBuf {
-        let output = self.directory.path().join(format!("{name}.so"));
-        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plugins");
-        let args: [&OsStr; 6] = [
-            "-shared".as_ref(),
-            "-fPIC".as_ref(),
-            "-I".as_ref(),
-            include.as_ref(),
-            "-o".as_ref(),
-            output.as_ref(),
-        ];
-        let status =
-            Command::new("cc").args(args).arg(format!("-DNAME=\"{name}\"")).args(flags).arg(source).status();
-        assert!(status.unwrap().success(), "cc cannot compile {}", source.display());
-        output
+        compile(self.path(), name, &source, &[])
     }
 }
