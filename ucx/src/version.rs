@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use ucx_sys as sys;
 
+use crate::status::{Error, Status};
+
 /// A version of UCX, such as `1.22.0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
@@ -35,6 +37,22 @@ pub fn version() -> Version {
 pub fn wire_compatible(a: Version, b: Version) -> bool {
     let old = |version: Version| (version.major, version.minor) < (1, 20);
     (a.major, a.minor) == (b.major, b.minor) || (a.major == b.major && old(a) && old(b))
+}
+
+/// The oldest that the bindings fit.
+const OLDEST: Version = Version { major: 1, minor: 16, patch: 0 };
+
+/// An error when a process was given an older library than its programs were built with: UCX only logs a warning, goes
+/// on with structures of another layout, and loses data.
+pub(crate) fn require_oldest(found: Version) -> Result<(), Error> {
+    if found >= OLDEST {
+        return Ok(());
+    }
+    let what = format!(
+        "this process was loaded with UCX {found}, and {OLDEST} is the oldest that will do: is another libucp.so.0 \
+         found first (LD_LIBRARY_PATH)?"
+    );
+    Err(Status::UNSUPPORTED.during(what))
 }
 
 impl fmt::Display for Version {
@@ -93,6 +111,22 @@ mod tests {
     fn text_that_is_no_version_is_refused() {
         for text in ["", "1", "1.22", "1.22.0.1", "1.22.x", "1.-2.0", "1.99999999999.0", " 1.22.0"] {
             assert!(text.parse::<Version>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_library_older_than_the_bindings_is_refused_with_its_version() {
+        for version in ["1.16.0", "1.22.0", "2.0.0"] {
+            assert!(require_oldest(parse(version)).is_ok(), "{version}");
+        }
+        for version in ["1.13.1", "1.15.9", "0.20.0"] {
+            let error = require_oldest(parse(version)).expect_err("too old");
+            assert_eq!(error.status(), Status::UNSUPPORTED);
+            let text = error.to_string();
+            assert!(
+                text.contains(&format!("UCX {version}, and 1.16.0")) && text.contains("LD_LIBRARY_PATH"),
+                "{text}"
+            );
         }
     }
 
