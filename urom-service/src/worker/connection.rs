@@ -133,6 +133,14 @@ impl Connection {
         slots.filter_map(|(number, slot)| slot.plugin.take().map(|_| number as u16)).collect()
     }
 
+    /// The commands in flight, and the places of the plugins at work for them; `channel` is this connection's.
+    pub(crate) fn in_flight(&self, channel: u16) -> impl Iterator<Item = (Token, u8)> {
+        self.slots.iter().enumerate().filter_map(move |(slot, state)| {
+            let token = Token { channel, slot: slot as u16, generation: state.generation };
+            state.plugin.map(|place| (token, place))
+        })
+    }
+
     /// Whether frames wait for the end of the turn.
     pub(crate) fn has_frames(&self) -> bool {
         self.open.is_some()

@@ -1,5 +1,7 @@
 //! Commands to plugins, notifications to hosts: what happens between two turns of UCX.
 
+use std::collections::HashMap;
+
 use tracing::{debug, warn};
 use ucx::{Message, Status};
 use urom_abi::DocaError;
@@ -25,6 +27,8 @@ pub(crate) struct Core {
     /// The place in `plugins` of each bit.
     by_bit: [u8; 64],
     pub(crate) connections: Connections,
+    /// The plugins' places by the contexts and destinations of commands whose hosts are gone.
+    orphans: HashMap<(u64, u64), u8>,
     pool: Pool,
     /// Connections with frames that leave at the end of the turn.
     dirty: Vec<u16>,
@@ -50,6 +54,7 @@ impl Core {
             plugins,
             by_bit,
             connections: Connections::new(),
+            orphans: HashMap::new(),
             pool: Pool::new(max_message),
             dirty: Vec::new(),
             sending: Vec::new(),
@@ -174,6 +179,7 @@ impl Core {
 
     /// Answers a command that a plugin left behind.
     fn give_up(&mut self, place: usize, token: Token, code: DocaError) {
+        self.orphans.retain(|(context, _), _| *context != token.pack());
         let Some(connection) = self.connections.get(token.channel) else { return };
         if connection.vacate(token.slot, token.generation, place as u8) {
             self.refuse(token.channel, token.slot, code, "its plugin did not take it");
@@ -185,22 +191,13 @@ impl Core {
         let dest_id = notification.dest_id();
         let token = Token::unpack(header.urom_context);
         let plugin = &mut self.plugins[place];
-        // The channel of a host that is gone may be another's by now.
-        let connection =
-            self.connections.get(token.channel).filter(|connection| connection.dest_id == dest_id);
-        let Some(connection) = connection else {
-            plugin.outstanding = plugin.outstanding.saturating_sub(1);
-            return debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
+        let Some(connection) =
+            self.connections.get(token.channel).filter(|connection| connection.dest_id == dest_id)
+        else {
+            return self.unasked(place, header.urom_context, dest_id);
         };
         if !connection.vacate(token.slot, token.generation, place as u8) {
-            if let Some(count) = self.forged.count() {
-                warn!(
-                    "plugin `{}` answered what is not in flight (context {:#x}, connection {dest_id}): not sent \
-                     ({count} times so far)",
-                    plugin.name, header.urom_context
-                );
-            }
-            return;
+            return self.unasked(place, header.urom_context, dest_id);
         }
         plugin.outstanding = plugin.outstanding.saturating_sub(1);
         let len = usize::try_from(header.len).unwrap_or(usize::MAX);
@@ -224,6 +221,31 @@ impl Core {
         if fresh {
             self.dirty.push(token.channel);
         }
+    }
+
+    /// A notification that answers no command in flight.
+    fn unasked(&mut self, place: usize, context: u64, dest_id: u64) {
+        let plugin = &mut self.plugins[place];
+        if self.orphans.get(&(context, dest_id)).is_some_and(|owner| usize::from(*owner) == place) {
+            self.orphans.remove(&(context, dest_id));
+            plugin.outstanding = plugin.outstanding.saturating_sub(1);
+            debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
+        } else if let Some(count) = self.forged.count() {
+            warn!(
+                "plugin `{}` answered what is not in flight: no command waits for a notification with urom_context \
+                 {context:#x} and dest_id {dest_id}, so it is not sent, and the command it was for stays unanswered; copy \
+                 both from the command, and answer it once ({count} times so far)",
+                plugin.name
+            );
+        }
+    }
+
+    /// Takes a connection out. What plugins still answer to it is dropped.
+    pub(crate) fn part(&mut self, channel: u16) -> Option<Connection> {
+        let connection = self.connections.remove(channel)?;
+        let left = connection.in_flight(channel);
+        self.orphans.extend(left.map(|(token, place)| ((token.pack(), connection.dest_id), place)));
+        Some(connection)
     }
 
     /// Sends what was written in this turn.
@@ -276,7 +298,7 @@ impl Core {
     /// Ends the connections that were lost.
     fn bury(&mut self) {
         while let Some((channel, failure)) = self.lost.pop() {
-            if let Some(connection) = self.connections.remove(channel) {
+            if let Some(connection) = self.part(channel) {
                 warn!("connection {} ends: {failure}", connection.dest_id);
                 self.control.send(ToControl::Refused { link: connection.link, failure });
                 connection.abandon();

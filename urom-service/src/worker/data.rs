@@ -171,7 +171,7 @@ impl Data {
     fn detach(&mut self, link: LinkKey) {
         let mut core = self.core.borrow_mut();
         let Some(channel) = core.connections.number_of(link) else { return };
-        let connection = core.connections.remove(channel);
+        let connection = core.part(channel);
         drop(core);
         if let Some(connection) = connection {
             debug!("connection {} is over", connection.dest_id);
@@ -231,7 +231,7 @@ impl Data {
         let mut core = self.core.borrow_mut();
         let numbers: Vec<u16> = core.connections.iter_mut().map(|(number, _)| number).collect();
         for number in numbers {
-            if let Some(connection) = core.connections.remove(number) {
+            if let Some(connection) = core.part(number) {
                 connection.abandon();
             }
         }

@@ -20,6 +20,8 @@ enum op {
 	HANG,         /* never return */
 	PACKS_TOO_LITTLE, /* answer, and say that 8 bytes were packed */
 	RELEASE_LATE, /* answer what is held 1000 calls of progress later */
+	WRONG_CONTEXT,     /* answer with a context that is no command's */
+	WRONG_DESTINATION, /* answer with a destination that is no host's */
 };
 
 struct state { ucs_list_link_t ready, held; int release_in; };
@@ -151,6 +153,14 @@ static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state, struct
 		n->dest_id += 1;
 		ucs_list_add_tail(&state->ready, &n->entry);
 		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
+		break;
+	case WRONG_CONTEXT:
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
+		n->worker_notif.urom_context = 0xabcd;
+		break;
+	case WRONG_DESTINATION:
+		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
+		n->dest_id = 10000;
 		break;
 	case GETENV: {
 		/* The worker leaves zeros behind a command. */

@@ -1,6 +1,7 @@
 //! Commands and notifications through a real daemon, a real worker process and a C plugin.
 
 use urom_abi::DocaError;
+use urom_service::wire::control::StartWorker;
 
 use crate::support::client::{Client, Connection, Note, any, op};
 use crate::support::plugins::Plugins;
@@ -223,6 +224,26 @@ fn a_second_answer_and_forged_ones_are_not_sent() {
         assert_eq!(host.waiting(), 0);
     }
     setting.uromd.logged(&["obedient", "answered what is not in flight"]);
+}
+
+#[test]
+fn an_answer_with_a_wrong_context_or_destination_is_told_from_one_to_a_host_that_is_gone() {
+    let mut setting = setting_with(&["-l", "60"]);
+    let host = setting.client.attach(StartWorker { id: 5, ..any() }, 4);
+    for (slot, op, value) in [(0, op::WRONG_CONTEXT, "0xabcd"), (1, op::WRONG_DESTINATION, "dest_id 10000")] {
+        host.ask(slot, op, 0);
+        setting.uromd.logged(&["WRN", "obedient", value, "copy both from the command"]);
+    }
+    let warnings = setting.uromd.lines_with("copy both");
+    let other = setting.client.attach(StartWorker { id: 5, ..any() }, 4);
+    other.ask(1, op::HOLD, 0);
+    assert_alive(&other);
+    drop(other);
+    setting.uromd.logged(&["worker 5", "is over"]);
+    host.ask(2, op::RELEASE, 0);
+    assert_eq!(host.note(), ok(2, &words(op::RELEASE, 0)));
+    setting.uromd.logged(&["DBG", "obedient", "its host is gone"]);
+    assert_eq!(setting.uromd.lines_with("copy both"), warnings);
 }
 
 #[test]

@@ -281,4 +281,6 @@ pub(crate) mod op {
     pub(crate) const HANG: u64 = 15;
     pub(crate) const PACKS_TOO_LITTLE: u64 = 16;
     pub(crate) const RELEASE_LATE: u64 = 17;
+    pub(crate) const WRONG_CONTEXT: u64 = 18;
+    pub(crate) const WRONG_DESTINATION: u64 = 19;
 }
