@@ -10,7 +10,7 @@ use ucx_sys as sys;
 
 use crate::request::Slot;
 use crate::status::{Result, Status, check};
-use crate::version;
+use crate::version::require_version;
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
@@ -153,11 +153,11 @@ impl ContextBuilder {
     ///
     /// # Errors
     ///
-    /// `UNSUPPORTED` when the process was loaded with a UCX before 1.16; `NO_ELEM` or `INVALID_PARAM`, by version, for a
-    /// configuration name that UCX does not know; `NO_DEVICE` when the list of transports leaves none; `INVALID_PARAM` for
-    /// a text with a zero byte in it; whatever else UCX finds wrong.
+    /// `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know; `NO_DEVICE` when the list
+    /// of transports leaves none; `INVALID_PARAM` for a text with a zero byte in it; that of
+    /// [`require_version`](crate::require_version); whatever else UCX finds wrong.
     pub fn build(self) -> Result<Context> {
-        version::require_oldest(version::version())?;
+        require_version()?;
         let config = Config::read()?;
         for (name, value) in &self.config {
             config.set(name, value)?;

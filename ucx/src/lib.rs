@@ -85,6 +85,6 @@ pub use signal::Signal;
 pub use stable::Stable;
 pub use status::{Error, Result, Status};
 pub use tag::{TagInfo, TagMessage};
-pub use version::{ParseVersionError, Version, version, wire_compatible};
+pub use version::{OLDEST, ParseVersionError, Version, require_version, version, wire_compatible};
 pub use window::Window;
 pub use worker::{WeakWorker, Worker};

@@ -1,13 +1,15 @@
-//! The version of the UCX that runs, and which versions understand each other.
+//! The version of the UCX that runs, whether it will do, and which versions understand each other.
 
-use std::ffi::c_uint;
+use std::ffi::{CStr, c_uint, c_void};
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::num::ParseIntError;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use ucx_sys as sys;
 
-use crate::status::{Error, Status};
+use crate::status::{self, Status};
 
 /// A version of UCX, such as `1.22.0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +31,47 @@ pub fn version() -> Version {
     Version { major, minor, patch }
 }
 
+/// The oldest UCX that this crate runs with.
+pub const OLDEST: Version = Version { major: 1, minor: 16, patch: 0 };
+
+/// The file that this process has its UCX from, if the loader knows it.
+fn file() -> Option<PathBuf> {
+    let function: unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint) = sys::ucp_get_version;
+    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: looks up an address, and writes to a place for the result.
+    let found = unsafe { libc::dladdr(function as *const c_void, info.as_mut_ptr()) };
+    // SAFETY: all zeros are valid, and so is what was written.
+    let name = unsafe { info.assume_init() }.dli_fname;
+    if found == 0 || name.is_null() {
+        return None;
+    }
+    // SAFETY: the loader's C string, which stays as long as the library does.
+    let name = unsafe { CStr::from_ptr(name) };
+    Some(name.to_string_lossy().into_owned().into())
+}
+
+/// Refuses a UCX before [`OLDEST`]: UCX itself only logs a warning, goes on with
+/// structures of another layout, and loses data or crashes. A program can be linked with a
+/// newer one and run with the system's. [`Context`](crate::Context) asks by itself.
+///
+/// # Errors
+///
+/// `UNSUPPORTED`, with the version, the file it is in, and what to set.
+pub fn require_version() -> status::Result<()> {
+    judge(version(), file)
+}
+
+fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> status::Result<()> {
+    if running >= OLDEST {
+        return Ok(());
+    }
+    let file = file().map(|file| format!(" ({})", file.display())).unwrap_or_default();
+    Err(Status::UNSUPPORTED.during(format!(
+        "the UCX of this process is {running}{file}, and {OLDEST} is the oldest that will do: put the directory of a \
+         newer libucp.so.0 first in LD_LIBRARY_PATH, the one this program was built with, say"
+    )))
+}
+
 /// Whether two versions of UCX can connect to each other.
 ///
 /// Before 1.20 they can, whatever their minor versions; from 1.20 on a version connects only to its own minor version.
@@ -37,22 +80,6 @@ pub fn version() -> Version {
 pub fn wire_compatible(a: Version, b: Version) -> bool {
     let old = |version: Version| (version.major, version.minor) < (1, 20);
     (a.major, a.minor) == (b.major, b.minor) || (a.major == b.major && old(a) && old(b))
-}
-
-/// The oldest that the bindings fit.
-const OLDEST: Version = Version { major: 1, minor: 16, patch: 0 };
-
-/// An error when a process was given an older library than its programs were built with: UCX only logs a warning, goes
-/// on with structures of another layout, and loses data.
-pub(crate) fn require_oldest(found: Version) -> Result<(), Error> {
-    if found >= OLDEST {
-        return Ok(());
-    }
-    let what = format!(
-        "this process was loaded with UCX {found}, and {OLDEST} is the oldest that will do: is another libucp.so.0 \
-         found first (LD_LIBRARY_PATH)?"
-    );
-    Err(Status::UNSUPPORTED.during(what))
 }
 
 impl fmt::Display for Version {
@@ -108,25 +135,31 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_version_is_refused() {
-        for text in ["", "1", "1.22", "1.22.0.1", "1.22.x", "1.-2.0", "1.99999999999.0", " 1.22.0"] {
-            assert!(text.parse::<Version>().is_err(), "{text:?}");
+    fn a_ucx_that_is_too_old_is_named_with_its_file_and_the_remedy() {
+        let error = judge(parse("1.13.1"), || Some("/usr/lib/libucp.so.0".into())).unwrap_err();
+        assert_eq!(error.status(), Status::UNSUPPORTED);
+        for part in ["1.13.1", "/usr/lib/libucp.so.0", "1.16.0", "LD_LIBRARY_PATH"] {
+            assert!(error.to_string().contains(part), "{error}");
         }
+        for old in ["0.9.0", "1.15.9", "1.0.0"] {
+            assert!(judge(parse(old), || None).is_err(), "{old}");
+        }
+        for fine in ["1.16.0", "1.22.0", "2.0.0"] {
+            assert!(judge(parse(fine), || None).is_ok(), "{fine}");
+        }
+        assert!(require_version().is_ok());
     }
 
     #[test]
-    fn a_library_older_than_the_bindings_is_refused_with_its_version() {
-        for version in ["1.16.0", "1.22.0", "2.0.0"] {
-            assert!(require_oldest(parse(version)).is_ok(), "{version}");
-        }
-        for version in ["1.13.1", "1.15.9", "0.20.0"] {
-            let error = require_oldest(parse(version)).expect_err("too old");
-            assert_eq!(error.status(), Status::UNSUPPORTED);
-            let text = error.to_string();
-            assert!(
-                text.contains(&format!("UCX {version}, and 1.16.0")) && text.contains("LD_LIBRARY_PATH"),
-                "{text}"
-            );
+    fn the_file_of_the_running_ucx_is_known() {
+        let file = file().unwrap();
+        assert!(file.is_absolute() && file.to_string_lossy().contains("libucp"), "{}", file.display());
+    }
+
+    #[test]
+    fn text_that_is_no_version_is_refused() {
+        for text in ["", "1", "1.22", "1.22.0.1", "1.22.x", "1.-2.0", "1.99999999999.0", " 1.22.0"] {
+            assert!(text.parse::<Version>().is_err(), "{text:?}");
         }
     }
 

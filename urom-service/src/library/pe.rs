@@ -138,6 +138,7 @@ impl Pe {
         if let Some(transport) = self.transport.get() {
             return Ok(transport);
         }
+        super::transport::require_ucx()?;
         let broken = |what: &str| failure(DocaError::INITIALIZATION, format!("UCX cannot be used: {what}"));
         // UCX starts a thread of its own.
         let transport = signals::blocked(|| Transport::new(Weak::clone(&self.me)));

@@ -170,6 +170,8 @@ impl Service {
     }
 
     fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<(Session, Welcome), Failure> {
+        // Before a daemon is asked that would only say that the versions differ, or an embedded one calls UCX.
+        super::transport::require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());
         let (address, embedded) = match decide(&self.wish.borrow(), pci)? {

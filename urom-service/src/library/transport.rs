@@ -4,8 +4,17 @@ use std::rc::Weak;
 
 use ucx::{Context, Data, Features, Worker};
 
+use urom_abi::DocaError;
+
+use super::failure::failure;
 use super::pe::Pe;
+use crate::wire::control::Failure;
 use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS};
+
+/// Refuses a UCX that is too old to be called.
+pub(super) fn require_ucx() -> Result<(), Failure> {
+    ucx::require_version().map_err(|error| failure(DocaError::UNSUPPORTED_VERSION, error.to_string()))
+}
 
 /// The UCX worker of a progress engine.
 pub(super) struct Transport {
