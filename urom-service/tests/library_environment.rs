@@ -78,9 +78,10 @@ fn the_environment_names_the_service() {
     drop(uromd);
     let (_, text) = failed_start();
     let expected = format!(
-        "no UROM daemon answers at {address} (from line 2 of {shown}, named by DOCA_UROM_SERVICE_FILE)"
+        "no UROM daemon answers at {address} (from line 2 of {shown}, named by DOCA_UROM_SERVICE_FILE; the port from \
+         UROM_SERVICE_PORT)"
     );
-    assert!(text.starts_with(&expected) && text.ends_with("correct the file"), "{text}");
+    assert!(text.starts_with(&expected) && text.ends_with("correct the file or UROM_SERVICE_PORT"), "{text}");
     set("UROM_SERVICE_PORT", "0");
     let (code, text) = failed_start();
     assert!(code == DocaError::BAD_CONFIG && text.contains("UROM_SERVICE_PORT"), "{text}");

@@ -65,7 +65,7 @@ impl Address {
             host: address.ip().to_string(),
             port: address.port(),
             origin: "the embedded service of this process".to_owned(),
-            remedy: "UROM_PLUGIN_PATH",
+            remedy: "the plugins of UROM_PLUGIN_PATH",
         }
     }
 
@@ -106,27 +106,46 @@ impl Address {
         )
     }
 
-    /// The stream ended before the welcome.
+    /// There is no connection, or no greeting on it.
     pub(super) fn refused(&self, tried: SocketAddr, error: &StreamError) -> Failure {
         let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
-        let code = match error {
-            StreamError::Io(_) => DocaError::NOT_CONNECTED,
-            StreamError::Hello(HelloError::NotUrom) => DocaError::NOT_CONNECTED,
-            other => stream_code(other),
-        };
         let tried = if tried.to_string() == shown { String::new() } else { format!(", tried as {tried}") };
-        let advice = match error {
-            StreamError::Hello(HelloError::NotUrom) | StreamError::Io(_) | StreamError::Closed => {
-                format!(": start uromd there or correct {remedy}")
-            }
-            _ => String::new(),
-        };
-        let why = match error {
+        let at = format!("at {shown}{tried} ({origin})");
+        match error {
             // There never was a connection that could have broken.
-            StreamError::Io(error) => error.to_string(),
-            error => error.to_string(),
+            StreamError::Io(error) => failure(
+                DocaError::NOT_CONNECTED,
+                format!("no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"),
+            ),
+            StreamError::Hello(HelloError::NotUrom) => failure(
+                DocaError::NOT_CONNECTED,
+                format!("no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"),
+            ),
+            // Somebody answers.
+            StreamError::Hello(_) => failure(
+                stream_code(error),
+                format!("this program and the UROM daemon {at} do not go together: {error}"),
+            ),
+            _ => failure(stream_code(error), format!("no UROM daemon answers {at}: {error}")),
+        }
+    }
+
+    /// The daemon greeted, and the stream ended before its welcome.
+    pub(super) fn not_welcomed(&self, daemon: SocketAddr, error: &StreamError) -> Failure {
+        let Address { origin, .. } = self;
+        let code = stream_code(error);
+        let what = match error {
+            StreamError::Closed | StreamError::Io(_) => {
+                "closed the connection while it listed its plugins: see the end of its log for why, and for the plugin \
+                 that it loaded last; start it again"
+                    .to_owned()
+            }
+            StreamError::Silent => {
+                format!("listed no plugins: {error}; see its log for the plugin that it loaded last")
+            }
+            error => format!("listed no plugins: {error}"),
         };
-        failure(code, format!("no UROM daemon answers at {shown}{tried} ({origin}): {why}{advice}"))
+        failure(code, format!("the UROM daemon at {daemon} ({origin}) {what}"))
     }
 }
 
@@ -162,9 +181,10 @@ pub(super) fn decide(wish: &Wish, pci_address: Option<&str>) -> Result<Target, F
     from_file(&PathBuf::from(file), port, &Local::of_this_machine(), pci_address)
 }
 
-fn port_variable(value: Option<OsString>) -> Result<u16, Failure> {
-    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(DEFAULT_PORT) };
-    value.to_str().and_then(|text| text.parse().ok()).filter(|port| *port != 0).ok_or_else(|| {
+/// The variable's port, if it has one.
+fn port_variable(value: Option<OsString>) -> Result<Option<u16>, Failure> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
+    value.to_str().and_then(|text| text.parse().ok()).filter(|port| *port != 0).map(Some).ok_or_else(|| {
         failure(
             DocaError::BAD_CONFIG,
             format!("{PORT_VARIABLE} is {value:?}, which is no port: set it to a number from 1 to 65535"),
@@ -172,7 +192,12 @@ fn port_variable(value: Option<OsString>) -> Result<u16, Failure> {
     })
 }
 
-fn from_file(file: &std::path::Path, port: u16, local: &Local, pci: Option<&str>) -> Result<Target, Failure> {
+fn from_file(
+    file: &std::path::Path,
+    port: Option<u16>,
+    local: &Local,
+    pci: Option<&str>,
+) -> Result<Target, Failure> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let code = match error.kind() {
@@ -203,11 +228,15 @@ fn from_file(file: &std::path::Path, port: u16, local: &Local, pci: Option<&str>
             ),
         )
     })?;
+    let port_from = match port {
+        Some(_) => format!("the port from {PORT_VARIABLE}"),
+        None => format!("the port as {PORT_VARIABLE} is not set"),
+    };
     Ok(Target::Daemon(Address {
-        origin: format!("from line {} of {shown}, named by {FILE_VARIABLE}", entry.line),
+        origin: format!("from line {} of {shown}, named by {FILE_VARIABLE}; {port_from}", entry.line),
         host: entry.device_host,
-        port,
-        remedy: "the file",
+        port: port.unwrap_or(DEFAULT_PORT),
+        remedy: "the file or UROM_SERVICE_PORT",
     }))
 }
 
@@ -256,20 +285,52 @@ mod tests {
     }
 
     #[test]
+    fn a_daemon_that_answers_is_not_said_to_be_missing() {
+        let address = Address::parse("10.0.0.2:18700", Some("--service")).unwrap();
+        let peer = "10.0.0.2:18700".parse().unwrap();
+        let version = |text: &str| text.parse().unwrap();
+        let (theirs, ours) = (version("1.20.0"), version("1.22.0"));
+        let other = HelloError::Ucx { role: crate::wire::hello::Role::Daemon, theirs, ours };
+        let failure = address.refused(peer, &other.into());
+        assert_eq!(failure.code, DocaError::UNSUPPORTED_VERSION.0);
+        assert!(
+            failure.text.starts_with("this program and the UROM daemon at 10.0.0.2:18700"),
+            "{}",
+            failure.text
+        );
+        assert!(failure.text.contains("1.20.0") && failure.text.contains("1.22.0"), "{}", failure.text);
+        for error in [StreamError::Closed, StreamError::Silent] {
+            let failure = address.not_welcomed(peer, &error);
+            assert!(failure.text.starts_with("the UROM daemon at 10.0.0.2:18700 (from --service)"));
+            assert!(
+                failure.text.contains("its log") && !failure.text.contains("correct"),
+                "{}",
+                failure.text
+            );
+        }
+    }
+
+    #[test]
     fn the_file_gives_host_line_and_name() {
         let file =
             file("# services\n\nhostB dpu dpu0 03:00.0 mlx5_0:1\nHOSTA.example dpu dpu1 03:00.0 mlx5_0:1\n");
-        let Ok(Target::Daemon(address)) = from_file(file.path(), 99, &local(), None) else { panic!() };
+        let Ok(Target::Daemon(address)) = from_file(file.path(), Some(99), &local(), None) else { panic!() };
         assert_eq!((address.host.as_str(), address.port), ("dpu1", 99));
         let text = address.no_answer(Duration::from_secs(4)).text;
-        let expected = format!("(from line 4 of {}, named by DOCA_UROM_SERVICE_FILE)", file.path().display());
-        assert!(text.contains(&expected) && text.ends_with("correct the file"), "{text}");
+        let named = format!("(from line 4 of {}, named by DOCA_UROM_SERVICE_FILE;", file.path().display());
+        let remedy = "correct the file or UROM_SERVICE_PORT";
+        assert!(text.contains(&named) && text.contains("the port from UROM_SERVICE_PORT"), "{text}");
+        assert!(text.ends_with(remedy), "{text}");
+        let Ok(Target::Daemon(address)) = from_file(file.path(), None, &local(), None) else { panic!() };
+        assert_eq!(address.port, DEFAULT_PORT);
+        let text = address.no_answer(Duration::from_secs(4)).text;
+        assert!(text.contains("UROM_SERVICE_PORT is not set") && text.ends_with(remedy), "{text}");
     }
 
     #[test]
     fn a_file_without_a_match_says_what_was_looked_for() {
         let file = file("hostB dpu dpu0 03:00.0 mlx5_0:1\nhostA dpu dpu1 04:00.0 mlx5_0:1\n");
-        let failure = from_file(file.path(), 99, &local(), Some("0000:03:00.0")).unwrap_err();
+        let failure = from_file(file.path(), Some(99), &local(), Some("0000:03:00.0")).unwrap_err();
         assert_eq!(failure.code, DocaError::NOT_FOUND.0);
         for part in ["hosta", "10.0.0.1", "0000:03:00.0", &file.path().display().to_string()] {
             assert!(failure.text.contains(part), "{part} in {}", failure.text);
@@ -279,20 +340,20 @@ mod tests {
     #[test]
     fn a_file_that_is_wrong_or_missing_is_named() {
         let bad = file("hostA dpu dpu1 04:00.0\n");
-        let failure = from_file(bad.path(), 1, &local(), None).unwrap_err();
+        let failure = from_file(bad.path(), None, &local(), None).unwrap_err();
         assert_eq!(failure.code, DocaError::BAD_CONFIG.0);
         assert!(failure.text.starts_with(&format!("line 1 of {}", bad.path().display())), "{}", failure.text);
         let missing =
-            from_file(std::path::Path::new("/nonexistent/services"), 1, &local(), None).unwrap_err();
+            from_file(std::path::Path::new("/nonexistent/services"), None, &local(), None).unwrap_err();
         assert_eq!(missing.code, DocaError::NOT_FOUND.0);
         assert!(missing.text.contains("/nonexistent/services") && missing.text.contains(FILE_VARIABLE));
     }
 
     #[test]
     fn the_port_variable_is_a_port_or_named_in_an_error() {
-        assert_eq!(port_variable(None), Ok(DEFAULT_PORT));
-        assert_eq!(port_variable(Some("".into())), Ok(DEFAULT_PORT));
-        assert_eq!(port_variable(Some("81".into())), Ok(81));
+        assert_eq!(port_variable(None), Ok(None));
+        assert_eq!(port_variable(Some("".into())), Ok(None));
+        assert_eq!(port_variable(Some("81".into())), Ok(Some(81)));
         for bad in ["0", "65536", "x", "-1", " 5"] {
             let failure = port_variable(Some(bad.into())).unwrap_err();
             assert!(

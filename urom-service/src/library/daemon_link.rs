@@ -1,12 +1,13 @@
 //! The stream between a service context and its daemon.
 
 use std::collections::HashMap;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 use urom_abi::DocaError;
 
 use super::address::Address;
@@ -16,6 +17,12 @@ use super::stream::Stream;
 use crate::wire::control::{CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, PluginEntry, StartWorker};
 use crate::wire::hello::Role;
 use crate::wire::stream::StreamError;
+
+/// How long a daemon that refuses connections may be about to start: scripts start it together with the program.
+const STARTING: Duration = Duration::from_secs(2);
+
+/// How long to wait after the first refusal; twice as long after each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// What contexts ask of the daemon.
 pub(super) enum Request {
@@ -72,14 +79,31 @@ pub(super) async fn serve(
 }
 
 async fn connect(address: &Address) -> Result<(DaemonStream, Welcome), Failure> {
-    let mut last = None;
-    for candidate in address.resolve().await? {
-        match DaemonStream::open(candidate, Role::Daemon).await {
-            Ok(stream) => return welcome(address, stream).await,
-            Err(error) => last = Some(address.refused(candidate, &error)),
+    let patient_until = Instant::now() + STARTING;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let (mut last, mut starting) = (None, false);
+        for candidate in address.resolve().await? {
+            match DaemonStream::open(candidate, Role::Daemon).await {
+                Ok(stream) => return welcome(address, stream).await,
+                Err(error) => {
+                    starting |= is_refusal(&error);
+                    last = Some(address.refused(candidate, &error));
+                }
+            }
         }
+        if !starting || Instant::now() + pause > patient_until {
+            return Err(last.unwrap_or_else(|| address.unknown_host("the name has no address")));
+        }
+        // No event tells that somebody listens on a port of another machine.
+        sleep(pause).await;
+        pause *= 2;
     }
-    Err(last.unwrap_or_else(|| address.unknown_host("the name has no address")))
+}
+
+/// Whether nobody listens there, yet.
+fn is_refusal(error: &StreamError) -> bool {
+    matches!(error, StreamError::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 async fn welcome(address: &Address, mut stream: DaemonStream) -> Result<(DaemonStream, Welcome), Failure> {
@@ -94,7 +118,7 @@ async fn welcome(address: &Address, mut stream: DaemonStream) -> Result<(DaemonS
                 "the daemon at {daemon} began with {other:?} instead of a welcome: use the same release on both"
             ),
         )),
-        Err(error) => Err(address.refused(daemon, &error)),
+        Err(error) => Err(address.not_welcomed(daemon, &error)),
     }
 }
 
@@ -169,3 +193,42 @@ fn lost(daemon: SocketAddr, error: &StreamError) -> Failure {
 
 /// How long a caller of start waits at most: the deadline, and a margin for the control thread itself.
 pub(super) const ANSWER_DEADLINE: Duration = Duration::from_millis(4500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::hello::Hello;
+    use crate::wire::stream::{greet, send};
+    use tokio::net::TcpSocket;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_daemon_that_begins_to_listen_a_little_later_is_waited_for() {
+        // Bound and not listening: connections are refused.
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = Address::embedded(socket.local_addr().unwrap());
+        let daemon = async {
+            sleep(STARTING / 2).await;
+            // From here on there is real input and output to wait for.
+            tokio::time::resume();
+            let (mut host, _) = socket.listen(1).unwrap().accept().await.unwrap();
+            greet(&mut host, Hello::new(Role::Daemon), Role::Host).await.unwrap();
+            let welcome =
+                DaemonToHost::Welcome { plugins: Vec::new(), cpus: "0-3".to_owned(), max_message: 4096 };
+            send(&mut host, &welcome).await.unwrap();
+            host
+        };
+        let (connected, _host) = tokio::join!(connect(&address), daemon);
+        assert_eq!(connected.unwrap().1.cpus, "0-3");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_nobody_begins_to_listen_it_is_said_within_two_seconds() {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let begin = Instant::now();
+        let failure = connect(&Address::embedded(socket.local_addr().unwrap())).await.unwrap_err();
+        assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
+        assert!(begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING, "{:?}", begin.elapsed());
+    }
+}

@@ -114,12 +114,26 @@ fn entry(line: usize, fields: &[&str]) -> Result<Entry, String> {
     if service != "dpu" {
         return Err(format!("service type `{service}`: the only one is `dpu`"));
     }
+    if let Some((host, port)) = with_port(device_host) {
+        return Err(format!(
+            "`{device_host}`: the third field is a host without a port: write `{host}`, and set UROM_SERVICE_PORT={port} \
+             where uromd listens on another port than 18700"
+        ));
+    }
     let pci_address = long_pci(pci)
         .ok_or_else(|| format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0"))?;
     if let Some(device) = devices.split(',').find(|device| !is_net_device(device)) {
         return Err(format!("`{device}` in `{devices}` is no network device: write `name` or `name:port`"));
     }
     Ok(Entry { line, app_host: app_host.to_owned(), device_host: device_host.to_owned(), pci_address })
+}
+
+/// Host and port of a text that has a port.
+fn with_port(text: &str) -> Option<(&str, &str)> {
+    let (host, port) = text.rsplit_once(':')?;
+    let is_host = !host.contains(':') || host.ends_with(']');
+    (is_host && port.parse::<u16>().is_ok())
+        .then(|| (host.trim_start_matches('[').trim_end_matches(']'), port))
 }
 
 fn is_net_device(text: &str) -> bool {
@@ -156,6 +170,9 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
         assert_eq!(entries[0].pci_address, "0000:03:00.0");
         assert_eq!((entries[1].app_host.as_str(), entries[1].device_host.as_str()), ("hostA", "10.0.0.9"));
         assert_eq!(parse("").unwrap(), []);
+        for host in ["::1", "fe80::1:18700", "fe80::1%eth0", "10.0.0.9"] {
+            assert_eq!(parse(&format!("h dpu {host} 03:00.0 n")).unwrap()[0].device_host, host);
+        }
         assert_eq!(parse("h dpu d 03:00.0 n\r\n").unwrap().len(), 1);
     }
 
@@ -166,6 +183,9 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
             ("hostA dpu dpuA 03:00.0", "4 fields"),
             ("hostA dpu dpuA 03:00.0 a b", "6 fields"),
             ("hostA gpu dpuA 03:00.0 a", "`gpu`"),
+            ("hostA dpu 127.0.0.1:18700 03:00.0 a", "write `127.0.0.1`, and set UROM_SERVICE_PORT=18700"),
+            ("hostA dpu dpuA:7 03:00.0 a", "UROM_SERVICE_PORT=7"),
+            ("hostA dpu [::1]:7 03:00.0 a", "write `::1`"),
             ("hostA dpu dpuA 03:00 a", "`03:00`"),
             ("hostA dpu dpuA 0000:03:00:0 a", "`0000:03:00:0`"),
             ("hostA dpu dpuA 0000.03.00.0 a", "`0000.03.00.0`"),

@@ -1,7 +1,7 @@
 //! What setters and calls say in wrong states, to nonsense, and to null; and why a service cannot be reached.
 
 use std::ffi::{CString, c_char};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{CtxState, Data};
+use urom_service::wire::hello::{HELLO_LEN, Hello, Role};
+use zerocopy::IntoBytes;
 
 use crate::processes::{Plugins, Uromd};
 use crate::support::{At, Engine, OK, TestService, TestWorker, api, failure, new_service, state};
@@ -290,6 +292,22 @@ fn a_port_where_nobody_listens_is_named() {
     let (code, text) = failed_start(free);
     assert_eq!(code, DocaError::NOT_CONNECTED);
     assert!(text.contains("start uromd there"), "{text}");
+}
+
+#[test]
+fn a_daemon_that_closes_instead_of_a_welcome_is_not_said_to_be_missing() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let daemon = std::thread::spawn(move || {
+        let (mut host, _) = listener.accept().unwrap();
+        let mut hello = [0; HELLO_LEN];
+        host.read_exact(&mut hello).unwrap();
+        host.write_all(Hello::new(Role::Daemon).as_bytes()).unwrap();
+    });
+    let (code, text) = failed_start(address);
+    daemon.join().unwrap();
+    assert_eq!(code, DocaError::CONNECTION_RESET, "{text}");
+    assert!(text.contains("closed the connection while it listed its plugins"), "{text}");
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn a_second_answer_and_forged_ones_are_not_sent() {
 
 #[test]
 fn an_answer_with_a_wrong_context_or_destination_is_told_from_one_to_a_host_that_is_gone() {
-    let mut setting = setting_with(&["-l", "60"]);
+    let mut setting = setting();
     let host = setting.client.attach(StartWorker { id: 5, ..any() }, 4);
     for (slot, op, value) in [(0, op::WRONG_CONTEXT, "0xabcd"), (1, op::WRONG_DESTINATION, "dest_id 10000")] {
         host.ask(slot, op, 0);
