@@ -17,7 +17,7 @@ use urom_abi::plugin::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PluginFileError {
     /// The loader's own words.
-    #[error("cannot be loaded: {0}")]
+    #[error("cannot be loaded: {0}{hint}", hint = lookup_hint(.0))]
     Load(String),
     /// A symbol is missing.
     #[error("is not a plugin: it does not export `{0}`")]
@@ -38,6 +38,15 @@ pub(crate) enum PluginFileError {
     /// A method is missing.
     #[error("its interface has no `{0}`")]
     Method(&'static str),
+}
+
+/// What to do where a plugin in C does not find its log.
+fn lookup_hint(text: &str) -> &'static str {
+    if text.contains("libdoca_") && text.contains("cannot open shared object file") {
+        ": add the lib directory of the installed prefix to LD_LIBRARY_PATH, or start the prefix's own uromd, which knows it"
+    } else {
+        ""
+    }
 }
 
 /// A plugin that can be listed and opened.

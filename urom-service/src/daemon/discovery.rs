@@ -142,6 +142,8 @@ impl Walk<'_> {
             Some(opened) if opened.identity == identity => opened,
             before => {
                 let spelling = before.map_or_else(|| file.to_owned(), |opened| respell(&opened.spelling));
+                // One that crashes takes the daemon along, and leaves this line behind.
+                info!("loading {}", file.display());
                 let result = PluginFile::open(&spelling);
                 if let Ok(plugin) = &result {
                     let api = version::display(plugin.iface.api_version);

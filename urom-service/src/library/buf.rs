@@ -95,9 +95,19 @@ impl Buffer {
         let room = self.capacity.get().checked_sub(offset);
         let Some(room) = room else {
             self.refused.set(DocaError::INVALID_VALUE);
+            tracing::warn!(
+                target: "urom_library",
+                "doca_buf_set_data: the data begins outside of its buffer of {} bytes: begin at what doca_buf_get_data gives",
+                self.capacity.get()
+            );
             return Err(DocaError::INVALID_VALUE);
         };
         if len > room {
+            tracing::warn!(
+                target: "urom_library",
+                "doca_buf_set_data: {len} bytes where the buffer has room for {room}: \
+                 doca_urom_service_set_max_comm_msg_size and uromd's --max-msg-size set how long a message may be"
+            );
             self.refused.set(DocaError::TOO_BIG);
             return Err(DocaError::INVALID_VALUE);
         }
@@ -107,9 +117,14 @@ impl Buffer {
         Ok(())
     }
 
-    /// What was wrong with the last `set_data`.
+    /// Whether it can be sent: what was wrong with the last `set_data`.
     pub(super) fn check(&self) -> Result<(), DocaError> {
-        self.refused.get().check()
+        self.refused.get().check().inspect_err(|code| {
+            tracing::warn!(
+                target: "urom_library",
+                "a command is not sent: the last doca_buf_set_data of its payload was refused: {code}"
+            );
+        })
     }
 
     /// Writes the room before a head.

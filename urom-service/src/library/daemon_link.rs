@@ -227,7 +227,8 @@ mod tests {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let begin = Instant::now();
-        let failure = connect(&Address::embedded(socket.local_addr().unwrap())).await.unwrap_err();
+        let address = Address::embedded(socket.local_addr().unwrap());
+        let failure = connect(&address).await.map(|(_, welcome)| welcome).unwrap_err();
         assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
         assert!(begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING, "{:?}", begin.elapsed());
     }

@@ -10,6 +10,11 @@ pub(super) fn failure(code: DocaError, text: impl Into<String>) -> Failure {
     Failure { code: code.0, text: text.into() }
 }
 
+/// A value that is refused.
+pub(super) fn invalid(text: impl Into<String>) -> Failure {
+    failure(DocaError::INVALID_VALUE, text)
+}
+
 /// Which code the end of a control stream stands for.
 pub(super) fn stream_code(error: &StreamError) -> DocaError {
     match error {

@@ -18,6 +18,8 @@ pub(super) struct Flight {
     /// Submitted and not completed.
     in_flight: Cell<usize>,
     submitted: Cell<u64>,
+    /// That the host's tasks hold the end back was said.
+    reported: Cell<bool>,
 }
 
 impl Flight {
@@ -28,12 +30,18 @@ impl Flight {
             unanswered: Cell::new(0),
             in_flight: Cell::new(0),
             submitted: Cell::new(0),
+            reported: Cell::new(false),
         }
     }
 
     /// How many tasks are submitted and not completed.
     pub(super) fn count(&self) -> usize {
         self.in_flight.get()
+    }
+
+    /// How many tasks are the host's or in flight.
+    pub(super) fn out(&self) -> usize {
+        self.slots.borrow().out()
     }
 
     /// Whether the worker owes no answer.
@@ -43,7 +51,30 @@ impl Flight {
 
     /// Whether every task is completed and released.
     pub(super) fn is_over(&self) -> bool {
-        self.in_flight.get() == 0 && self.slots.borrow().out() == 0
+        self.in_flight.get() == 0 && self.out() == 0
+    }
+
+    /// Why there is no task. A host may well wait in this way until one is released.
+    pub(super) fn full(&self, worker: u64) -> DocaError {
+        tracing::debug!(
+            target: "urom_library",
+            "no task for worker {worker}: all of {} are allocated, or there is no memory; release one \
+             (doca_urom_worker_cmd_task_release), or allow more (doca_urom_worker_set_max_inflight_tasks)",
+            self.out()
+        );
+        DocaError::NO_MEMORY
+    }
+
+    /// Says, once, that nothing but tasks in the host's hands keeps a worker's context from going idle.
+    pub(super) fn report_unreleased(&self, worker: u64) {
+        if self.count() == 0 && !self.reported.replace(true) {
+            tracing::warn!(
+                target: "urom_library",
+                "worker {worker} is stopping and waits for {} tasks that are not released \
+                 (doca_urom_worker_cmd_task_release)",
+                self.out()
+            );
+        }
     }
 
     /// A free task, made by `make` if there is none. `None` when as many as may be are out, or no memory is left.

@@ -266,11 +266,11 @@ impl Run {
 
     /// Goes idle once nothing holds it back.
     pub(super) fn check_over(&self, pe: &Pe) {
-        if !self.leaving.get() {
+        if !self.leaving.get() || !self.stream_over.get() || self.idle_queued.get() {
             return;
         }
-        if !self.flight.is_over() || !self.stream_over.get() || self.idle_queued.get() {
-            return;
+        if !self.flight.is_over() {
+            return self.flight.report_unreleased(self.id.get());
         }
         if let Some(ctx) = self.ctx.upgrade() {
             self.idle_queued.set(true);
@@ -282,7 +282,7 @@ impl Run {
     pub(super) fn allocate(&self, plugin: u64) -> Result<Rc<CmdTask>, DocaError> {
         let capacity = self.max_message.get() - COMMAND_HEADER;
         let make = |slot| task_pool::take(Weak::clone(&self.me), Weak::clone(&self.ctx), slot, capacity);
-        let task = self.flight.allocate(make).ok_or(DocaError::NO_MEMORY)?;
+        let task = self.flight.allocate(make).ok_or_else(|| self.flight.full(self.id.get()))?;
         task.hold(plugin);
         Ok(task)
     }

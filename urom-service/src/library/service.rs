@@ -18,11 +18,12 @@ use super::ctx::{Context, next_run};
 use super::daemon_link::{self, ANSWER_DEADLINE, Request, Welcome};
 use super::device::Device;
 use super::event::{Event, Mailbox};
-use super::failure::failure;
+use super::failure::{failure, invalid};
 use super::gid::GidTask;
 use super::pe::{Pe, Ready};
 use super::session::{Session, Shared};
 use super::task::Stage;
+use crate::daemon::PLUGIN_PATH_VARIABLE;
 use crate::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use crate::embedded::Embedded;
 use crate::wire::control::Failure;
@@ -73,17 +74,19 @@ impl Service {
         &self.shared
     }
 
-    pub(super) fn set_max_message(&self, size: usize) -> Result<(), DocaError> {
+    pub(super) fn set_max_message(&self, size: usize) -> Result<(), Failure> {
         if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
-            return Err(DocaError::INVALID_VALUE);
+            return Err(invalid(format!(
+                "messages of at most {size} bytes cannot be: from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are possible"
+            )));
         }
         self.max_message.set(size);
         Ok(())
     }
 
-    pub(super) fn set_max_workers(&self, count: u32) -> Result<(), DocaError> {
+    pub(super) fn set_max_workers(&self, count: u32) -> Result<(), Failure> {
         if !count.is_power_of_two() {
-            return Err(DocaError::INVALID_VALUE);
+            return Err(invalid(format!("{count} workers cannot be the most: it must be a power of two")));
         }
         self.max_workers.set(Some(count));
         Ok(())
@@ -142,6 +145,14 @@ impl Service {
             info
         });
         *self.plugins.borrow_mut() = plugins.collect();
+        if self.plugins.borrow().is_empty() {
+            tracing::warn!(
+                target: "urom_library",
+                "the service at {} serves no plugins: look into its log for files that it found and does not serve; else set \
+                 {PLUGIN_PATH_VARIABLE}, of uromd or of a program without one, to their directory",
+                welcome.daemon
+            );
+        }
         self.shared.set_session(Some(Arc::new(session)));
         *self.run.borrow_mut() = Some(Rc::new(ServiceRun {
             number,

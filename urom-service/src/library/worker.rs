@@ -11,7 +11,7 @@ use urom_abi::{DocaError, WORKER_ID_ANY};
 
 use super::ctx::{Context, next_run};
 use super::event::Event;
-use super::failure::failure;
+use super::failure::{failure, invalid};
 use super::run::{Config, Run};
 use super::session::{Attachment, Shared};
 use super::worker_link::{self, Visit};
@@ -23,6 +23,14 @@ const DEFAULT_MAX_INFLIGHT: u32 = 32;
 
 /// The bits that plugin ids can have.
 const PLUGIN_BITS: u64 = (1 << urom_abi::MAX_PLUGINS) - 1;
+
+/// A worker's CPUs are some of its service's.
+fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
+    if cpus.is_subset(of_service) {
+        return Ok(());
+    }
+    Err(invalid(format!("the worker's CPUs {cpus} are not all among the service's: {of_service}")))
+}
 
 /// A worker context.
 pub(super) struct Worker {
@@ -63,18 +71,22 @@ impl Worker {
         self.id.set(id);
     }
 
-    pub(super) fn set_plugins(&self, mask: u64) -> Result<(), DocaError> {
+    pub(super) fn set_plugins(&self, mask: u64) -> Result<(), Failure> {
         if mask == 0 || mask & !PLUGIN_BITS != 0 {
-            return Err(DocaError::INVALID_VALUE);
+            return Err(invalid(format!(
+                "{mask:#x} are no plugins of a worker: give the ids of the service's list, joined with |"
+            )));
         }
         self.plugins.set(mask);
         Ok(())
     }
 
-    pub(super) fn set_cpus(&self, cpus: CpuSet) -> Result<(), DocaError> {
-        let session = self.service.borrow().as_ref().and_then(Attachment::session);
-        if cpus.is_empty() || session.is_some_and(|session| !cpus.is_subset(&session.cpus)) {
-            return Err(DocaError::INVALID_VALUE);
+    pub(super) fn set_cpus(&self, cpus: CpuSet) -> Result<(), Failure> {
+        if cpus.is_empty() {
+            return Err(invalid("a worker needs at least one CPU"));
+        }
+        if let Some(session) = self.service.borrow().as_ref().and_then(Attachment::session) {
+            check_cpus(&cpus, &session.cpus)?;
         }
         self.cpus.set(Some(cpus));
         Ok(())
@@ -88,18 +100,32 @@ impl Worker {
         self.gid.get()
     }
 
-    pub(super) fn set_max_inflight(&self, count: u32) -> Result<(), DocaError> {
+    pub(super) fn set_max_inflight(&self, count: u32) -> Result<(), Failure> {
         if count == 0 || count as usize > MAX_SLOTS {
-            return Err(DocaError::INVALID_VALUE);
+            return Err(invalid(format!(
+                "{count} tasks in flight cannot be: from 1 to {MAX_SLOTS} are possible"
+            )));
+        }
+        if !count.is_power_of_two() {
+            tracing::warn!(
+                target: "urom_library",
+                "{count} tasks in flight are taken here, but DOCA asks for a power of two: write {} to be safe elsewhere",
+                count.next_power_of_two()
+            );
         }
         self.max_inflight.set(count);
         Ok(())
     }
 
     /// Each string has a name before its first `=`.
-    pub(super) fn set_env(&self, env: Vec<String>) -> Result<(), DocaError> {
-        if env.is_empty() || env.iter().any(|entry| entry.find('=').is_none_or(|at| at == 0)) {
-            return Err(DocaError::INVALID_VALUE);
+    pub(super) fn set_env(&self, env: Vec<String>) -> Result<(), Failure> {
+        if env.is_empty() {
+            return Err(invalid("a worker's environment of no strings cannot be"));
+        }
+        if let Some(entry) = env.iter().find(|entry| entry.find('=').is_none_or(|at| at == 0)) {
+            return Err(invalid(format!(
+                "`{entry}` in a worker's environment is not of the form NAME=VALUE"
+            )));
         }
         *self.env.borrow_mut() = Some(env);
         Ok(())
@@ -130,7 +156,7 @@ impl Worker {
         let pe = ctx.pe().map_err(|code| {
             failure(code, "the worker has no progress engine: call doca_pe_connect_ctx before doca_ctx_start")
         })?;
-        let missing = |what: &str| failure(DocaError::INVALID_VALUE, format!("the worker has no {what}"));
+        let missing = |what: &str| invalid(format!("the worker has no {what}"));
         let service = self.service.borrow();
         let service =
             service.as_ref().ok_or_else(|| missing("service: call doca_urom_worker_set_service"))?;
@@ -140,11 +166,8 @@ impl Worker {
         if self.plugins.get() == 0 {
             return Err(missing("plugins: call doca_urom_worker_set_plugins"));
         }
-        if let Some(cpus) = self.cpus.get()
-            && !cpus.is_subset(&session.cpus)
-        {
-            let text = format!("the worker's CPUs {cpus} are not all among the service's: {}", session.cpus);
-            return Err(failure(DocaError::INVALID_VALUE, text));
+        if let Some(cpus) = self.cpus.get() {
+            check_cpus(&cpus, &session.cpus)?;
         }
         let ucx_address = pe
             .transport()?

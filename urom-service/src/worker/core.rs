@@ -209,12 +209,18 @@ impl Core {
         }
         let fresh = !connection.has_frames();
         let plugin = &self.plugins[place];
-        let pack = |place: &mut [u8]| plugin.pack(notification, place);
+        let mut wrong = String::new();
+        let pack = |place: &mut [u8]| {
+            plugin.pack(notification, place).map_err(|error| {
+                wrong = error.to_string();
+                error.code()
+            })
+        };
         match connection.notify(&mut self.pool, token.slot, header.status, len, pack) {
             Err(status) => return self.lose(token.channel, unsendable(status)),
             Ok(Ok(())) => {}
             Ok(Err(code)) => {
-                let why = format!("plugin `{}` could not pack its answer", plugin.name);
+                let why = format!("plugin `{}` could not pack its answer: {wrong}", plugin.name);
                 self.refuse(token.channel, token.slot, code, &why);
             }
         }

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::list::ListLink;
@@ -20,6 +20,38 @@ use crate::wire::frame::NOTIFICATION_HEADER;
 /// The longest address a plugin may have, in bytes: those of all plugins fit one control message. Real ones have some
 /// hundred.
 const LONGEST_ADDRESS: usize = 15 << 10;
+
+/// Why a notification is not packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PackError {
+    /// The plugin says so.
+    #[error("notif_pack failed: {0}")]
+    Failed(DocaError),
+    /// What the plugin says it wrote cannot be.
+    #[error(
+        "notif_pack gave a length of {packed} bytes for a notification of {len}: it must be {header} for the header and at \
+         most {len} more, {room} in all",
+        header = NOTIFICATION_HEADER
+    )]
+    Length {
+        /// What it gave.
+        packed: usize,
+        /// The notification's own length, without a header.
+        len: u64,
+        /// How much there was room for.
+        room: usize,
+    },
+}
+
+impl PackError {
+    /// What the host is told.
+    pub(crate) fn code(self) -> DocaError {
+        match self {
+            PackError::Failed(code) => code,
+            PackError::Length { .. } => DocaError::UNEXPECTED,
+        }
+    }
+}
 
 /// A plugin that is open. Dropping it closes it.
 #[derive(Debug)]
@@ -47,6 +79,8 @@ impl Instance {
     /// What went wrong, with the plugin's code. The plugin is closed again if it was open.
     pub(crate) fn open(item: &PluginItem, domains: Arc<Domains>) -> Result<Instance, Failure> {
         let name = item.name();
+        // A plugin that crashes in its constructors, or when it is opened, leaves this line behind.
+        info!("loading {}", item.path.display());
         let file = PluginFile::open(&item.path).map_err(|error| {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
@@ -174,9 +208,9 @@ impl Instance {
     /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes it wrote.
     ///
     /// # Errors
-    /// The plugin's code, or `UNEXPECTED` when what it says it wrote cannot be: less than the header, or more than header
+    /// The plugin's code, or the numbers when what it says it wrote cannot be: less than the header, or more than header
     /// and notification. The bytes behind those are an earlier message's, and perhaps another host's.
-    pub(crate) fn pack(&self, notification: NotificationDesc, place: &mut [u8]) -> Result<usize, DocaError> {
+    pub(crate) fn pack(&self, notification: NotificationDesc, place: &mut [u8]) -> Result<usize, PackError> {
         let mut packed = place.len();
         let block = notification.into_raw();
         // SAFETY: the block is a whole descriptor.
@@ -190,9 +224,10 @@ impl Instance {
             // SAFETY: from `into_raw` above; the plugin only looked at it.
             drop(unsafe { NotificationDesc::from_raw(block) });
         }
-        code.check()?;
-        let said = packed.checked_sub(NOTIFICATION_HEADER).ok_or(DocaError::UNEXPECTED)?;
-        if packed <= place.len() && said as u64 <= len { Ok(packed) } else { Err(DocaError::UNEXPECTED) }
+        code.check().map_err(PackError::Failed)?;
+        let payload = packed.checked_sub(NOTIFICATION_HEADER);
+        let is_right = payload.is_some_and(|payload| packed <= place.len() && payload as u64 <= len);
+        if is_right { Ok(packed) } else { Err(PackError::Length { packed, len, room: place.len() }) }
     }
 }
 

@@ -29,6 +29,11 @@ impl Plugins {
         ])
     }
 
+    /// A directory without any.
+    pub fn empty() -> Plugins {
+        Plugins::compile(&[])
+    }
+
     /// Names, sources and flags.
     fn compile(all: &[(&str, &str, &[&str])]) -> Plugins {
         let directory = tempfile::tempdir().unwrap();

@@ -258,6 +258,8 @@ fn an_answer_that_cannot_be_packed_becomes_an_error() {
     assert_eq!(host.note(), bare(1, DocaError::DRIVER));
     assert_eq!(host.note(), bare(2, DocaError::UNEXPECTED));
     assert_eq!(host.note(), ok(3, &words(op::ECHO, 3)));
+    setting.uromd.logged(&["could not pack its answer", "notif_pack failed", "DOCA_ERROR_DRIVER"]);
+    setting.uromd.logged(&["gave a length of 8 bytes for a notification of 16", "32 for the header"]);
 }
 
 #[test]

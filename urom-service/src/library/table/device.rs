@@ -23,6 +23,12 @@ pub(super) unsafe extern "C" fn create_list(list: *mut *mut *mut DevInfo, count:
         present(list)?;
         present(count)?;
         let found = device::list();
+        let names: Vec<&str> = found.iter().map(|device| &*device.name).collect();
+        tracing::debug!(
+            target: "urom_library",
+            "the devices are {}; UROM_DEVICE=NAME or NAME@PCI adds more",
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        );
         if found.is_empty() {
             return Err(DocaError::NOT_FOUND);
         }

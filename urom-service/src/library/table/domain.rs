@@ -10,7 +10,7 @@ use urom_abi::host::{self, Ctx, OobColl};
 use crate::library::ctx::{Context, Kind};
 use crate::library::domain::{Buffer, Domain};
 use crate::library::exchange::Oob;
-use crate::library::failure::failure;
+use crate::library::failure::invalid;
 use crate::library::guard::{guard, guard_or};
 use crate::library::handle::{domain, present, publish, put, withdraw, worker};
 use crate::wire::control::Failure;
@@ -50,10 +50,6 @@ unsafe fn configure(
         ctx.require_idle()?;
         set(own).map_err(|failure| ctx.fail(&failure))
     })
-}
-
-fn invalid(text: impl Into<String>) -> Failure {
-    failure(DocaError::INVALID_VALUE, text)
 }
 
 pub(super) unsafe extern "C" fn set_buffers_count(pointer: *mut host::Domain, count: usize) -> DocaError {

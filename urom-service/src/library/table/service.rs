@@ -12,10 +12,12 @@ use urom_abi::plugin::PluginInfo;
 use crate::library::address::{Address, Wish};
 use crate::library::ctx::{Context, Kind};
 use crate::library::device::Device;
+use crate::library::failure::{failure, invalid};
 use crate::library::gid::GidTask;
 use crate::library::guard::{guard, guard_or};
 use crate::library::handle::{borrow, present, publish, put, service, withdraw};
 use crate::library::service::Service;
+use crate::wire::control::Failure;
 
 pub(super) unsafe extern "C" fn create(out: *mut *mut host::Service) -> DocaError {
     guard(|| {
@@ -39,20 +41,20 @@ pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Service) -> DocaErro
     })
 }
 
-/// Runs `set` on an idle service.
+/// Runs `set` on an idle service, which keeps what it refused and why.
 ///
 /// # Safety
 ///
 /// As [`borrow`].
 unsafe fn configure(
     pointer: *mut host::Service,
-    set: impl FnOnce(&Service) -> Result<(), DocaError>,
+    set: impl FnOnce(&Service) -> Result<(), Failure>,
 ) -> DocaError {
     guard(|| {
         // SAFETY: the caller's promise.
         let (ctx, own) = unsafe { service(pointer) }?;
         ctx.require_idle()?;
-        set(own)
+        set(own).map_err(|failure| ctx.fail(&failure))
     })
 }
 
@@ -68,7 +70,8 @@ pub(super) unsafe extern "C" fn set_max_workers(pointer: *mut host::Service, cou
 
 pub(super) unsafe extern "C" fn set_dev(pointer: *mut host::Service, dev: *mut Dev) -> DocaError {
     let set = |own: &Service| {
-        own.set_device(Device::find(dev.cast_const().cast())?);
+        let device = Device::find(dev.cast_const().cast());
+        own.set_device(device.map_err(|code| failure(code, "the service's device is NULL or not open"))?);
         Ok(())
     };
     // SAFETY: the caller's object.
@@ -95,9 +98,11 @@ pub(super) unsafe extern "C" fn set_address(
     // SAFETY: the caller's string.
     let origin = unsafe { text(origin) };
     let set = |own: &Service| {
-        let address = address.and_then(|address| address.to_str().ok()).ok_or(DocaError::INVALID_VALUE)?;
+        let address = address.ok_or_else(|| invalid("the service's address is NULL"))?.to_string_lossy();
         let origin = origin.map(CStr::to_string_lossy);
-        let address = Address::parse(address, origin.as_deref()).ok_or(DocaError::INVALID_VALUE)?;
+        let address = Address::parse(&address, origin.as_deref()).ok_or_else(|| {
+            invalid(format!("`{address}` is no address of a service: write HOST:PORT, [IPV6]:PORT or HOST"))
+        })?;
         own.set_wish(Wish::Address(address));
         Ok(())
     };

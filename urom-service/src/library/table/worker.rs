@@ -9,10 +9,12 @@ use urom_abi::host::{self, Buf, CmdTaskCallback, Ctx, Task};
 
 use crate::library::buf::Buffer;
 use crate::library::ctx::{Context, Kind};
+use crate::library::failure::{failure, invalid};
 use crate::library::guard::{guard, guard_or};
 use crate::library::handle::{command, live_worker, present, publish, put, service, withdraw, worker};
 use crate::library::task::Stage;
 use crate::library::worker::Worker;
+use crate::wire::control::Failure;
 
 /// More strings than this are a mistake, not an environment.
 const MOST_ENV: usize = 65_536;
@@ -36,20 +38,20 @@ pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Worker) -> DocaError
     })
 }
 
-/// Runs `set` on an idle worker.
+/// Runs `set` on an idle worker, which keeps what it refused and why.
 ///
 /// # Safety
 ///
 /// `pointer` is the caller's object.
 unsafe fn configure(
     pointer: *mut host::Worker,
-    set: impl FnOnce(&Worker) -> Result<(), DocaError>,
+    set: impl FnOnce(&Worker) -> Result<(), Failure>,
 ) -> DocaError {
     guard(|| {
         // SAFETY: the caller's promise.
         let (ctx, own) = unsafe { worker(pointer) }?;
         ctx.require_idle()?;
-        set(own)
+        set(own).map_err(|failure| ctx.fail(&failure))
     })
 }
 
@@ -59,7 +61,9 @@ pub(super) unsafe extern "C" fn set_service(
 ) -> DocaError {
     let set = |own: &Worker| {
         // SAFETY: the caller's object; another thread may use it, but not end it, and only what is shared is touched.
-        let (_, service) = unsafe { service(service_pointer) }?;
+        let service = unsafe { service(service_pointer) };
+        let (_, service) =
+            service.map_err(|code| failure(code, "the worker's service is NULL or no service"))?;
         own.set_service(service.shared().clone());
         Ok(())
     };
@@ -106,20 +110,24 @@ pub(super) unsafe extern "C" fn set_env(
     count: usize,
 ) -> DocaError {
     let set = |own: &Worker| {
-        present(env)?;
-        if count > MOST_ENV {
-            return Err(DocaError::INVALID_VALUE);
+        if env.is_null() || count > MOST_ENV {
+            let text = format!(
+                "a worker's environment of {count} strings cannot be, or is NULL: {MOST_ENV} are possible"
+            );
+            return Err(invalid(text));
         }
         let entry = |at: usize| {
             let entry = env.wrapping_add(at);
             // SAFETY: the caller gives `count` pointers.
             let entry = unsafe { *entry };
-            present(entry)?;
+            present(entry)
+                .map_err(|code| failure(code, format!("string {at} of a worker's environment is NULL")))?;
             // SAFETY: each is a C string.
             let entry = unsafe { CStr::from_ptr(entry) };
-            entry.to_str().map(str::to_owned).map_err(|_| DocaError::INVALID_VALUE)
+            let no_text = || format!("{entry:?} in a worker's environment is not UTF-8");
+            entry.to_str().map(str::to_owned).map_err(|_| invalid(no_text()))
         };
-        own.set_env((0..count).map(entry).collect::<Result<_, _>>()?)
+        own.set_env((0..count).map(entry).collect::<Result<_, Failure>>()?)
     };
     // SAFETY: the caller's object.
     unsafe { configure(pointer, set) }
