@@ -65,11 +65,28 @@ fn a_library_that_lacks_functions_is_refused_with_a_line_for_each() -> Result<()
 
 #[test]
 fn functions_may_be_in_a_library_that_the_file_is_linked_with() -> Result<()> {
-    let common = Shim::new(Some("\"2.9.1\""), &[])?;
-    let urom = Shim::compile("", &[&common.path()])?;
+    let of_urom = |name: &&&str| name.starts_with("doca_urom_");
+    let all: Vec<&str> = Api::SYMBOLS.iter().filter(of_urom).copied().collect();
+    let common = Shim::new(Some("\"2.9.1\""), &all)?;
+    let code: String = all.iter().map(|name| format!("unsigned {name}(void) {{ return 1; }}\n")).collect();
+    let urom = Shim::compile(&code, &[&common.path()])?;
     let library = Library::load(urom.path())?;
     assert_eq!(library.version(), Some("2.9.1"));
     assert_eq!(library.path(), Some(&*urom.path()));
+    Ok(())
+}
+
+#[test]
+fn a_file_that_is_only_linked_with_the_library_is_refused_with_the_library_s_name() -> Result<()> {
+    let library = Shim::new(Some("\"2.9.1\""), &[])?;
+    let plugin =
+        Shim::compile("int urom_plugin_get_iface(void *p) { return p != 0; }\n", &[&library.path()])?;
+    let error = refused(&plugin.path(), DocaError::INVALID_VALUE).to_string();
+    assert!(error.contains("such as a plugin"), "{error}");
+    assert!(
+        error.contains(&format!("doca_urom_service_create is in {}", library.path().display())),
+        "{error}"
+    );
     Ok(())
 }
 

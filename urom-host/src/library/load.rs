@@ -1,12 +1,13 @@
 //! A `libdoca_urom.so` of a file: opened, asked for its release, and looked through for the functions of the table.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::fmt::Write;
 use std::fs;
 use std::io;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
@@ -56,6 +57,7 @@ pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
         return Ok(known.library());
     }
     let handle = open(&path, &what)?;
+    check_owner(&handle, identity, &what)?;
     let version = version(&handle, &what)?;
     let api = table(&handle, &version, &what)?;
     tracing::debug!("{} is loaded: DOCA {version}", path.display());
@@ -88,6 +90,38 @@ fn symbol(handle: &Handle, name: &CStr) -> Option<NonNull<c_void>> {
     // SAFETY: the type is that of an address, which is what is looked up; nothing is read through it here.
     let found = unsafe { handle.get::<*mut c_void>(name) };
     found.ok().and_then(|found| NonNull::new(*found))
+}
+
+/// Refuses a file that has UROM's functions only from a library it is linked with, as a plugin in C may.
+fn check_owner(handle: &Handle, identity: (u64, u64), what: &str) -> Result<()> {
+    // What is not there at all is reported with everything else that is not.
+    let Some(owner) = symbol(handle, c"doca_urom_service_create").and_then(owner) else { return Ok(()) };
+    let is_named = fs::metadata(&owner).map(|owner| (owner.dev(), owner.ino()) == identity);
+    if is_named.unwrap_or(true) {
+        return Ok(());
+    }
+    Err(Error::new(DocaError::INVALID_VALUE, what.to_owned())
+        .why(format!(
+            "it is not DOCA's library but something that is linked with it, such as a plugin or program: \
+             doca_urom_service_create is in {}",
+            owner.display()
+        ))
+        .hint("name that file, or leave the choice to the environment"))
+}
+
+/// The file that an address is of.
+fn owner(address: NonNull<c_void>) -> Option<PathBuf> {
+    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: looks up an address, and writes to a place for the result.
+    let found = unsafe { libc::dladdr(address.as_ptr(), info.as_mut_ptr()) };
+    // SAFETY: all zeros are valid, and so is what was written.
+    let name = unsafe { info.assume_init() }.dli_fname;
+    if found == 0 || name.is_null() {
+        return None;
+    }
+    // SAFETY: the loader's C string, which stays as long as the library does.
+    let name = unsafe { CStr::from_ptr(name) };
+    Some(OsStr::from_bytes(name.to_bytes()).into())
 }
 
 /// What the library says of its release, if that is one to use.

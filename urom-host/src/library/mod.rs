@@ -63,8 +63,8 @@ impl Library {
     /// Loads a `libdoca_urom.so` (`dlopen`): NVIDIA's, or the one of this project.
     ///
     /// It takes DOCA 2.7 or newer, by `doca_version_runtime`; a major number above 3 is taken with a warning, a
-    /// [`tracing`] event. DOCA's core functions are looked for in the file and in the libraries it is linked with. It is
-    /// never unloaded. Loading a file again, under whatever name, gives an equal `Library`.
+    /// [`tracing`] event. UROM's functions must be in the file, DOCA's core functions in it or in the libraries
+    /// it is linked with. It is never unloaded. Loading a file again, under whatever name, gives an equal `Library`.
     ///
     /// # Trust
     /// This runs the file's constructors, and later its functions as those of DOCA. Nobody can check that they are. It is
@@ -76,6 +76,8 @@ impl Library {
     /// - `NOT_FOUND`, `IO_FAILED`: there is no such file, or it cannot be looked at.
     /// - `INITIALIZATION`: it cannot be loaded, with the loader's own words: no library, one for another machine, one that
     ///   needs another library that is not there.
+    /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as those of a plugin are.
+    /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as those of a plugin are.
     /// - `UNSUPPORTED_VERSION`: of a release before 2.7, or of none that can be told.
     /// - `NOT_SUPPORTED`: it lacks functions, with a line for each of them.
     pub fn load(path: impl AsRef<Path>) -> Result<Library> {

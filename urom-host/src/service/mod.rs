@@ -231,7 +231,7 @@ impl ServiceCore {
         let Some(found) = self.plugins().iter().find(|plugin| plugin.name() == P::NAME) else {
             let names: Vec<_> = self.plugins().iter().map(|plugin| format!("`{}`", plugin.name())).collect();
             let why = match names.is_empty() {
-                true => "the service found no plugin at all".to_owned(),
+                true => "the service serves no plugin".to_owned(),
                 false => format!("the service has {}", names.join(", ")),
             };
             // Cargo's own name for the file.
@@ -243,8 +243,11 @@ impl ServiceCore {
                         P::NAME
                     )
                 }
-                false => "put the directory of its .so into the service's UROM_PLUGIN_PATH and connect again"
-                    .to_owned(),
+                false => {
+                    "put the directory of its .so into the service's UROM_PLUGIN_PATH and connect again; the \
+                          service's log says which files it found and does not serve, and why"
+                        .to_owned()
+                }
             };
             return Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint));
         };
