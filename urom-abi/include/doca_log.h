@@ -42,7 +42,7 @@ typedef void (*log_flush_callback)(char *buffer);
  * Logs a message as printf() would format it; `source` is an id of doca_log_register_source(). What the macros below
  * call.
  */
-DOCA_STABLE
+DOCA_STABLE __attribute__((format(printf, 6, 7)))
 doca_error_t doca_log(uint32_t level, int source, const char *file, int line, const char *func, const char *format, ...);
 
 /* Gives a source of messages an id. The name is not kept. Works before main() and before any other constructor. */

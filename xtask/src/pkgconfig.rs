@@ -55,12 +55,13 @@ pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The text of `ucx.pc`. Both directories may begin with `${prefix}`.
+/// The text of `ucx.pc`. Both directories may begin with `${prefix}`. UCX's headers are somebody else's: a program's own
+/// warnings do not look into them.
 pub(crate) fn ucx(version: &str, include: &Path, lib: &Path) -> String {
     format!(
         "prefix=${{pcfiledir}}/../..\nincludedir={}\nlibdir={}\n\n\
          Name: ucx\nDescription: The UCX that the UROM kit was built with\nVersion: {version}\n\
-         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -lucp -lucs\n",
+         Cflags: -isystem ${{includedir}}\nLibs: -L${{libdir}} -lucp -lucs\n",
         include.display(),
         lib.display()
     )

@@ -77,7 +77,6 @@ impl Library {
     /// - `INITIALIZATION`: it cannot be loaded, with the loader's own words: no library, one for another machine, one that
     ///   needs another library that is not there.
     /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as those of a plugin are.
-    /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as those of a plugin are.
     /// - `UNSUPPORTED_VERSION`: of a release before 2.7, or of none that can be told.
     /// - `NOT_SUPPORTED`: it lacks functions, with a line for each of them.
     pub fn load(path: impl AsRef<Path>) -> Result<Library> {

@@ -85,8 +85,7 @@ impl Flag {
     /// A number as its value.
     pub(super) fn int(&self, number: c_int) -> Result<Value, Refusal> {
         if self.kind == Kind::Level && !levels().any(|level| level == number) {
-            let levels: Vec<String> = levels().map(|level| level.to_string()).collect();
-            let text = format!("flag {self} needs a level ({}), and was given {number}", levels.join(", "));
+            let text = format!("flag {self} needs a level ({LEVELS}), and was given {number}");
             return Err(Refusal::new(DocaError::INVALID_VALUE, text));
         }
         Ok(Value::Int(number))
@@ -109,6 +108,9 @@ impl fmt::Display for Flag {
     }
 }
 
+/// What a level may be, for people.
+pub(super) const LEVELS: &str = "10=DISABLE, 20=CRITICAL, 30=ERROR, 40=WARNING, 50=INFO, 60=DEBUG, 70=TRACE";
+
 /// The flags that every program has.
 pub(super) fn built_in() -> Vec<Flag> {
     let flag = |short: &str, long: &str, arguments: &str, description: &str, kind, action| Flag {
@@ -120,7 +122,6 @@ pub(super) fn built_in() -> Vec<Flag> {
         is_mandatory: false,
         action,
     };
-    let levels = "10=DISABLE, 20=CRITICAL, 30=ERROR, 40=WARNING, 50=INFO, 60=DEBUG, 70=TRACE";
     vec![
         flag("h", "help", "", "Print this text and exit", Kind::Bool, Action::Help),
         flag("v", "version", "", "Print the DOCA version and exit", Kind::Bool, Action::Version),
@@ -128,7 +129,7 @@ pub(super) fn built_in() -> Vec<Flag> {
             "l",
             "log-level",
             "<level>",
-            &format!("What the program logs: {levels}"),
+            &format!("What the program logs: {LEVELS}"),
             Kind::Level,
             Action::LogLevel,
         ),
@@ -136,7 +137,7 @@ pub(super) fn built_in() -> Vec<Flag> {
             "",
             "sdk-log-level",
             "<level>",
-            &format!("What the DOCA libraries log: {levels}"),
+            &format!("What the DOCA libraries log: {LEVELS}"),
             Kind::Level,
             Action::SdkLogLevel,
         ),

@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_int};
 
 use urom_abi::DocaError;
 
-use super::model::{Action, Flag, Found, Kind, Refusal, Value};
+use super::model::{Action, Flag, Found, Kind, LEVELS, Refusal, Value};
 
 /// What a command line asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -142,12 +142,11 @@ fn value(flag: &Flag, text: &[u8]) -> Result<Value, Refusal> {
 fn int(flag: &Flag, text: &[u8]) -> Result<c_int, Refusal> {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<c_int>().ok());
     number.ok_or_else(|| {
-        let text = format!(
-            "flag {flag} needs a whole number from {} to {}, and was given {}",
-            c_int::MIN,
-            c_int::MAX,
-            shown(text)
-        );
+        let wanted = match flag.kind {
+            Kind::Level => format!("a level ({LEVELS})"),
+            _ => format!("a whole number from {} to {}", c_int::MIN, c_int::MAX),
+        };
+        let text = format!("flag {flag} needs {wanted}, and was given {}", shown(text));
         Refusal::new(DocaError::INVALID_VALUE, text)
     })
 }
@@ -304,6 +303,7 @@ mod tests {
                 &["-n/--number", &format!("`{number}`"), "2147483647"],
             );
         }
+        refused(&["-l", "debug"], DocaError::INVALID_VALUE, &["-l/--log-level", "60=DEBUG", "`debug`"]);
         for line in ["--all=true", "-a=1", "-ba="] {
             refused(&[line], DocaError::INVALID_VALUE, &["-a/--all", "takes no value"]);
         }
