@@ -1,5 +1,6 @@
 //! The installed prefix: what lies in it, what compilers and loaders make of it, and that it can be moved.
 
+mod documented;
 mod layout;
 mod linking;
 mod moved;

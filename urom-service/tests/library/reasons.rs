@@ -43,8 +43,8 @@ fn a_setting_that_is_refused_is_explained_in_the_log_and_by_the_failure() {
     let service = TestService::start(&At::Embedded(plugins.path()), &engine);
     let worker = TestWorker::new(service.raw, &engine, 1, 4);
     let none = CpuSet::empty();
-    warns(&["at least one CPU"], || c!(doca_urom_worker_set_cpuset(worker.raw, cpus)));
-    cpus.insert(1023);
+    warns(&["at least one CPU"], || c!(doca_urom_worker_set_cpuset(worker.raw, none)));
+    let cpus: CpuSet = "1023".parse().unwrap();
     warns(&["1023", "not all among the service's"], || c!(doca_urom_worker_set_cpuset(worker.raw, cpus)));
     assert!(failure(worker.ctx).contains("1023"));
     warns(&["0x0 are no plugins"], || c!(doca_urom_worker_set_plugins(worker.raw, 0)));
