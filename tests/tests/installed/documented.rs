@@ -4,8 +4,6 @@ use anyhow::{Context, Result, ensure};
 use urom_tests::PluginDirectory;
 use urom_tests::c::{Host, Service, Source};
 
-use crate::EXPERIMENTAL;
-
 const GUIDE: &str = include_str!("../../../docs/c-interface.md");
 
 /// The one block of C with this text in it.
@@ -22,7 +20,7 @@ fn the_plugin_and_the_host_of_the_guide_work_together_in_both_services() -> Resu
     let source = |name: &str, part: &str| -> Result<Source> {
         let file = directory.path().join(name);
         std::fs::write(&file, format!("{}\n", block(part)?))?;
-        Ok(Source::new(file).define(EXPERIMENTAL, ""))
+        Ok(Source::new(file))
     };
     let plugin = source("plugin.c", "urom_plugin_get_iface")?;
     let host = source("host.c", "int main(void)")?;

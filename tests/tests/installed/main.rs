@@ -5,3 +5,4 @@ mod layout;
 mod linking;
 mod moved;
 mod programs;
+mod versions;

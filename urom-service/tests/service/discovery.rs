@@ -137,3 +137,27 @@ fn replace(plugins: &Plugins, name: &str, text: &str) {
     fs::copy(file, &beside).unwrap();
     fs::rename(beside, place).unwrap();
 }
+
+#[test]
+fn a_file_that_crashes_while_it_is_loaded_is_the_last_one_that_the_log_names() {
+    let plugins = Plugins::new();
+    let crash = "#include <stdlib.h>\n__attribute__((constructor)) static void crash(void) { abort(); }\n";
+    plugins.add_source("crash", crash);
+    let mut uromd = Uromd::start(&plugins);
+    let address = uromd.address;
+    assert!(std::panic::catch_unwind(|| Client::connect(address)).is_err(), "the daemon is gone");
+    assert!(!uromd.wait().success());
+    uromd.logged(&["loading", "crash.so"]);
+}
+
+#[test]
+fn a_plugin_that_misses_docas_libraries_is_told_where_they_are() {
+    let (plugins, absent) = (Plugins::new(), Plugins::new());
+    let library = absent.add_source("libdoca_common", "int doca_log;\n");
+    // Linked with a library that is gone when the plugin is loaded.
+    plugins.add_linked("orphan", "extern int doca_log; int *place(void) { return &doca_log; }\n", &library);
+    fs::remove_file(library).unwrap();
+    let uromd = Uromd::start(&plugins);
+    Client::connect(uromd.address);
+    uromd.logged(&["orphan.so is not served", "libdoca_common", "LD_LIBRARY_PATH"]);
+}

@@ -32,8 +32,17 @@ impl Plugins {
 
     /// Compiles a C text that may include `plugin.h`.
     pub(crate) fn add_source(&self, name: &str, text: &str) -> PathBuf {
+        self.add_with(name, text, &[])
+    }
+
+    /// The same, linked with a library.
+    pub(crate) fn add_linked(&self, name: &str, text: &str, library: &Path) -> PathBuf {
+        self.add_with(name, text, &["-Wl,--no-as-needed", library.to_str().unwrap()])
+    }
+
+    fn add_with(&self, name: &str, text: &str, flags: &[&str]) -> PathBuf {
         let source = self.directory.path().join(format!("{name}.c"));
         std::fs::write(&source, text).unwrap();
-        compile(self.path(), name, &source, &[])
+        compile(self.path(), name, &source, flags)
     }
 }
