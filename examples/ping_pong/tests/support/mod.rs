@@ -78,10 +78,19 @@ impl Running {
             anyhow::bail!("it did not end within {limit:?}");
         };
         let Output { status, stdout, stderr } = output?;
-        let lines = String::from_utf8_lossy(&stdout).lines().map(str::to_owned).collect();
+        let lines = String::from_utf8_lossy(&stdout)
+            .lines()
+            .filter(|line| !is_of_ucx(line))
+            .map(str::to_owned)
+            .collect();
         let errors = String::from_utf8_lossy(&stderr).into_owned();
         Ok(Ended { code: status.code(), lines, errors })
     }
+}
+
+/// UCX logs to standard output, for instance when it loses a peer while it connects.
+fn is_of_ucx(line: &str) -> bool {
+    line.starts_with('[') && line.contains(" UCX  ")
 }
 
 impl Drop for Running {
