@@ -52,8 +52,25 @@ struct Entry {
     gid: u32,
     plugins: u64,
     state: State,
-    /// Hosts on the way.
-    tickets: HashMap<u128, HostKey>,
+    /// Hosts on the way, or about to be.
+    tickets: HashMap<u128, Visitor>,
+}
+
+/// A host with a ticket.
+#[derive(Debug)]
+struct Visitor {
+    host: HostKey,
+    /// It has not been told: the worker has not confirmed the ticket.
+    pending: Option<Pending>,
+}
+
+/// A request whose host waits for the worker's word. Without it a host would be sent to a worker that has just died, in
+/// the moment before the daemon hears of that.
+#[derive(Debug)]
+struct Pending {
+    request: u64,
+    /// What was asked for of a worker that ran already; if that is gone, another one will do.
+    again: Option<StartWorker>,
 }
 
 #[derive(Debug)]
@@ -74,7 +91,7 @@ impl Roster {
         new_ticket: impl FnMut() -> u128,
     ) -> Vec<Action> {
         if let Err(failure) = self.check(&worker, known) {
-            return vec![Action::ToHost(host, DaemonToHost::Failed { request, failure })];
+            return vec![failed(host, request, &failure)];
         }
         if worker.id == WORKER_ID_ANY {
             worker.id = self.generate();
@@ -86,12 +103,15 @@ impl Roster {
                     waiting.push((host, request));
                     Vec::new()
                 }
-                State::Ready(address) => {
-                    let address = *address;
-                    entry.promise(id, address, &[(host, request)], new_ticket)
-                }
+                State::Ready(_) => entry.promise(host, request, Some(worker), new_ticket),
             };
         }
+        self.spawn(host, request, worker)
+    }
+
+    /// A worker that there is not.
+    fn spawn(&mut self, host: HostKey, request: u64, worker: StartWorker) -> Vec<Action> {
+        let id = worker.id;
         self.last_serial += 1;
         let serial = self.last_serial;
         let entry = Entry {
@@ -164,7 +184,7 @@ impl Roster {
             if let State::Starting(waiting) = &mut entry.state {
                 waiting.retain(|(who, _)| *who != host);
             }
-            let gone = entry.tickets.extract_if(|_, who| *who == host);
+            let gone = entry.tickets.extract_if(|_, visitor| visitor.host == host);
             actions.extend(
                 gone.map(|(ticket, _)| Action::ToWorker(entry.serial, DaemonToWorker::Forget { ticket })),
             );
@@ -177,9 +197,9 @@ impl Roster {
         &mut self,
         serial: Serial,
         address: SocketAddr,
-        new_ticket: impl FnMut() -> u128,
+        mut new_ticket: impl FnMut() -> u128,
     ) -> Vec<Action> {
-        let Some((id, entry)) = self.find(serial) else { return Vec::new() };
+        let Some((_, entry)) = self.find(serial) else { return Vec::new() };
         let State::Starting(waiting) = &mut entry.state else { return Vec::new() };
         let waiting = std::mem::take(waiting);
         entry.state = State::Ready(address);
@@ -187,7 +207,19 @@ impl Roster {
             // Everybody who wanted it is gone.
             return self.dismiss(serial);
         }
-        entry.promise(id, address, &waiting, new_ticket)
+        let promise = |(host, request)| entry.promise(host, request, None, &mut new_ticket);
+        waiting.into_iter().flat_map(promise).collect()
+    }
+
+    /// A worker waits for the host with this ticket.
+    pub(crate) fn expected(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
+        let Some((id, entry)) = self.find(serial) else { return Vec::new() };
+        let (State::Ready(address), Some(visitor)) = (&entry.state, entry.tickets.get_mut(&ticket)) else {
+            return Vec::new();
+        };
+        let Some(Pending { request, .. }) = visitor.pending.take() else { return Vec::new() };
+        let address = *address;
+        vec![Action::ToHost(visitor.host, DaemonToHost::Started { request, id, address, ticket })]
     }
 
     /// A worker cannot work, or did not get ready in time.
@@ -219,8 +251,14 @@ impl Roster {
 
     /// A host has not come for long.
     pub(crate) fn expired(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
-        let forgotten = self.find(serial).and_then(|(_, entry)| entry.tickets.remove(&ticket));
-        forgotten.map(|_| Action::ToWorker(serial, DaemonToWorker::Forget { ticket })).into_iter().collect()
+        let Some((id, entry)) = self.find(serial) else { return Vec::new() };
+        let Some(Visitor { host, pending }) = entry.tickets.remove(&ticket) else { return Vec::new() };
+        let mut actions = vec![Action::ToWorker(serial, DaemonToWorker::Forget { ticket })];
+        actions.extend(pending.map(|Pending { request, .. }| {
+            let text = format!("worker {id} does not answer the daemon: start one with another id");
+            failed(host, request, &Failure::new(DocaError::TIME_OUT, text))
+        }));
+        actions
     }
 
     /// A worker's last host left: it goes, unless somebody is on the way.
@@ -258,40 +296,58 @@ impl Roster {
         vec![Action::ToWorker(serial, DaemonToWorker::Leave), Action::Abandon(serial)]
     }
 
-    /// Forgets a worker and tells those who wait for it.
+    /// Forgets a worker. Those who wait for it are told; those who wanted to join it get another.
     fn remove(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         let Some(id) = self.ids.remove(&serial) else { return Vec::new() };
-        let Some(Entry { state: State::Starting(waiting), .. }) = self.workers.remove(&id) else {
-            return Vec::new();
-        };
-        let tell = |(host, request)| {
-            Action::ToHost(host, DaemonToHost::Failed { request, failure: failure.clone() })
-        };
-        waiting.into_iter().map(tell).collect()
+        let Some(Entry { state, tickets, .. }) = self.workers.remove(&id) else { return Vec::new() };
+        if let State::Starting(waiting) = state {
+            return waiting.into_iter().map(|(host, request)| failed(host, request, failure)).collect();
+        }
+        let mut actions = Vec::new();
+        for Visitor { host, pending } in tickets.into_values() {
+            let Some(Pending { request, again }) = pending else { continue };
+            match again {
+                Some(worker) if !self.stopping => actions.extend(self.anew(host, request, worker)),
+                _ => actions.push(failed(host, request, failure)),
+            }
+        }
+        actions
+    }
+
+    /// Starts a worker in the place of one that is gone, or waits for it if it is being started.
+    fn anew(&mut self, host: HostKey, request: u64, worker: StartWorker) -> Vec<Action> {
+        if let Err(failure) = self.check(&worker, u64::MAX) {
+            return vec![failed(host, request, &failure)];
+        }
+        match self.workers.get_mut(&worker.id).map(|entry| &mut entry.state) {
+            Some(State::Starting(waiting)) => {
+                waiting.push((host, request));
+                Vec::new()
+            }
+            _ => self.spawn(host, request, worker),
+        }
     }
 }
 
+fn failed(host: HostKey, request: u64, failure: &Failure) -> Action {
+    Action::ToHost(host, DaemonToHost::Failed { request, failure: failure.clone() })
+}
+
 impl Entry {
-    /// Gives each host a ticket. The worker hears of it first.
+    /// Gives a host a ticket. The worker hears of it first, and the host once the worker has confirmed it.
     fn promise(
         &mut self,
-        id: u64,
-        address: SocketAddr,
-        hosts: &[(HostKey, u64)],
+        host: HostKey,
+        request: u64,
+        again: Option<StartWorker>,
         mut new_ticket: impl FnMut() -> u128,
     ) -> Vec<Action> {
-        let mut actions = Vec::new();
-        for (host, request) in hosts {
-            let ticket = new_ticket();
-            self.tickets.insert(ticket, *host);
-            actions.push(Action::ToWorker(self.serial, DaemonToWorker::Expect { ticket }));
-            actions.push(Action::ToHost(
-                *host,
-                DaemonToHost::Started { request: *request, id, address, ticket },
-            ));
-            actions.push(Action::Expire(self.serial, ticket));
-        }
-        actions
+        let ticket = new_ticket();
+        self.tickets.insert(ticket, Visitor { host, pending: Some(Pending { request, again }) });
+        vec![
+            Action::ToWorker(self.serial, DaemonToWorker::Expect { ticket }),
+            Action::Expire(self.serial, ticket),
+        ]
     }
 }
 

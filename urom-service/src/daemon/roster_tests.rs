@@ -37,6 +37,11 @@ impl Desk {
     }
 }
 
+/// A host is on the way to this worker, by this ticket.
+fn promised(serial: Serial, ticket: u128) -> [String; 2] {
+    [format!("worker {serial}: expect {ticket}"), format!("expire {serial} {ticket}")]
+}
+
 fn texts(actions: Vec<Action>) -> Vec<String> {
     let text = |action| match action {
         Action::Spawn { serial, id, host, .. } => format!("spawn {serial} as {id} for {host}"),
@@ -70,12 +75,64 @@ fn lost() -> Failure {
 }
 
 #[test]
-fn a_host_is_told_when_its_worker_is_ready_and_the_worker_first() {
+fn a_host_is_told_when_its_worker_expects_it() {
     let mut desk = Desk::default();
     assert_eq!(desk.start(1, wish(7)), ["spawn 1 as 7 for 1"]);
-    assert_eq!(desk.ready(1), ["worker 1: expect 1", "host 1: 10 started 7 ticket 1", "expire 1 1"]);
-    assert_eq!(desk.start(2, wish(7)), ["worker 1: expect 2", "host 2: 20 started 7 ticket 2", "expire 1 2"]);
+    assert!(desk.roster.expected(1, 1).is_empty(), "not before it is ready");
+    assert_eq!(desk.ready(1), promised(1, 1));
+    assert_eq!(texts(desk.roster.expected(1, 1)), ["host 1: 10 started 7 ticket 1"]);
+    assert_eq!(desk.start(2, wish(7)), promised(1, 2));
+    assert_eq!(texts(desk.roster.expected(1, 2)), ["host 2: 20 started 7 ticket 2"]);
+    assert!(desk.roster.expected(1, 2).is_empty(), "a host is told once");
+    assert!(desk.roster.expected(1, 3).is_empty() && desk.roster.expected(2, 1).is_empty());
     assert!(desk.ready(1).is_empty(), "ready twice means nothing");
+}
+
+#[test]
+fn a_host_that_wants_a_worker_that_has_just_died_gets_a_new_one() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    desk.ready(1);
+    desk.roster.expected(1, 1);
+    desk.roster.arrived(1, 1);
+    assert_eq!(desk.start(1, wish(7)), promised(1, 2));
+    assert_eq!(texts(desk.roster.gone(1, &lost())), ["spawn 2 as 7 for 1"]);
+    assert!(desk.roster.expected(1, 2).is_empty());
+    assert_eq!(desk.ready(2), promised(2, 3));
+    assert_eq!(texts(desk.roster.expected(2, 3)), ["host 1: 10 started 7 ticket 3"]);
+}
+
+#[test]
+fn several_hosts_that_want_a_worker_that_has_just_died_share_the_new_one() {
+    let mut desk = Desk::default();
+    desk.start(1, StartWorker { plugins: 0b111, ..wish(7) });
+    desk.ready(1);
+    desk.roster.expected(1, 1);
+    desk.start(2, wish(7));
+    desk.start(3, wish(7));
+    let actions = texts(desk.roster.gone(1, &lost()));
+    assert!(actions == ["spawn 2 as 7 for 2"] || actions == ["spawn 2 as 7 for 3"], "{actions:?}");
+    assert_eq!(desk.ready(2).len(), 4, "both are on the way");
+}
+
+#[test]
+fn a_worker_that_dies_as_soon_as_it_is_ready_fails_those_who_had_it_started() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    desk.ready(1);
+    assert_eq!(
+        texts(desk.roster.gone(1, &lost())),
+        ["host 1: 10 failed CONNECTION_RESET"],
+        "not again and again"
+    );
+}
+
+#[test]
+fn a_worker_that_does_not_confirm_in_time_fails_the_request() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    desk.ready(1);
+    assert_eq!(texts(desk.roster.expired(1, 1)), ["worker 1: forget 1", "host 1: 10 failed TIME_OUT"]);
 }
 
 #[test]
@@ -122,7 +179,7 @@ fn an_empty_worker_leaves_unless_somebody_is_on_the_way() {
     assert_eq!(texts(desk.roster.empty(1)), ["worker 1: leave", "abandon 1"]);
     assert_eq!(desk.start(2, wish(7)), ["spawn 2 as 7 for 2"], "at once, while the old process still ends");
     assert!(desk.roster.gone(1, &lost()).is_empty(), "the end of the old one does not touch the new one");
-    assert_eq!(desk.ready(2).len(), 3);
+    assert_eq!(desk.ready(2).len(), 2);
 }
 
 #[test]
@@ -151,6 +208,8 @@ fn a_ticket_that_is_not_used_runs_out_and_a_used_one_does_not() {
     desk.start(1, wish(7));
     desk.start(2, wish(7));
     desk.ready(1);
+    desk.roster.expected(1, 1);
+    desk.roster.expected(1, 2);
     desk.roster.arrived(1, 1);
     assert!(desk.roster.expired(1, 1).is_empty());
     assert_eq!(texts(desk.roster.expired(1, 2)), ["worker 1: forget 2"]);
@@ -173,7 +232,7 @@ fn a_wish_that_does_not_fit_is_refused() {
     desk.ready(2);
     assert_eq!(
         desk.start(2, StartWorker { plugins: 0b100, ..fewer }).len(),
-        3,
+        2,
         "a part of its plugins is enough"
     );
 }
@@ -207,10 +266,19 @@ fn stopping_refuses_what_waits_and_what_comes() {
     let mut desk = Desk::default();
     desk.start(1, wish(1));
     desk.ready(1);
+    desk.roster.expected(1, 1);
+    desk.start(3, wish(1));
     desk.start(1, wish(2));
     assert_eq!(
         texts(desk.roster.stop()),
-        ["worker 1: stop", "abandon 1", "worker 2: stop", "host 1: 10 failed SHUTDOWN", "abandon 2"]
+        [
+            "worker 1: stop",
+            "host 3: 30 failed SHUTDOWN",
+            "abandon 1",
+            "worker 2: stop",
+            "host 1: 10 failed SHUTDOWN",
+            "abandon 2"
+        ]
     );
     assert_eq!(desk.start(1, wish(3)), ["host 1: 10 failed SHUTDOWN"]);
 }

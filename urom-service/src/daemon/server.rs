@@ -192,6 +192,7 @@ impl Server {
                 warn!("worker {}: {failure}", self.name(serial));
                 self.roster.failed(serial, &failure)
             }
+            WorkerToDaemon::Expected { ticket } => self.roster.expected(serial, ticket),
             WorkerToDaemon::Arrived { ticket } => {
                 self.roster.arrived(serial, ticket);
                 Vec::new()

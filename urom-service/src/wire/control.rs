@@ -231,7 +231,7 @@ pub enum WorkerToHost {
 pub enum DaemonToWorker {
     /// The heartbeat.
     Ping,
-    /// A host will come with this ticket.
+    /// A host will come with this ticket, once the worker has confirmed it.
     Expect {
         /// The ticket.
         ticket: u128,
@@ -259,6 +259,11 @@ pub enum WorkerToDaemon {
     },
     /// The worker cannot work; it ends.
     Failed(Failure),
+    /// Answers [`DaemonToWorker::Expect`]: the host can come.
+    Expected {
+        /// The ticket.
+        ticket: u128,
+    },
     /// A host came with this ticket.
     Arrived {
         /// The ticket, now used up.

@@ -27,8 +27,12 @@ use crate::wire::control::{
 };
 use crate::wire::stream::StreamError;
 
-/// How long a host may take to show a ticket that the daemon announced. It may come a moment before the announcement.
+/// How long a host may take to show its ticket.
 const ADMISSION: Duration = Duration::from_secs(2);
+
+/// What a host is told that shows no ticket, or none that the daemon announced.
+const UNEXPECTED_HOST: &str =
+    "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
 
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
@@ -91,8 +95,6 @@ pub(super) enum Event {
 struct Link {
     peer: SocketAddr,
     outbox: mpsc::Sender<WorkerToHost>,
-    /// What it showed, while its ticket is unknown.
-    early: Option<Attach>,
     /// Its domains, once it was let in: the data thread knows it then.
     intake: Option<Intake>,
 }
@@ -219,7 +221,7 @@ impl Control {
                 self.stop();
             }
             Event::HostCame { link, peer, outbox } => {
-                self.links.insert(link, Link { peer, outbox, early: None, intake: None });
+                self.links.insert(link, Link { peer, outbox, intake: None });
                 let events = self.events.clone();
                 self.timers.spawn(async move {
                     sleep(ADMISSION).await;
@@ -231,8 +233,7 @@ impl Control {
             Event::HostGone { link, end } => self.host_gone(link, end),
             Event::Late { link } => {
                 if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
-                    let text = "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
-                    self.throw_out(link, Failure::new(DocaError::AUTHENTICATION, text));
+                    self.throw_out(link, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
                 }
             }
         }
@@ -242,14 +243,8 @@ impl Control {
         match message {
             DaemonToWorker::Ping => {}
             DaemonToWorker::Expect { ticket } => {
-                let shows = |link: &Link| link.early.as_ref().is_some_and(|attach| attach.ticket == ticket);
-                let early = self.links.iter().find(|(_, link)| shows(link)).map(|(key, _)| *key);
                 self.expected.insert(ticket);
-                if let Some(link) = early
-                    && let Some(attach) = self.links.get_mut(&link).and_then(|link| link.early.take())
-                {
-                    self.admit(link, attach);
-                }
+                self.tell_daemon(WorkerToDaemon::Expected { ticket });
             }
             DaemonToWorker::Forget { ticket } => {
                 self.expected.remove(&ticket);
@@ -263,11 +258,13 @@ impl Control {
         let Some(link) = self.links.get_mut(&key) else { return };
         match message {
             HostToWorker::Ping => {}
-            HostToWorker::Attach(_) if link.is_admitted() || link.early.is_some() => {
+            HostToWorker::Attach(_) if link.is_admitted() => {
                 self.throw_out(key, Failure::new(DocaError::BAD_STATE, "a host attaches once on a stream"));
             }
             HostToWorker::Attach(attach) if self.expected.contains(&attach.ticket) => self.admit(key, attach),
-            HostToWorker::Attach(attach) => link.early = Some(attach),
+            HostToWorker::Attach(_) => {
+                self.throw_out(key, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
+            }
             HostToWorker::Domain { domain, word } => self.domain(key, domain, word).await,
         }
     }
