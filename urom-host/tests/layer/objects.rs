@@ -196,7 +196,7 @@ fn a_plugin_is_found_by_name_and_exact_version() {
     assert!(service.plugins().is_empty());
     let error = service.plugin::<Graph>().unwrap_err();
     assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("no plugin at all"), "{error}");
+    assert!(error.to_string().contains("serves no plugin"), "{error}");
 }
 
 #[test]
