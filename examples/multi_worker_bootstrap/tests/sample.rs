@@ -70,7 +70,7 @@ fn errors(child: &mut Child) -> String {
 fn what_goes_wrong_is_said_and_counts() {
     let none = PluginDirectory::with(&[]).unwrap();
     let cases: [(&[&str], &str); 3] = [
-        (&["--once"], "no plugin at all"),
+        (&["--once"], "serves no plugin"),
         (&["--once", "--device", "no_such_device"], "no_such_device"),
         (&["--once", "--service", "127.0.0.1:1"], "127.0.0.1:1"),
     ];
