@@ -116,7 +116,8 @@ fn what_is_wrong_on_the_command_line_is_said_and_nothing_called() -> Result<()> 
         (&["-d", "a", "-n", "1x"], "INVALID_VALUE", &["-n/--number", "`1x`", "whole number"]),
         (&["-d", "a", "--all=1"], "INVALID_VALUE", &["--all takes no value"]),
         (&["-d", "a", "b"], "INVALID_VALUE", &["`b` belongs to no flag"]),
-        (&["-d", "a", "-l", "55"], "INVALID_VALUE", &["-l/--log-level", "55", "10, 20"]),
+        (&["-d", "a", "-l", "55"], "INVALID_VALUE", &["-l/--log-level", "55", "20=CRITICAL"]),
+        (&["-d", "a", "-l", "debug"], "INVALID_VALUE", &["-l/--log-level", "`debug`", "60=DEBUG"]),
         (&["-d", "a", "--sdk-log-level", "-1"], "INVALID_VALUE", &["--sdk-log-level", "-1"]),
         (&["-d", "a", "-j", "/nonexistent/x.json"], "IO_FAILED", &["/nonexistent/x.json"]),
     ] {
