@@ -100,8 +100,10 @@ fn an_argument_more_or_less_is_found() {
     assert!(found.contains("doca_argp_start: (*mut *mut char)"), "{found}");
     let found = difference(
         "doca_log.h",
-        "const char *func, const char *format, ...)",
-        "const char *func, const char *format)",
+        " __attribute__((format(printf, 6, 7)))\n\
+         doca_error_t doca_log(uint32_t level, int source, const char *file, int line, const char *func, const char *format, ...)",
+        "\n\
+         doca_error_t doca_log(uint32_t level, int source, const char *file, int line, const char *func, const char *format)",
     );
     assert!(found.starts_with("function doca_log: "), "{found}");
 }
