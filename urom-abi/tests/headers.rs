@@ -40,7 +40,7 @@ fn includes<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
 fn each_header_compiles_alone_and_twice() {
     let headers = headers();
     assert!(headers.len() >= 17, "{headers:?}");
-    for language in Language::ALL {
+    for &language in Language::ALL {
         for name in &headers {
             compiles(language, &includes([name, name]));
         }
@@ -51,7 +51,7 @@ fn each_header_compiles_alone_and_twice() {
 #[cfg_attr(miri, ignore = "it runs the C compiler")]
 fn all_headers_compile_whichever_is_first() {
     let mut headers = headers();
-    for language in Language::ALL {
+    for &language in Language::ALL {
         for _ in 0..headers.len() {
             headers.rotate_left(1);
             compiles(language, &includes(&headers));
@@ -95,7 +95,7 @@ int use(struct doca_urom_worker *worker, ucs_list_link_t *list)
 	return DOCA_STRUCT_GET_VERSION(&object) == DOCA_VERSION_EXACT;
 }
 ";
-    for language in Language::ALL {
+    for &language in Language::ALL {
         compiles(language, code);
     }
 }
