@@ -58,7 +58,8 @@ fn block() -> Option<libc::sigset_t> {
     (failed == 0).then(|| unsafe { before.assume_init() })
 }
 
-#[cfg(test)]
+// Miri has no signals.
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
 
