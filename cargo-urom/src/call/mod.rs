@@ -1,0 +1,11 @@
+//! `cargo urom call`: one command, or many, by hand.
+
+use std::process::ExitCode;
+
+/// The verb's arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("not there yet")
+}

@@ -1,0 +1,11 @@
+//! `cargo urom check`: whether a service will take a file.
+
+use std::process::ExitCode;
+
+/// The verb's arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("not there yet")
+}

@@ -1,0 +1,60 @@
+//! `cargo urom`: from nothing to a running plugin. One module for each verb.
+
+mod build;
+mod call;
+mod check;
+mod exit;
+mod inspect;
+mod new;
+mod output;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// As cargo calls it: `cargo-urom urom VERB`; also without the word in between.
+#[derive(Debug, Parser)]
+#[command(name = "cargo urom", bin_name = "cargo urom", version, about, subcommand_required = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Makes a workspace for a new plugin: protocol, plugin and host program.
+    New(new::Args),
+    /// Builds the plugin's .so under the name a service knows it by, and checks it.
+    Build(build::Args),
+    /// Says whether a service will take a .so, and what to do where it will not.
+    Check(check::Args),
+    /// Shows a plugin's commands and notifications, from the file alone.
+    Inspect(inspect::Args),
+    /// Sends a command to a plugin and prints what it answers.
+    Call(call::Args),
+    /// Runs a service with a plugin until Ctrl-C.
+    Run(run::Args),
+}
+
+fn main() -> ExitCode {
+    let mut arguments: Vec<_> = std::env::args_os().collect();
+    if arguments.get(1).is_some_and(|word| word == "urom") {
+        arguments.remove(1);
+    }
+    let result = match Cli::parse_from(arguments).verb {
+        Verb::New(args) => new::run(&args),
+        Verb::Build(args) => build::run(&args),
+        Verb::Check(args) => check::run(&args),
+        Verb::Inspect(args) => inspect::run(&args),
+        Verb::Call(args) => call::run(&args),
+        Verb::Run(args) => run::run(&args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            output::error(&error);
+            exit::FAILED
+        }
+    }
+}

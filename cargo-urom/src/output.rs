@@ -1,0 +1,19 @@
+//! What goes to the terminal: results to standard output, everything else to standard error, colours only on a terminal.
+
+use anstream::eprintln;
+use anstyle::{AnsiColor, Style};
+
+/// Like cargo's own headlines.
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+const RED: Style = AnsiColor::Red.on_default().bold();
+
+/// A line on standard error, as cargo writes them: what is being done, and with what.
+#[expect(dead_code, reason = "until the first verb is there")]
+pub(crate) fn progress(what: &str, with: &str) {
+    eprintln!("{GREEN}{what:>12}{GREEN:#} {with}");
+}
+
+/// What kept the verb from doing what it is for, with all causes.
+pub(crate) fn error(error: &anyhow::Error) {
+    eprintln!("{RED}error{RED:#}: {error:#}");
+}
