@@ -1,16 +1,11 @@
 //! Lets every program and library of this package find UCX at run time: in the prefix it was installed in, else where it was
 //! found at build time. Compiles the part of DOCA's log that only C can do, and lets plugins in uromd find that log.
+//!
+//! Another program that is `uromd` too (the module `uromd` of this crate) links with the same arguments: its build script
+//! finds them in `DEP_UROM_SERVICE_PROGRAM_0` and so on.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    // Plugins in C need `libdoca_common.so.2`, which lies in an installed uromd's prefix. Only the older kind of entry holds
-    // for what a program loads later on.
-    println!("cargo:rustc-link-arg-bins=-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib");
-    if let Ok(directory) = std::env::var("DEP_UCP_RPATH") {
-        // Where `cargo xtask install` puts the kit's own UCX.
-        println!("cargo:rustc-link-arg-bins=-Wl,-rpath,$ORIGIN/../lib/urom-ucx/libucx/lib");
-        println!("cargo:rustc-link-arg=-Wl,-rpath,{directory}");
-    }
     println!("cargo:rerun-if-changed=c/doca_log.c");
     cc::Build::new()
         .file("c/doca_log.c")
@@ -18,7 +13,23 @@ fn main() {
         .warnings(true)
         .extra_warnings(true)
         .compile("urom_doca_log");
+    // Plugins in C need `libdoca_common.so.2`, which lies in an installed uromd's prefix. Only the older kind of entry holds
+    // for what a program loads later on.
+    let mut program = vec!["-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib".to_owned()];
     for symbol in ["doca_log", "doca_log_register_source", "doca_log_unregister_source"] {
-        println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={symbol}");
+        program.push(format!("-Wl,--export-dynamic-symbol={symbol}"));
+    }
+    let found = std::env::var("DEP_UCP_RPATH").ok();
+    if found.is_some() {
+        // Where `cargo xtask install` puts the kit's own UCX.
+        program.push("-Wl,-rpath,$ORIGIN/../lib/urom-ucx/libucx/lib".to_owned());
+    }
+    program.iter().for_each(|argument| println!("cargo:rustc-link-arg-bins={argument}"));
+    if let Some(directory) = found {
+        program.push(format!("-Wl,-rpath,{directory}"));
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{directory}");
+    }
+    for (number, argument) in program.iter().enumerate() {
+        println!("cargo:program_{number}={argument}");
     }
 }

@@ -13,6 +13,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+// What plugins log with, where this program is a service or one of its workers.
+urom_service::export_doca_log!();
+
+/// The verb that makes this program `uromd`; for itself only, so no help names it.
+const UROMD: &str = "uromd";
+
 /// As cargo calls it: `cargo-urom urom VERB`; also without the word in between.
 #[derive(Debug, Parser)]
 #[command(name = "cargo urom", bin_name = "cargo urom", version, about, subcommand_required = true)]
@@ -41,6 +47,9 @@ fn main() -> ExitCode {
     let mut arguments: Vec<_> = std::env::args_os().collect();
     if arguments.get(1).is_some_and(|word| word == "urom") {
         arguments.remove(1);
+    }
+    if arguments.get(1).is_some_and(|word| word == UROMD) {
+        return urom_service::uromd::main_of(arguments.into_iter().skip(1), vec![UROMD.into()]);
     }
     let result = match Cli::parse_from(arguments).verb {
         Verb::New(args) => new::run(&args),

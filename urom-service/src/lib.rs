@@ -27,5 +27,6 @@ mod mailbox;
 mod plugin_file;
 mod session;
 mod threads;
+pub mod uromd;
 pub mod wire;
 pub mod worker;

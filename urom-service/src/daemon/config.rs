@@ -34,6 +34,8 @@ pub struct DaemonConfig {
     pub log_level: LogLevel,
     /// What the logs show of libraries.
     pub sdk_log_level: LogLevel,
+    /// What the arguments of a worker that is a process begin with, before `worker`: nothing when the program is `uromd`.
+    pub worker_words: Vec<OsString>,
 }
 
 impl Default for DaemonConfig {
@@ -47,6 +49,7 @@ impl Default for DaemonConfig {
             plugin_path: None,
             log_level: LogLevel::INFO,
             sdk_log_level: LogLevel::WARNING,
+            worker_words: Vec::new(),
         }
     }
 }

@@ -20,6 +20,8 @@ use crate::worker::{self, WorkerConfig};
 pub(crate) enum Launcher {
     /// Each one a process.
     Process {
+        /// What its arguments begin with, before `worker`.
+        words: Vec<OsString>,
         /// What UCX logs in workers, when the daemon's environment does not say.
         ucx_log: Option<LogLevel>,
     },
@@ -56,7 +58,9 @@ impl Launcher {
         let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let body = match self {
-            Launcher::Process { ucx_log } => Body::Process(process(&config, env, *ucx_log, theirs)?),
+            Launcher::Process { words, ucx_log } => {
+                Body::Process(process(words, &config, env, *ucx_log, theirs)?)
+            }
             Launcher::Thread => {
                 if !env.is_empty() || config.cpus.is_some() {
                     warn!(
@@ -73,13 +77,14 @@ impl Launcher {
 }
 
 fn process(
+    words: &[OsString],
     config: &WorkerConfig,
     env: Vec<(OsString, OsString)>,
     ucx_log: Option<LogLevel>,
     stream: StdUnixStream,
 ) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("uromd").arg("worker").args(config.to_args());
+    command.arg0("uromd").args(words).arg("worker").args(config.to_args());
     if let Some(level) = ucx_log
         && std::env::var_os("UCX_LOG_LEVEL").is_none()
     {

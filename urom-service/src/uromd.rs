@@ -1,0 +1,140 @@
+//! `uromd` as a function: the UROM service daemon, and `uromd worker`, started by itself, one of its workers.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+use urom_abi::cpu::CpuSet;
+
+use crate::daemon::DaemonConfig;
+use crate::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE, process_cpus};
+use crate::log::{Log, LogLevel};
+use crate::wire::control::DEFAULT_PORT;
+use crate::worker::{self, Place, WorkerConfig};
+
+/// The DOCA UROM service: finds plugins in the directories of UROM_PLUGIN_PATH (separated by `;`), and starts a worker
+/// process for each worker a host asks for.
+#[derive(Debug, Parser)]
+#[command(name = "uromd", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    worker: Option<Role>,
+    #[command(flatten)]
+    daemon: Daemon,
+}
+
+#[derive(Debug, Subcommand)]
+enum Role {
+    /// A worker; its standard input is the stream to the daemon.
+    #[command(hide = true)]
+    Worker(WorkerConfig),
+}
+
+#[derive(Debug, clap::Args)]
+struct Daemon {
+    /// Where to listen: an address, or address:port. Port 0 picks one. Workers listen on the same address.
+    #[arg(long, value_name = "ADDR[:PORT]", default_value = "127.0.0.1", value_parser = listen_address)]
+    listen: SocketAddr,
+    /// What to log of this program: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace.
+    #[arg(short, long, value_name = "LEVEL", default_value = "50")]
+    log_level: LogLevel,
+    /// What to log of the libraries it uses, on the same scale; also UCX_LOG_LEVEL of the workers, unless that is set
+    /// in the environment. 40 and UCX's own default if not given.
+    #[arg(long, value_name = "LEVEL")]
+    sdk_log_level: Option<LogLevel>,
+    /// The longest message between host and worker in bytes, UROM's header of 24 or 32 bytes included.
+    #[arg(short, long, value_name = "BYTES", default_value_t = urom_abi::DEFAULT_MAX_MESSAGE, value_parser = max_message)]
+    max_msg_size: usize,
+    /// The CPUs hosts may give to workers, such as 0-7. Reported as given, whether or not the machine has them; workers
+    /// are kept to those that exist. Those of this process if not given.
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+}
+
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let address =
+        text.parse().or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)));
+    address.map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0:18700 or [::1]:0".to_owned())
+}
+
+fn max_message(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok().filter(|size| (MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(size));
+    size.ok_or_else(|| format!("expected a number of bytes from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE}"))
+}
+
+/// The program `uromd`: a daemon, or one of its workers, as the process's arguments say.
+///
+/// See [`main_of`].
+pub fn main() -> ExitCode {
+    main_of(std::env::args_os(), Vec::new())
+}
+
+/// The same, as a part of another program: `arguments` are those of `uromd`, its name the first of them.
+///
+/// The program starts itself (`/proc/self/exe`) for each worker, with the arguments `words`, `worker` and what the worker has
+/// to know. Called like this, it has to come back here with all of them but `words`.
+///
+/// Plugins in C log with functions that only the program itself can export: it says
+/// [`export_doca_log!`](crate::export_doca_log), and links with what this package's build script tells as metadata.
+///
+/// Returns when the daemon was stopped, or the worker's last host has left. As `uromd` does, it prints where it listens, or
+/// what is wrong, and ends the process when the arguments are wrong or ask for help. Sets the process's `tracing` subscriber.
+pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
+    let cli = Cli::parse_from(arguments);
+    let result = match cli.worker {
+        Some(Role::Worker(config)) => run_worker(config),
+        None => run_daemon(&cli.daemon, words),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("uromd: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_daemon(args: &Daemon, worker_words: Vec<OsString>) -> Result<()> {
+    let sdk_log_level = args.sdk_log_level.unwrap_or(LogLevel::WARNING);
+    Log::new("uromd", args.log_level, sdk_log_level).install();
+    let own = process_cpus().context("asking for this process's CPUs")?;
+    let config = DaemonConfig {
+        listen: args.listen,
+        max_message: args.max_msg_size,
+        cpus: args.cpus.unwrap_or(own),
+        limit_workers_to_cpus: args.cpus.is_some(),
+        plugin_path: None,
+        log_level: args.log_level,
+        sdk_log_level,
+        worker_words,
+    };
+    crate::daemon::run(config, args.sdk_log_level, |address| {
+        let mut out = std::io::stdout();
+        // Nobody may read it, which is no reason not to serve.
+        let _ = writeln!(out, "uromd: listening on {address}").and_then(|()| out.flush());
+    })
+}
+
+fn run_worker(config: WorkerConfig) -> Result<()> {
+    Log::new(format!("worker {}", config.id), config.log_level, config.sdk_log_level).install();
+    // The stream closes when the daemon dies, which ends the worker in order; this is for a plugin that hangs.
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
+        .context("asking to end with the daemon")?;
+    let stdin = std::io::stdin();
+    if rustix::net::sockopt::socket_type(stdin.as_fd()).is_err() {
+        bail!("`uromd worker` is started by uromd itself, with a stream to it as standard input");
+    }
+    let stream: OwnedFd =
+        stdin.as_fd().try_clone_to_owned().context("taking over the stream to the daemon")?;
+    // What runs in a plugin finds nothing to read on its standard input.
+    let nothing = std::fs::File::open("/dev/null").context("opening /dev/null")?;
+    rustix::stdio::dup2_stdin(nothing).context("putting /dev/null in place of standard input")?;
+    worker::run(config, UnixStream::from(stream), Place::Process);
+    Ok(())
+}
