@@ -104,7 +104,7 @@ fn report(prefix: &Path, ucx: &LinkedUcx, files: usize) -> String {
          export PKG_CONFIG_PATH={shown}/lib/pkgconfig LD_LIBRARY_PATH={shown}/lib\n    \
          cc -DDOCA_ALLOW_EXPERIMENTAL_API host.c -o host $(pkg-config --cflags --libs doca-urom doca-common doca-argp)\n    \
          UROM_PLUGIN_PATH=DIRECTORY_OF_THE_PLUGINS ./host\n\n\
-         docs/c-interface.md says more, and how to compile a plugin.\n",
+         docs/src/c-interface.md says more, and how to compile a plugin.\n",
         ucx.describe()
     )
 }

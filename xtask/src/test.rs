@@ -15,6 +15,7 @@ const NOT_EMULATED: &[(&str, &str)] = &[
     ("bench-peer", "measures the emulator"),
     ("bench-protocol", "see bench-peer"),
     ("bench-raw", "see bench-peer"),
+    ("guide", "is about the same code on every machine"),
     ("multi-worker-bootstrap", "starts a service, whose workers are processes: see urom-tests"),
     ("ping-pong", "see multi-worker-bootstrap"),
     ("ui-tests", "runs cargo, which is this machine's"),

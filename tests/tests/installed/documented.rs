@@ -1,10 +1,10 @@
-//! The plugin and the host of docs/c-interface.md: they compile as it says, and do what it says.
+//! The plugin and the host of docs/src/c-interface.md: they compile as it says, and do what it says.
 
 use anyhow::{Context, Result, ensure};
 use urom_tests::PluginDirectory;
 use urom_tests::c::{Host, Service, Source};
 
-const GUIDE: &str = include_str!("../../../docs/c-interface.md");
+const GUIDE: &str = include_str!("../../../docs/src/c-interface.md");
 
 /// The one block of C with this text in it.
 fn block(part: &str) -> Result<&'static str> {

@@ -1,0 +1,51 @@
+//! The Rust code of the guide as documentation tests: each page in `src/` is the text of a module here.
+//!
+//! A page that is not named here is found by the test `every_page_with_rust_is_compiled`.
+
+use std::path::{Path, PathBuf};
+
+/// A module for each page whose blocks are compiled.
+macro_rules! pages {
+    ($($module:ident: $file:literal,)*) => {
+        $(
+            #[cfg(doctest)]
+            #[doc = include_str!($file)]
+            pub mod $module {}
+        )*
+
+        /// The pages whose Rust is compiled, as paths from this folder.
+        pub const PAGES: &[&str] = &[$($file),*];
+    };
+}
+
+pages! {
+    sandbox: "src/sandbox.md",
+    your_own_plugin: "src/your-own-plugin.md",
+}
+
+/// The directory of the plugins that `cargo xtask test` built, for `UROM_PLUGIN_PATH`.
+///
+/// # Panics
+/// When they were not built.
+pub fn plugins() -> PathBuf {
+    // target/PROFILE/build/guide-HASH/out
+    let profile =
+        Path::new(env!("OUT_DIR")).ancestors().nth(3).expect("the build directory lies in its profile's");
+    let plugins = profile.join("plugins");
+    assert!(
+        plugins.join("worker_sandbox.so").exists(),
+        "no plugins in {}: run `cargo xtask test -p guide`, which builds them first",
+        plugins.display()
+    );
+    plugins
+}
+
+/// Has this process's services look for plugins in [`plugins`], as `UROM_PLUGIN_PATH` in a user's shell would. To be
+/// called before anything starts a thread.
+///
+/// # Panics
+/// As [`plugins`].
+pub fn set_plugin_path() {
+    // SAFETY: a documentation test is a process of its own, and calls this first: nobody reads the environment meanwhile.
+    unsafe { std::env::set_var("UROM_PLUGIN_PATH", plugins()) };
+}
