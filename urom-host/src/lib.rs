@@ -89,6 +89,8 @@ mod library;
 mod plugin;
 mod service;
 mod task;
+#[cfg(feature = "test-util")]
+pub mod test_util;
 mod thread;
 mod wait;
 mod worker;

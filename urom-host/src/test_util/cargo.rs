@@ -1,0 +1,117 @@
+//! Building with cargo from within a test.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use urom_abi::DocaError;
+
+use super::profile::Profile;
+use crate::error::{Error, Result};
+
+/// Builds the plugin of a package of this workspace, and gives its `.so`: the only `cdylib` there, `libNAME.so` as cargo
+/// names it. A service takes the file as it is: see [`Uromd::start`](super::Uromd::start).
+///
+/// # Errors
+/// When cargo does not start or cannot build the package, with what it said; when the package has no `cdylib`; and when the
+/// running program is no test that cargo built.
+pub fn plugin(package: &str) -> Result<PathBuf> {
+    let what = || format!("building the plugin of package `{package}`");
+    let messages = build(package, &["--lib"], what)?;
+    artifact(&messages, "cdylib", |artifact| {
+        let files = artifact["filenames"].as_array()?.iter();
+        files.filter_map(Value::as_str).find(|file| file.ends_with(".so"))
+    })
+    .ok_or_else(|| {
+        Error::new(DocaError::NOT_FOUND, what())
+            .why("cargo made no shared object of it")
+            .hint("a plugin's package has `crate-type = [\"cdylib\"]` in its [lib]")
+    })
+}
+
+/// Builds the daemon, which comes with this crate.
+pub(super) fn uromd() -> Result<PathBuf> {
+    let what = || "building `uromd`".to_owned();
+    let messages = build("urom-service", &["--bin", "uromd"], what)?;
+    artifact(&messages, "bin", |artifact| artifact["executable"].as_str())
+        .ok_or_else(|| Error::new(DocaError::NOT_FOUND, what()).why("cargo named no program"))
+}
+
+/// Runs `cargo build` beside the running test; what cargo prints for programs.
+fn build(package: &str, targets: &[&str], what: impl Fn() -> String) -> Result<String> {
+    let failed = |why: String| Error::new(DocaError::UNEXPECTED, what()).why(why);
+    let program = std::env::current_exe()
+        .map_err(|error| failed(format!("cannot find the running program's own file: {error}")))?;
+    let profile = Profile::of(&program).ok_or_else(|| {
+        failed(format!("{} does not lie in a `deps` directory of cargo's", program.display()))
+            .hint("this is for programs that `cargo test` built")
+    })?;
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // A test may have changed its directory; cargo says where the package is, in which workspace therefore.
+    if let Some(directory) = std::env::var_os("CARGO_MANIFEST_DIR") {
+        command.current_dir(directory);
+    }
+    // What cargo says of the test's own package: build scripts that watch it would be run again each time.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&*name);
+        }
+    }
+    command.args(["build", "--quiet", "--message-format", "json-render-diagnostics", "-p", package]);
+    command.args(targets).args(["--profile", &profile.name]).arg("--target-dir").arg(&profile.directory);
+    if let Some(target) = &profile.target {
+        command.args(["--target", target]);
+    }
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| failed(format!("cargo does not start: {error}")))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(format!("cargo ended with {}:\n{}", output.status, said.trim_end())));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The file that `find` finds in the message about the last artifact of a kind: what was asked for comes after what it
+/// depends on.
+fn artifact(messages: &str, kind: &str, find: impl Fn(&Value) -> Option<&str>) -> Option<PathBuf> {
+    let messages = messages.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let is_kind = |message: &Value| {
+        let kinds = message["target"]["kind"].as_array();
+        message["reason"] == "compiler-artifact" && kinds.is_some_and(|kinds| kinds.iter().any(|k| k == kind))
+    };
+    messages.filter(is_kind).find_map(|message| find(&message).map(PathBuf::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_is_built_and_found() {
+        let file = plugin("graph-plugin").expect("it is a package of this workspace");
+        assert!(file.ends_with("libworker_graph.so") && file.is_file(), "{}", file.display());
+    }
+
+    #[test]
+    fn a_package_that_does_not_exist_is_named() {
+        let error = plugin("no-such-package").expect_err("there is none").to_string();
+        assert!(
+            error.starts_with("building the plugin of package `no-such-package` failed")
+                && error.contains("did not match"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_package_that_makes_no_shared_object_is_no_plugin() {
+        let error = plugin("graph-protocol").expect_err("it is a Rust library").to_string();
+        assert!(error.contains("no shared object") && error.contains("cdylib"), "{error}");
+    }
+
+    #[test]
+    fn other_lines_than_cargos_messages_are_passed_over() {
+        let messages = "not json\n{\"reason\":\"build-finished\"}\n[]\n";
+        assert_eq!(artifact(messages, "bin", |message| message["executable"].as_str()), None);
+    }
+}

@@ -1,0 +1,81 @@
+//! In which profile, for which target and where the running test was built, read from where its file lies.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// What to tell cargo so that it builds beside the running test.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Profile {
+    /// As `--profile` takes it.
+    pub(super) name: String,
+    /// The target triple, when the test was built with `--target`.
+    pub(super) target: Option<String>,
+    /// cargo's target directory.
+    pub(super) directory: PathBuf,
+}
+
+impl Profile {
+    /// The profile of a test program, which cargo puts at `DIRECTORY[/TRIPLE]/PROFILE/deps/NAME`. `None` for a file that
+    /// lies elsewhere.
+    pub(super) fn of(program: &Path) -> Option<Profile> {
+        let deps = program.parent()?;
+        if deps.file_name() != Some(OsStr::new("deps")) {
+            return None;
+        }
+        let profile = deps.parent()?;
+        let directory = profile.parent()?;
+        // The directory `debug` is older than the profiles' names.
+        let name = match profile.file_name()?.to_str()? {
+            "debug" => "dev",
+            name => name,
+        };
+        let triple = directory.file_name().and_then(OsStr::to_str).filter(|name| is_triple(name));
+        let target = triple.map(str::to_owned);
+        let directory = if target.is_some() { directory.parent()? } else { directory };
+        Some(Profile { name: name.to_owned(), target, directory: directory.to_owned() })
+    }
+}
+
+/// Whether a directory's name is the triple of what runs here: the kit is for Linux with its usual C library.
+fn is_triple(name: &str) -> bool {
+    name.strip_prefix(std::env::consts::ARCH) == Some("-unknown-linux-gnu")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(program: &str) -> Option<Profile> {
+        Profile::of(Path::new(program))
+    }
+
+    fn profile(name: &str, target: Option<&str>, directory: &str) -> Option<Profile> {
+        Some(Profile {
+            name: name.to_owned(),
+            target: target.map(str::to_owned),
+            directory: directory.into(),
+        })
+    }
+
+    #[test]
+    fn the_profile_is_the_directory_above_deps() {
+        assert_eq!(of("/w/target/debug/deps/t-0123"), profile("dev", None, "/w/target"));
+        assert_eq!(of("/w/target/release/deps/t-0123"), profile("release", None, "/w/target"));
+        assert_eq!(of("/elsewhere/small/deps/t"), profile("small", None, "/elsewhere"));
+    }
+
+    #[test]
+    fn a_directory_named_like_this_machines_triple_is_the_target() {
+        let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+        let program = format!("/w/target/{triple}/debug/deps/t");
+        assert_eq!(of(&program), profile("dev", Some(&triple), "/w/target"));
+        assert_eq!(of("/w/x86_64-project/debug/deps/t"), profile("dev", None, "/w/x86_64-project"));
+    }
+
+    #[test]
+    fn a_program_that_lies_elsewhere_has_no_profile() {
+        for program in ["/usr/bin/t", "/w/target/debug/t", "t", "/", "/deps/t"] {
+            assert_eq!(of(program), None, "{program}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! A `uromd` of a test's own.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use urom_abi::DocaError;
+
+use super::cargo;
+use crate::error::{Error, Result};
+
+/// A running service: the daemon `uromd` with its worker processes, on a port of its own of 127.0.0.1.
+///
+/// Dropping it ends them. What they log from warnings on goes to the test's standard error, with what plugins log.
+#[derive(Debug)]
+pub struct Uromd {
+    child: Child,
+    address: String,
+    // Kept open: a daemon whose output nobody holds would get a signal for writing to it.
+    output: BufReader<ChildStdout>,
+}
+
+impl Uromd {
+    /// Builds the daemon and starts it with the plugins of `plugin_path`: what `UROM_PLUGIN_PATH` takes, such as a file
+    /// that [`plugin`](super::plugin) gave, or several with `;` between them.
+    ///
+    /// # Errors
+    /// When cargo cannot build it, or when it does not come up: it says why on standard error.
+    pub fn start(plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
+        let program = cargo::uromd()?;
+        let mut command = Command::new(&program);
+        command.args(["--listen", "127.0.0.1:0", "--log-level", "40"]);
+        command.env("UROM_PLUGIN_PATH", plugin_path).stdin(Stdio::null()).stdout(Stdio::piped());
+        let failed =
+            |why| Error::new(DocaError::INITIALIZATION, format!("starting {}", program.display())).why(why);
+        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let Some(output) = child.stdout.take() else {
+            return Err(failed("it has no standard output".to_owned()));
+        };
+        let mut uromd = Uromd { child, address: String::new(), output: BufReader::new(output) };
+        let mut line = String::new();
+        uromd.output.read_line(&mut line).map_err(|error| failed(error.to_string()))?;
+        match line.trim_end().strip_prefix("uromd: listening on ") {
+            Some(address) => uromd.address = address.to_owned(),
+            None => return Err(failed(format!("it printed {line:?} and not its address"))),
+        }
+        Ok(uromd)
+    }
+
+    /// Where it listens, `127.0.0.1:PORT`: what [`ServiceBuilder::address`](crate::ServiceBuilder::address) takes.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+impl Drop for Uromd {
+    fn drop(&mut self) {
+        // It may have ended already; either way nothing of it is left, because workers end when their daemon does.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,51 @@
+//! A test's own `uromd` with a plugin that the test built.
+
+use std::time::Duration;
+
+use urom_host::test_util::{Uromd, plugin};
+use urom_host::{DocaError, Service, block_on_for};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// A directory with the graph plugin under the name that a service knows it by.
+fn graph() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = plugin("graph-plugin").expect("the graph plugin is built");
+    std::os::unix::fs::symlink(file, directory.path().join("worker_graph.so")).expect("a link");
+    directory
+}
+
+#[test]
+fn a_plugin_that_was_built_answers_through_a_uromd_of_the_tests_own() {
+    let plugins = graph();
+    let uromd = Uromd::start(plugins.path()).expect("uromd starts");
+    let service = Service::builder().address(uromd.address()).connect().expect("it serves");
+    let graph = service.plugin::<graph_protocol::Protocol>().expect("it found the plugin");
+    let answer = block_on_for(LIMIT, async {
+        let worker = service.worker().plugin(&graph).start().await?;
+        let done = graph.task_loopback(&worker, 42).submit()?.await?;
+        worker.stop().await?;
+        Ok::<_, urom_host::Error>(done.data)
+    });
+    assert_eq!(answer.expect("in time").expect("an answer"), 42);
+}
+
+#[test]
+fn two_of_them_listen_at_two_addresses_and_a_dropped_one_at_none() {
+    let plugins = graph();
+    let [first, second] = [(); 2].map(|()| Uromd::start(plugins.path()).expect("uromd starts"));
+    assert_ne!(first.address(), second.address());
+    let address = first.address().to_owned();
+    drop(first);
+    let error = Service::builder().address(address.as_str()).connect().expect_err("nobody listens there");
+    assert!(error.to_string().contains(&address), "{error}");
+    Service::builder().address(second.address()).connect().expect("the other one still serves");
+}
+
+#[test]
+fn a_directory_that_is_not_there_serves_nothing() {
+    let uromd = Uromd::start("/no/such/directory").expect("it is no reason not to start");
+    let service = Service::builder().address(uromd.address()).connect().expect("it serves");
+    let error = service.plugin::<graph_protocol::Protocol>().expect_err("there is no plugin");
+    assert_eq!(error.code(), DocaError::NOT_FOUND);
+}
