@@ -5,7 +5,6 @@
 //! finds them in `DEP_UROM_SERVICE_PROGRAM_0` and so on.
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=c/doca_log.c");
     cc::Build::new()
         .file("c/doca_log.c")
@@ -19,16 +18,12 @@ fn main() {
     for symbol in ["doca_log", "doca_log_register_source", "doca_log_unregister_source"] {
         program.push(format!("-Wl,--export-dynamic-symbol={symbol}"));
     }
-    let found = std::env::var("DEP_UCP_RPATH").ok();
-    if found.is_some() {
+    if ucx_probe::rpath().is_some() {
         // Where `cargo xtask install` puts the kit's own UCX.
         program.push("-Wl,-rpath,$ORIGIN/../lib/urom-ucx/libucx/lib".to_owned());
     }
     program.iter().for_each(|argument| println!("cargo:rustc-link-arg-bins={argument}"));
-    if let Some(directory) = found {
-        program.push(format!("-Wl,-rpath,{directory}"));
-        println!("cargo:rustc-link-arg=-Wl,-rpath,{directory}");
-    }
+    ucx_probe::emit_rpath();
     for (number, argument) in program.iter().enumerate() {
         println!("cargo:program_{number}={argument}");
     }

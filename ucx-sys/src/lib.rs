@@ -7,19 +7,9 @@
 //!
 //! # Finding the library at run time
 //!
-//! The build script looks for UCX in `UROM_UCX_DIR`, with pkg-config, and in the `ucx/` directory of the build tree and
-//! of the kit's own `target/`, and says what it tried when there is none. A UCX outside the loader's own path must be
-//! named by every program and every shared object that is linked with it, and a build script can do so only for its own
-//! package. So a package that makes one depends on `ucx-sys` and has this `build.rs`:
-//!
-//! ```no_run
-//! if let Some(directory) = std::env::var_os("DEP_UCP_RPATH") {
-//!     println!("cargo::rustc-link-arg=-Wl,-rpath,{}", directory.display());
-//! }
-//! ```
-//!
-//! `DEP_UCP_RPATH` is not set when the system's own UCX is used. `DEP_UCP_LIBDIR` is always set and names the directory
-//! of the libraries, empty when the linker finds them by itself.
+//! The crate `ucx-probe` finds UCX for the build and says what it tried when there is none. A UCX outside the loader's own
+//! path must be named by every program and every shared object that is linked with it: `ucx_probe::emit_rpath` does that
+//! in the build script of such a package.
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!("ucx-sys has bindings for x86_64 and aarch64 Linux: see `cargo xtask bindings`");

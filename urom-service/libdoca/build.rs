@@ -2,12 +2,11 @@
 //! it stay once it is loaded.
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
     // It has threads, and so has UCX: a program that loads it itself and then closes it must not take their code away.
     println!("cargo:rustc-link-arg=-Wl,-z,nodelete");
-    if let Ok(directory) = std::env::var("DEP_UCP_RPATH") {
+    if ucx_probe::rpath().is_some() {
         // Where `cargo xtask install` puts the kit's own UCX.
         println!("cargo:rustc-link-arg=-Wl,-rpath,$ORIGIN/urom-ucx/libucx/lib");
-        println!("cargo:rustc-link-arg=-Wl,-rpath,{directory}");
     }
+    ucx_probe::emit_rpath();
 }

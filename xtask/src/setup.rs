@@ -18,9 +18,11 @@ pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
     if target != host && target.environment(host).is_empty() {
         bail!("{} cannot be built on {}: only the other way round is set up", target.triple(), host.triple());
     }
-    // Asked again once pkg-config is sure to be there. The variable is ucx-sys's own: the user brings a UCX.
+    // Asked again once pkg-config is sure to be there. The variables are those of ucx-probe: the user brings a UCX.
+    let named = |variable: &str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
     let has_ucx = || {
-        std::env::var_os("UROM_UCX_DIR").is_some()
+        named(&ucx_probe::of_target(ucx_probe::VARIABLE, target.triple()))
+            || (target == host && named(ucx_probe::VARIABLE))
             || ucx::directory(&workspace.target_dir, ucx::VERSION, target).is_dir()
             || (target == host && ucx::system_is_new_enough())
     };

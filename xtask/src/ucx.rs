@@ -1,6 +1,6 @@
 //! UCX: the system's when it is new enough, else the pinned PyPI package unpacked into the build tree.
 //!
-//! `ucx-sys` looks for the two in the same order and in the same places.
+//! `ucx-probe` looks for the two in the same order and in the same places.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,15 +13,13 @@ use crate::debian;
 use crate::shell;
 use crate::target::Target;
 
-/// The version that is unpacked when the system has none. Host and service must run the same one.
-pub(crate) const VERSION: &str = "1.22.0";
-
-/// The oldest system UCX the bindings run on.
-const SYSTEM_MINIMUM: &str = "1.16";
+/// The version that is unpacked when the system has none.
+pub(crate) const VERSION: &str = ucx_probe::PINNED;
 
 /// Whether this machine's own UCX will do.
 pub(crate) fn system_is_new_enough() -> bool {
-    shell::succeeds(Command::new("pkg-config").args([&format!("--atleast-version={SYSTEM_MINIMUM}"), "ucx"]))
+    let (major, minor) = ucx_probe::OLDEST;
+    shell::succeeds(Command::new("pkg-config").args([&format!("--atleast-version={major}.{minor}"), "ucx"]))
 }
 
 /// Where `version` for `target` is unpacked; `libucx/include` and `libucx/lib` lie in it.

@@ -1,0 +1,221 @@
+//! What pkg-config knows of UCX.
+//!
+//! The crate `pkg-config` can only be asked by a build script, about the target in its environment; tools ask too.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::OLDEST;
+use crate::found::{Found, Source};
+use crate::unpacked::check_machine;
+use crate::variables::Variables;
+
+/// What pkg-config reads itself; a variable for the target takes the place of the general one.
+const SETTINGS: [&str; 3] = ["PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR"];
+
+/// The program with its settings for one target.
+struct PkgConfig {
+    program: OsString,
+    settings: Vec<(&'static str, OsString)>,
+}
+
+/// Asks it for a UCX, in the order: does it know a new one, where is it, and is that for the target's machine.
+pub(crate) fn search(
+    variables: &Variables,
+    target: &str,
+    arch: &str,
+    foreign: bool,
+) -> Result<Found, String> {
+    let pkg_config = PkgConfig::new(variables, target, foreign)?;
+    let (major, minor) = OLDEST;
+    pkg_config.ask(&["--print-errors", "--exists", &format!("ucx >= {major}.{minor}")])?;
+    let text = pkg_config.ask(&["--modversion", "ucx"])?;
+    let mut numbers = text.split('.').map_while(|number| number.parse().ok());
+    let version = numbers.next().zip(numbers.next());
+    let version = version.ok_or_else(|| format!("pkg-config ucx: `{text}` is no version"))?;
+    let answer =
+        |directory, files| Found { source: Source::PkgConfig, version, directory, told: true, files };
+
+    let directory = PathBuf::from(pkg_config.ask(&["--variable=libdir", "ucx"])?);
+    let library = directory.join("libucp.so");
+    if !foreign && pkg_config.ask(&["--libs-only-L", "ucx"])?.is_empty() {
+        // Where the linker looks by itself. The file may still have another name there, and then nothing is watched.
+        return Ok(answer(None, Vec::from_iter(library.is_file().then_some(library))));
+    }
+    // The PyPI package names the place where it was built, so the place where it is gets asked for, too.
+    let moved = pkg_config.ask(&["--define-prefix", "--variable=libdir", "ucx"]).ok().map(PathBuf::from);
+    let mut reasons = Vec::new();
+    for directory in pkg_config.below_sysroot(&directory).into_iter().chain([directory]).chain(moved) {
+        let library = directory.join("libucp.so");
+        match check_machine(&library, arch) {
+            Ok(()) => return Ok(answer(Some(directory), vec![library])),
+            Err(unfit) => reasons.push(unfit.reason()),
+        }
+    }
+    reasons.dedup();
+    Err(format!("pkg-config ucx {text}: {}", reasons.join("; ")))
+}
+
+impl PkgConfig {
+    /// Refuses a foreign target unless something says that pkg-config was set up for it: it would tell of this machine's.
+    fn new(variables: &Variables, target: &str, foreign: bool) -> Result<Self, String> {
+        let mut own = Vec::new();
+        let mut read = |name| {
+            let value = if foreign { variables.only_of_target(name, target) } else { None };
+            own.extend(value.is_some().then_some(name));
+            value.or_else(|| variables.get(name))
+        };
+        let program = read("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into());
+        let settings: Vec<_> = SETTINGS.into_iter().filter_map(|name| Some((name, read(name)?))).collect();
+        let allowed = read("PKG_CONFIG_ALLOW_CROSS").map(|value| value != "0");
+        let has_sysroot = settings.iter().any(|(name, _)| *name == "PKG_CONFIG_SYSROOT_DIR");
+        if foreign && !allowed.unwrap_or(has_sysroot || !own.is_empty()) {
+            return Err(format!(
+                "pkg-config is not set up for {target} (PKG_CONFIG_ALLOW_CROSS=1 with PKG_CONFIG_LIBDIR for it)"
+            ));
+        }
+        Ok(Self { program, settings })
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(&self.program);
+        let output = command.args(arguments).envs(self.settings.iter().cloned()).output();
+        let program = self.program.to_string_lossy();
+        let output = output.map_err(|error| format!("pkg-config: `{program}` does not run: {error}"))?;
+        if !output.status.success() {
+            let text = String::from_utf8_lossy(&output.stderr);
+            let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+            return Err(format!("pkg-config: {}", line.unwrap_or("it failed and did not say why")));
+        }
+        let text = String::from_utf8(output.stdout);
+        Ok(text
+            .map_err(|_| format!("pkg-config: `{program}` answered with something else than text"))?
+            .trim()
+            .to_owned())
+    }
+
+    /// Where a directory of the target lies on this machine.
+    fn below_sysroot(&self, directory: &std::path::Path) -> Option<PathBuf> {
+        let (_, sysroot) = self.settings.iter().find(|(name, _)| *name == "PKG_CONFIG_SYSROOT_DIR")?;
+        Some(PathBuf::from(sysroot).join(directory.strip_prefix("/").ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Sample;
+
+    const THIS: &str = "x86_64-unknown-linux-gnu";
+    const OTHER: &str = "aarch64-unknown-linux-gnu";
+
+    /// A `pkg-config` that answers like the real one about a UCX in `libdir`, with `-L` for what is no place of the linker's.
+    fn fake(sample: &Sample, version: &str, libdir: &str, options: &str) -> OsString {
+        let script = format!(
+            "case \"$*\" in\n*--exists*) exit 0;;\n*--modversion*) echo {version};;\n--variable*) echo {libdir};;\n\
+             --define-prefix*) echo \"$PKG_CONFIG_PATH\";;\n*) echo {options};;\nesac"
+        );
+        sample.program("pkg-config", &script).into()
+    }
+
+    fn variables(set: Vec<(&'static str, OsString)>) -> Variables {
+        Variables::new(move |name| {
+            set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+        })
+    }
+
+    #[test]
+    fn one_in_the_systems_place_needs_no_directory() {
+        let sample = Sample::new();
+        let program = fake(&sample, "1.18.1", "/usr/lib", "");
+        let found =
+            search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false).expect("it is new");
+        assert_eq!((found.version(), found.library_directory(), found.rpath()), ((1, 18), None, None));
+    }
+
+    #[test]
+    fn one_elsewhere_is_named_to_linker_and_loader() {
+        let sample = Sample::new();
+        let directory = sample.library("opt/lib", "x86_64");
+        let libdir = directory.to_str().expect("readable").to_owned();
+        let program = fake(&sample, "1.18.1", &libdir, &format!("-L{libdir}"));
+        let found =
+            search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false).expect("it is new");
+        assert_eq!(found.library_directory(), Some(&*directory));
+        assert_eq!(found.rpath(), Some(&*directory));
+    }
+
+    #[test]
+    fn a_moved_one_is_taken_from_where_it_is_now() {
+        let sample = Sample::new();
+        let directory = sample.library("moved/lib", "x86_64");
+        let program = fake(&sample, "1.22.0", "/built/there/lib", "-L/built/there/lib");
+        let set = vec![("PKG_CONFIG", program), ("PKG_CONFIG_PATH", directory.clone().into())];
+        let found = search(&variables(set), THIS, "x86_64", false).expect("it was moved");
+        assert_eq!(found.library_directory(), Some(&*directory));
+    }
+
+    #[test]
+    fn libraries_that_are_missing_or_for_another_machine_are_named() {
+        let sample = Sample::new();
+        let directory = sample.library("opt/lib", "aarch64");
+        for libdir in [directory.to_str().expect("readable"), "/nowhere"] {
+            let program = fake(&sample, "1.18.1", libdir, &format!("-L{libdir}"));
+            let reason = search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false);
+            let reason = reason.expect_err("it does not fit");
+            assert!(reason.contains(&format!("{libdir}/libucp.so")), "{reason}");
+        }
+    }
+
+    #[test]
+    fn failures_are_told_in_one_line() {
+        let sample = Sample::new();
+        let ask = |program: OsString| {
+            search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false).expect_err("it fails")
+        };
+        let program = sample
+            .program("unknown", "echo >&2; echo 'Package ucx was not found' >&2; echo 'Perhaps' >&2; exit 1");
+        assert_eq!(ask(program.into()), "pkg-config: Package ucx was not found");
+        assert_eq!(
+            ask(sample.program("silent", "exit 3").into()),
+            "pkg-config: it failed and did not say why"
+        );
+        let reason = ask(sample.path("missing").into());
+        assert!(reason.contains("does not run"), "{reason}");
+        let reason = ask(fake(&sample, "new", "/usr/lib", ""));
+        assert!(reason.contains("`new` is no version"), "{reason}");
+    }
+
+    #[test]
+    fn a_foreign_target_is_asked_about_only_where_that_was_set_up() {
+        let sample = Sample::new();
+        let directory = sample.library("opt/lib", "aarch64");
+        let libdir = directory.to_str().expect("readable");
+        let program = fake(&sample, "1.22.0", libdir, "");
+        let ask = |more: &[(&'static str, &str)]| {
+            let mut set = vec![("PKG_CONFIG", program.clone())];
+            set.extend(more.iter().map(|(name, value)| (*name, OsString::from(value))));
+            search(&variables(set), OTHER, "aarch64", true).map(|found| found.directory)
+        };
+        assert!(ask(&[]).expect_err("it would be this machine's").contains("not set up"));
+        assert!(ask(&[("PKG_CONFIG_ALLOW_CROSS", "0"), ("PKG_CONFIG_SYSROOT_DIR", "/s")]).is_err());
+        for set_up in [
+            ("PKG_CONFIG_ALLOW_CROSS", "1"),
+            ("PKG_CONFIG_SYSROOT_DIR", "/s"),
+            ("PKG_CONFIG_PATH_aarch64_unknown_linux_gnu", "/p"),
+        ] {
+            assert_eq!(ask(&[set_up]), Ok(Some(directory.clone())), "{set_up:?}");
+        }
+    }
+
+    #[test]
+    fn below_a_sysroot_the_library_is_looked_for_there_first() {
+        let sample = Sample::new();
+        let directory = sample.library("root/usr/lib", "aarch64");
+        let program = fake(&sample, "1.22.0", "/usr/lib", "");
+        let set = vec![("PKG_CONFIG", program), ("PKG_CONFIG_SYSROOT_DIR", sample.path("root").into())];
+        let found = search(&variables(set), OTHER, "aarch64", true).expect("it is there");
+        assert_eq!(found.library_directory(), Some(&*directory));
+    }
+}

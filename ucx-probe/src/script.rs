@@ -1,0 +1,154 @@
+//! What build scripts tell cargo.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::advice::NotFound;
+use crate::found::Found;
+use crate::search::Search;
+
+/// Lets every program, shared library and test of a package find UCX at run time where it is found now. For the build script
+/// of each package that makes one; prints nothing but what cargo reads.
+///
+/// Nothing is emitted where the loader finds UCX by itself, nor where there is none: `ucx-sys` fails with the reasons, and
+/// this script is run again by the next build.
+///
+/// # Panics
+///
+/// Outside a build script.
+///
+/// ```no_run
+/// ucx_probe::emit_rpath();
+/// ```
+pub fn emit_rpath() {
+    if let Some(directory) = rpath() {
+        emit(&rpath_lines(&directory));
+    }
+}
+
+/// The directory that [`emit_rpath`] would name, for a build script that has more to say to the linker; it is watched from
+/// then on.
+///
+/// # Panics
+///
+/// Outside a build script.
+///
+/// ```no_run
+/// if let Some(directory) = ucx_probe::rpath() {
+///     println!("cargo::rustc-link-arg-bins=-Wl,-rpath,{}", directory.display());
+/// }
+/// ```
+#[must_use]
+pub fn rpath() -> Option<PathBuf> {
+    let (search, answer) = searched();
+    emit(&watched(&search, answer.as_ref().ok()));
+    answer.ok()?.rpath().map(Path::to_owned)
+}
+
+/// Links this package with UCX, or fails its build with what was tried and what to install. For `ucx-sys` alone.
+///
+/// # Panics
+///
+/// Outside a build script.
+pub fn emit_link() {
+    let (search, answer) = searched();
+    emit(&watched(&search, answer.as_ref().ok()));
+    match answer {
+        Ok(found) => emit(&link_lines(&found)),
+        Err(missing) => {
+            let text = missing.to_string();
+            emit(&text.lines().map(|line| format!("cargo::error={line}")).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[expect(clippy::panic, reason = "it documents that it panics, and a build script has no caller to tell")]
+fn searched() -> (Search, Result<Found, NotFound>) {
+    let search = Search::of_build_script().unwrap_or_else(|reason| panic!("{reason}"));
+    let answer = search.find();
+    (search, answer)
+}
+
+/// What may change the answer. Nothing else makes cargo run the script again, except a change to the script.
+fn watched(search: &Search, found: Option<&Found>) -> Vec<String> {
+    let mut lines: Vec<_> =
+        search.variables().iter().map(|name| format!("cargo::rerun-if-env-changed={name}")).collect();
+    match found {
+        Some(found) => {
+            lines.extend(found.files.iter().map(|file| format!("cargo::rerun-if-changed={}", file.display())))
+        }
+        // A file that never exists: cargo runs the script again by every build until there is a UCX.
+        None => lines.push("cargo::rerun-if-changed=no-ucx-was-found".to_owned()),
+    }
+    lines
+}
+
+fn rpath_lines(directory: &Path) -> Vec<String> {
+    // Not as one argument of -Wl: a comma in the path would end it.
+    let words = ["-Xlinker", "-rpath", "-Xlinker"].map(str::to_owned);
+    let words = words.into_iter().chain([directory.display().to_string()]);
+    words.map(|word| format!("cargo::rustc-link-arg={word}")).collect()
+}
+
+fn link_lines(found: &Found) -> Vec<String> {
+    let mut lines: Vec<_> = ["ucp", "ucs"].map(|name| format!("cargo::rustc-link-lib=dylib={name}")).into();
+    if let Some(directory) = found.library_directory() {
+        lines.push(format!("cargo::rustc-link-search=native={}", directory.display()));
+    }
+    // For the tests of this package; no other package sees these lines.
+    lines.extend(found.rpath().map(rpath_lines).unwrap_or_default());
+    lines
+}
+
+/// Cargo closes the stream only when the script has ended, so a failure to write has nobody to read about it.
+fn emit(lines: &[String]) {
+    let mut out = std::io::stdout().lock();
+    for line in lines {
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::found::Source;
+
+    fn found(directory: Option<&str>, told: bool) -> Found {
+        let directory = directory.map(PathBuf::from);
+        Found {
+            source: Source::BuildTree,
+            version: (1, 22),
+            directory,
+            told,
+            files: vec!["/u/libucp.so".into()],
+        }
+    }
+
+    #[test]
+    fn an_unpacked_one_is_named_to_linker_and_loader() {
+        let expected = [
+            "cargo::rustc-link-lib=dylib=ucp",
+            "cargo::rustc-link-lib=dylib=ucs",
+            "cargo::rustc-link-search=native=/a,b",
+            "cargo::rustc-link-arg=-Xlinker",
+            "cargo::rustc-link-arg=-rpath",
+            "cargo::rustc-link-arg=-Xlinker",
+            "cargo::rustc-link-arg=/a,b",
+        ];
+        assert_eq!(link_lines(&found(Some("/a,b"), true)), expected);
+    }
+
+    #[test]
+    fn the_loader_is_not_told_what_it_knows() {
+        assert_eq!(link_lines(&found(Some("/usr/lib/aarch64-linux-gnu"), false)).len(), 3);
+        assert_eq!(link_lines(&found(None, true)).len(), 2);
+    }
+
+    #[test]
+    fn a_script_without_an_answer_is_run_again_each_time() {
+        let search = Search::with("x86_64-unknown-linux-gnu", |_| None);
+        let again = |found: Option<&Found>| watched(&search, found).join("\n");
+        assert!(again(None).contains("rerun-if-changed=no-ucx-was-found"));
+        assert_eq!(again(Some(&found(None, true))), "cargo::rerun-if-changed=/u/libucp.so");
+    }
+}
