@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 use crate::error::DocaError;
 use crate::list::{self, ListLink};
 use crate::plugin::{WorkerCmd, WorkerCmdDesc, WorkerNotifDesc, WorkerNotify};
+use crate::watch;
 
 mod sealed {
     pub trait Sealed {}
@@ -94,6 +95,7 @@ impl CommandDesc {
         let slack = unsafe { body.add(payload.len()) };
         // SAFETY: exactly COMMAND_SLACK bytes of the block are left from there.
         unsafe { slack.write_bytes(0, COMMAND_SLACK) };
+        watch::allocated(memory, watch::Block::Command(urom_context));
         Ok(Descriptor { block })
     }
 
@@ -117,9 +119,13 @@ impl NotificationDesc {
     /// `NO_MEMORY` when the C heap has no room, or `len` cannot be one.
     pub fn zeroed(len: usize) -> Result<NotificationDesc, DocaError> {
         let total = size_of::<WorkerNotifDesc>().checked_add(len).ok_or(DocaError::NO_MEMORY)?;
+        if watch::refuses() {
+            return Err(DocaError::NO_MEMORY);
+        }
         // SAFETY: calloc takes any size.
         let memory = unsafe { libc::calloc(1, total) }.cast::<WorkerNotifDesc>();
         let block = NonNull::new(memory).ok_or(DocaError::NO_MEMORY)?;
+        watch::allocated(memory.cast(), watch::Block::Notification(len));
         let mut desc = Descriptor { block };
         desc.header_mut().len = len as u64;
         Ok(desc)
@@ -206,6 +212,7 @@ impl<T: Block> Descriptor<T> {
 
 impl<T: Block> Drop for Descriptor<T> {
     fn drop(&mut self) {
+        watch::freed(self.block.as_ptr().cast());
         // SAFETY: the block came from the C heap and this is its only owner.
         unsafe { libc::free(self.block.as_ptr().cast()) }
     }

@@ -43,6 +43,11 @@ pub mod protocol;
 pub mod shared;
 pub mod signals;
 pub mod version;
+#[cfg(feature = "test-util")]
+#[doc(hidden)]
+pub mod watch;
+#[cfg(not(feature = "test-util"))]
+mod watch;
 pub mod wire;
 
 pub use bytemuck;
