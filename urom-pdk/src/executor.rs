@@ -21,7 +21,7 @@ use urom_abi::wire::EncodeError;
 
 use crate::guard::{self, Panic, catch, contain};
 use crate::slot::{CHUNK, Chunk, Slot};
-use crate::{Context, DomainHandle, Error, Result, Side, log};
+use crate::{Context, DomainHandle, Error, Result, Side, log, time};
 
 /// How often one call of [`Execute::progress`] goes round while the handler's own progress moves something.
 const ROUNDS: usize = 8;
@@ -279,6 +279,7 @@ where
         if !self.owed.is_empty() {
             self.settle();
         }
+        time::wake_due();
         for _ in 0..ROUNDS {
             let moved = self.progress_handler();
             self.poll_woken();

@@ -102,6 +102,9 @@
 //! of futures, handlers and errors are caught as well; one that happens while another panic unwinds aborts the process,
 //! as everywhere in Rust.
 pub mod log;
+#[cfg(feature = "test-util")]
+pub mod test_util;
+pub mod time;
 
 mod domain;
 mod error;

@@ -1,0 +1,302 @@
+//! One plugin, driven through its C methods as a worker drives it, and watched while it does what it is asked.
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::ptr::{NonNull, null_mut};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use urom_abi::describe::{self, Messages};
+use urom_abi::descriptor::{CommandDesc, DescriptorList};
+use urom_abi::list::ListLink;
+use urom_abi::plugin::{
+    AddrFn, CloseFn, NotifPackFn, OpenFn, PluginIface, ProgressFn, WorkerCmdDesc, WorkerCmdFn, WorkerCtx,
+    WorkerNotifDesc,
+};
+use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError, watch};
+
+use super::domain::World;
+use super::fault::{Asked, Fault, Report};
+use super::ledger::Ledger;
+use super::lookups::{Lookup, Member, Seat};
+use super::pack;
+
+/// The id that every plugin of the kit is given (`urom_worker_cmd::type`).
+pub(super) const PLUGIN_ID: u64 = 4;
+
+/// A plugin's methods, none of them missing.
+#[derive(Clone, Copy)]
+pub(super) struct Methods {
+    open: OpenFn,
+    close: CloseFn,
+    addr: AddrFn,
+    worker_cmd: WorkerCmdFn,
+    progress: ProgressFn,
+    notif_pack: NotifPackFn,
+}
+
+impl Methods {
+    /// The methods of an interface, or the name of the first that it lacks.
+    fn of(iface: &PluginIface) -> Result<Methods, &'static str> {
+        Ok(Methods {
+            open: iface.open.ok_or("open")?,
+            close: iface.close.ok_or("close")?,
+            addr: iface.addr.ok_or("addr")?,
+            worker_cmd: iface.worker_cmd.ok_or("worker_cmd")?,
+            progress: iface.progress.ok_or("progress")?,
+            notif_pack: iface.notif_pack.ok_or("notif_pack")?,
+        })
+    }
+}
+
+/// A plugin, open or closed.
+pub(super) struct Instance {
+    /// Whose descriptors are its own; no two instances of a process share it.
+    pub(super) owner: u64,
+    plugin: &'static str,
+    commands: &'static Messages,
+    methods: Methods,
+    /// Given back when the plugin is closed; the plugin may keep this address.
+    ctx: NonNull<WorkerCtx>,
+    is_open: Cell<bool>,
+    /// Whether the plugin frees what it gets through this copy of `urom-abi`.
+    is_watched: bool,
+    /// The longest notification, its header included.
+    pub(super) limit: Cell<usize>,
+    pub(super) address: RefCell<Vec<u8>>,
+    lists: RefCell<Lists>,
+    ledger: RefCell<Ledger>,
+    member: Arc<Member>,
+    /// Keeps what look-ups gave.
+    pub(super) world: Rc<World>,
+}
+
+/// What goes to the plugin and what comes from it.
+struct Lists {
+    commands: DescriptorList<WorkerCmdDesc>,
+    notifications: DescriptorList<WorkerNotifDesc>,
+}
+
+impl Instance {
+    /// Opens a plugin and asks for its address.
+    ///
+    /// # Errors
+    /// The plugin's code; `INITIALIZATION` when it lacks a method. It is closed again if it was open.
+    ///
+    /// # Safety
+    /// The methods are those of a plugin, which may be called on this thread.
+    pub(super) unsafe fn open(
+        iface: PluginIface,
+        protocol: &'static describe::Protocol,
+        is_watched: bool,
+        world: &Rc<World>,
+    ) -> Result<Rc<Instance>, DocaError> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        crate::time::clock::stop();
+        let methods = Methods::of(&iface).map_err(|missing| {
+            crate::log::error(format_args!("plugin {}: its interface lacks `{missing}`", protocol.name));
+            DocaError::INITIALIZATION
+        })?;
+        let domain = Arc::clone(&world.shared);
+        let failures = Mutex::new(VecDeque::new());
+        let member = Arc::new(Member { domain, plugin: protocol.name, failures });
+        let instance = Instance {
+            owner: NEXT.fetch_add(1, Ordering::Relaxed),
+            plugin: protocol.name,
+            commands: &protocol.commands,
+            methods,
+            ctx: Seat::leak(iface, Arc::clone(&member)),
+            is_open: Cell::new(false),
+            is_watched,
+            limit: Cell::new(DEFAULT_MAX_MESSAGE),
+            address: RefCell::default(),
+            lists: RefCell::new(Lists {
+                commands: DescriptorList::new(),
+                notifications: DescriptorList::new(),
+            }),
+            ledger: RefCell::default(),
+            member,
+            world: Rc::clone(world),
+        };
+        // SAFETY: the caller's promise; the context stays where it is until the instance is dropped.
+        instance.watched(|ctx| unsafe { (methods.open)(ctx) }).check()?;
+        instance.is_open.set(true);
+        *instance.address.borrow_mut() = instance.ask_address()?;
+        let instance = Rc::new(instance);
+        world.join(&instance);
+        Ok(instance)
+    }
+
+    /// Calls a method; what it allocates is this plugin's.
+    fn watched<R>(&self, call: impl FnOnce(*mut WorkerCtx) -> R) -> R {
+        watch::of(self.owner, || call(self.ctx.as_ptr()))
+    }
+
+    pub(super) fn ledger(&self) -> RefMut<'_, Ledger> {
+        self.ledger.borrow_mut()
+    }
+
+    /// Whether the plugin can be called.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open.get()
+    }
+
+    /// The two-call protocol: first the length, then the bytes.
+    fn ask_address(&self) -> Result<Vec<u8>, DocaError> {
+        let ask = |to: *mut c_void, len: &mut usize| {
+            // SAFETY: the plugin's method, on its open context, with as many bytes to write to as `len` says.
+            self.watched(|ctx| unsafe { (self.methods.addr)(ctx, to, len) })
+        };
+        let mut len = 0;
+        match ask(null_mut(), &mut len) {
+            DocaError::SUCCESS if len == 0 => return Ok(Vec::new()),
+            DocaError::SUCCESS | DocaError::INVALID_VALUE => {}
+            code => return Err(code),
+        }
+        let (mut bytes, mut again) = (vec![pack::FILL; len + pack::GUARD], len);
+        ask(bytes.as_mut_ptr().cast(), &mut again).check()?;
+        if again > len {
+            let what = format!("it has {len} bytes when asked first, and {again} then");
+            self.ledger().faults.push(Fault::Address(what));
+        }
+        if bytes[len..].iter().any(|byte| *byte != pack::FILL) {
+            let what = format!("it wrote more than the {len} bytes that it asked for");
+            self.ledger().faults.push(Fault::Address(what));
+        }
+        bytes.truncate(again.min(len));
+        Ok(bytes)
+    }
+
+    /// Hangs a command into the list; its token.
+    pub(super) fn queue(&self, connection: u64, bytes: &[u8]) -> u64 {
+        let name = self.commands.find(bytes).map_or("unknown command", |variant| variant.name);
+        let token = self.ledger().ask(name, bytes.len(), connection);
+        let command = watch::of(self.owner, || CommandDesc::new(connection, PLUGIN_ID, token, bytes));
+        let command = command.expect("the C heap has room for a command");
+        self.lists.borrow_mut().commands.push_back(command);
+        token
+    }
+
+    /// Hands the list over. As in a worker, a plugin that fails is called again while that moves anything; for what it
+    /// then leaves the worker answers.
+    pub(super) fn flush(&self) {
+        let mut lists = self.lists.borrow_mut();
+        while !lists.commands.is_empty() {
+            let list = lists.commands.as_raw();
+            // SAFETY: the list's head is initialised.
+            let first: *mut ListLink = unsafe { (*list).next };
+            // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors of the C heap.
+            let code = self.watched(|ctx| unsafe { (self.methods.worker_cmd)(ctx, list) });
+            let Err(code) = code.check() else { return };
+            // SAFETY: as above.
+            if unsafe { (*list).next } == first {
+                while let Some(command) = lists.commands.pop_front() {
+                    self.ledger().refuse(command.header().urom_context, code);
+                }
+            }
+        }
+    }
+
+    /// Calls `progress` once and takes in what came; how many notifications that were. A closed plugin does nothing.
+    pub(super) fn progress(&self) -> usize {
+        if !self.is_open() {
+            return 0;
+        }
+        let mut lists = self.lists.borrow_mut();
+        let list = lists.notifications.as_raw();
+        // SAFETY: the plugin's method, on its open context, with a well-formed list to append to.
+        let code = self.watched(|ctx| unsafe { (self.methods.progress)(ctx, list) });
+        if code != DocaError::SUCCESS && code != DocaError::EMPTY {
+            self.ledger().faults.push(Fault::Progress(code));
+        }
+        let mut count = 0;
+        while let Some(notification) = lists.notifications.pop_front() {
+            count += 1;
+            self.take_in(notification);
+        }
+        count
+    }
+
+    /// Looks at a notification, packs it as a worker does, and notes it.
+    fn take_in(&self, notification: urom_abi::descriptor::NotificationDesc) {
+        let header = *notification.header();
+        let connection = notification.dest_id();
+        let command = self.ledger().asked(header.urom_context).cloned();
+        if let Some(command) = &command
+            && (header.plugin_id != PLUGIN_ID || connection != command.connection)
+        {
+            let plugin_id = header.plugin_id;
+            let fault = Fault::Misaddressed { command: command.clone(), plugin_id, connection };
+            self.ledger().faults.push(fault);
+        }
+        // SAFETY: the plugin's method, with a notification that it made.
+        let packed = self.watched(|_| unsafe {
+            pack::notification(self.methods.notif_pack, notification, self.limit.get())
+        });
+        let mut ledger = self.ledger();
+        ledger.faults.extend(packed.wrong.map(|what| Fault::Pack { command, what }));
+        ledger.answer(header.urom_context, packed.notification);
+    }
+
+    /// The next look-up of this kind fails.
+    pub(super) fn fail_lookup(&self, lookup: Lookup, code: DocaError) {
+        self.member.failures.lock().unwrap_or_else(PoisonError::into_inner).push_back((lookup, code));
+    }
+
+    /// Closes the plugin, once; notes what it leaves behind.
+    pub(super) fn close(&self) {
+        if !self.is_open.replace(false) {
+            return;
+        }
+        // What was never handed over stays the worker's.
+        let mut lists = self.lists.borrow_mut();
+        while let Some(command) = lists.commands.pop_front() {
+            self.ledger().refuse(command.header().urom_context, DocaError::SHUTDOWN);
+        }
+        // SAFETY: the plugin's method, on its open context, once.
+        self.watched(|ctx| unsafe { (self.methods.close)(ctx) });
+    }
+
+    /// Ends the account: what the plugin, which is closed, owes.
+    pub(super) fn report(&self) -> Report {
+        let mut ledger = self.ledger();
+        ledger.close();
+        if self.is_watched {
+            let (mut commands, mut notifications) = (Vec::new(), Vec::new());
+            for block in watch::living(self.owner) {
+                match block {
+                    watch::Block::Notification(len) => notifications.push(len),
+                    watch::Block::Command(token) => commands.extend(ledger.asked(token).cloned()),
+                }
+            }
+            // By their numbers, not their addresses.
+            commands.sort_unstable();
+            notifications.sort_unstable();
+            ledger.faults.extend(commands.into_iter().map(Fault::CommandKept));
+            ledger.faults.extend(notifications.into_iter().map(|len| Fault::NotificationKept { len }));
+        }
+        Report {
+            plugin: self.plugin,
+            commands: ledger.commands(),
+            notifications: ledger.notifications(),
+            cut_off: ledger.cut_off,
+            faults: std::mem::take(&mut ledger.faults),
+        }
+    }
+
+    /// What a command is called in reports.
+    pub(super) fn describe(&self, token: u64) -> String {
+        self.ledger().asked(token).map_or_else(|| "a command of another worker".into(), Asked::to_string)
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.close();
+        watch::forget(self.owner);
+        // SAFETY: from `leak` in `open`; after `close`, or a failed `open`, the plugin does not use it.
+        unsafe { Seat::free(self.ctx) };
+    }
+}

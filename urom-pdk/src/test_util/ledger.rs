@@ -1,0 +1,134 @@
+//! Which command got which notification: the account that must balance at the end.
+
+use std::collections::BTreeMap;
+
+use urom_abi::DocaError;
+
+use super::fault::{Asked, Fault};
+
+/// A notification as a worker would send it on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Notification {
+    /// How the command ended (`urom_worker_notify::status`).
+    pub status: DocaError,
+    /// The notification's bytes, as `notif_pack` wrote them behind the header.
+    pub bytes: Vec<u8>,
+}
+
+/// One command.
+struct Entry {
+    asked: Asked,
+    /// The first notification, until somebody takes it.
+    first: Option<Notification>,
+    times: usize,
+    /// Whether it needs no notification, because the test closed the plugin or the plugin refused to take it.
+    is_excused: bool,
+}
+
+/// All commands of one worker, by their tokens.
+#[derive(Default)]
+pub(super) struct Ledger {
+    entries: BTreeMap<u64, Entry>,
+    in_flight: usize,
+    notifications: u64,
+    pub(super) cut_off: usize,
+    pub(super) faults: Vec<Fault>,
+}
+
+impl Ledger {
+    /// Notes a command; its token.
+    pub(super) fn ask(&mut self, name: &'static str, len: usize, connection: u64) -> u64 {
+        let number = self.entries.len() as u64 + 1;
+        let token = token(number);
+        let asked = Asked { number, name, len, connection };
+        self.entries.insert(token, Entry { asked, first: None, times: 0, is_excused: false });
+        self.in_flight += 1;
+        token
+    }
+
+    /// The command with this token.
+    pub(super) fn asked(&self, token: u64) -> Option<&Asked> {
+        self.entries.get(&token).map(|entry| &entry.asked)
+    }
+
+    /// Notes a notification.
+    pub(super) fn answer(&mut self, token: u64, notification: Notification) {
+        self.notifications += 1;
+        let Some(entry) = self.entries.get_mut(&token) else {
+            self.faults.push(Fault::Stray { token });
+            return;
+        };
+        entry.times += 1;
+        if entry.times == 1 {
+            self.in_flight -= usize::from(!entry.is_excused);
+            entry.first = Some(notification);
+            return;
+        }
+        let again = Fault::AnsweredAgain { command: entry.asked.clone(), times: entry.times };
+        // One line for each command is enough, with the latest number.
+        let of_this = |fault: &&mut Fault| matches!(fault, Fault::AnsweredAgain { command, .. } if *command == entry.asked);
+        match self.faults.iter_mut().find(of_this) {
+            Some(fault) => *fault = again,
+            None => self.faults.push(again),
+        }
+    }
+
+    /// A command that the plugin did not take: the worker answers for it.
+    pub(super) fn refuse(&mut self, token: u64, status: DocaError) {
+        if let Some(entry) = self.entries.get_mut(&token)
+            && entry.times == 0
+            && !std::mem::replace(&mut entry.is_excused, true)
+        {
+            entry.first = Some(Notification { status, bytes: Vec::new() });
+            self.in_flight -= 1;
+        }
+    }
+
+    /// The notification of a command, unless it was taken.
+    pub(super) fn peek(&self, token: u64) -> Option<&Notification> {
+        self.entries.get(&token)?.first.as_ref()
+    }
+
+    /// The same, taken.
+    pub(super) fn take(&mut self, token: u64) -> Option<Notification> {
+        self.entries.get_mut(&token)?.first.take()
+    }
+
+    /// How many commands have no answer yet.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// How many commands were sent.
+    pub(super) fn commands(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
+    /// How many notifications came.
+    pub(super) fn notifications(&self) -> u64 {
+        self.notifications
+    }
+
+    /// Lets go of what is in flight: the test closes the plugin. How many commands that are.
+    pub(super) fn cut_off(&mut self) -> usize {
+        let waiting = self.entries.values_mut().filter(|entry| entry.times == 0 && !entry.is_excused);
+        let count = waiting.map(|entry| entry.is_excused = true).count();
+        self.in_flight -= count;
+        self.cut_off += count;
+        count
+    }
+
+    /// Notes what is still in flight as wrong.
+    pub(super) fn close(&mut self) {
+        let waiting = self.entries.values().filter(|entry| entry.times == 0 && !entry.is_excused);
+        let mut waiting: Vec<_> = waiting.map(|entry| entry.asked.clone()).collect();
+        waiting.sort_unstable();
+        self.faults.extend(waiting.into_iter().map(Fault::Unanswered));
+    }
+}
+
+/// A host's token of a command: all 64 bits count, and no small number is one.
+fn token(number: u64) -> u64 {
+    !number.rotate_left(17)
+}

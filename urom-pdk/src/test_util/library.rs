@@ -1,0 +1,52 @@
+//! Loading a plugin library, as a worker does.
+
+use std::ffi::{CString, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr::NonNull;
+
+use urom_abi::DocaError;
+use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface};
+
+use super::open::no_methods;
+use crate::log;
+
+/// The interface of the plugin in `library`, which stays loaded.
+///
+/// # Errors
+/// See [`Worker::load`](super::Worker::load).
+///
+/// # Safety
+/// The library is a plugin.
+pub(super) unsafe fn iface(library: &Path, version: u64) -> Result<PluginIface, DocaError> {
+    let missing = |what: &str| {
+        log::error(format_args!("{}: {what}", library.display()));
+        DocaError::NOT_FOUND
+    };
+    let path = CString::new(library.as_os_str().as_bytes()).map_err(|_| missing("no path has a NUL"))?;
+    // SAFETY: a C string; the caller says what the library may do when it is loaded.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    let handle = NonNull::new(handle).ok_or_else(|| missing("it cannot be loaded"))?;
+    let symbol = |name: &str| {
+        let text = CString::new(name).map_err(|_| missing(name))?;
+        // SAFETY: an open library and a C string.
+        let found = unsafe { libc::dlsym(handle.as_ptr(), text.as_ptr()) };
+        NonNull::new(found).ok_or_else(|| missing(&format!("it does not export `{name}`")))
+    };
+    let (get_iface, get_version) = (symbol(GET_IFACE_SYMBOL)?, symbol(GET_VERSION_SYMBOL)?);
+    // SAFETY: a plugin's function of this name is one of this type.
+    let get_version = unsafe { std::mem::transmute::<NonNull<c_void>, GetVersionFn>(get_version) };
+    // SAFETY: as above.
+    let get_iface = unsafe { std::mem::transmute::<NonNull<c_void>, GetIfaceFn>(get_iface) };
+    let mut found = 0;
+    // SAFETY: the plugin's function, with a word of this frame.
+    unsafe { get_version(&mut found) }.check()?;
+    if found != version {
+        log::error(format_args!("{}: its version is {found}, and not {version}", library.display()));
+        return Err(DocaError::UNSUPPORTED_VERSION);
+    }
+    let mut iface = no_methods();
+    // SAFETY: the plugin's function, with a structure of this frame.
+    unsafe { get_iface(&mut iface) }.check()?;
+    Ok(iface)
+}

@@ -1,0 +1,181 @@
+//! Test a plugin without a service: in process, step by step, through the C methods that a worker calls.
+//!
+//! The feature `test-util` has it. It belongs into `[dev-dependencies]`, where it becomes no part of the plugin that is
+//! built:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! urom-pdk = { version = "0.1", features = ["test-util"] }
+//! ```
+//!
+//! Unit tests of the plugin's crate are the place for it. A `cdylib` cannot be linked into a test under `tests/`, unless
+//! it is a `lib` too (`crate-type = ["cdylib", "lib"]`).
+//!
+//! # A first test
+//!
+//! ```
+//! // The protocol, in a crate of its own.
+//! mod protocol {
+//!     use urom_abi::{urom_command, urom_notification};
+//!
+//!     #[urom_command(plugin = "worker_sum", version = 1)]
+//!     pub enum Command {
+//!         #[urom(reply = Sum)]
+//!         Add { value: u64 },
+//!     }
+//!
+//!     #[urom_notification]
+//!     #[derive(Debug, PartialEq)]
+//!     pub enum Notification {
+//!         Sum { total: u64 },
+//!     }
+//! }
+//!
+//! // The plugin.
+//! use std::cell::Cell;
+//!
+//! use protocol::{Add, Handler, Protocol, Sum};
+//! use urom_pdk::prelude::*;
+//!
+//! struct Summing {
+//!     total: Cell<u64>,
+//! }
+//!
+//! #[urom_plugin]
+//! impl Handler for Summing {
+//!     fn open(_cx: &OpenContext) -> Result<Self> {
+//!         Ok(Summing { total: Cell::new(0) })
+//!     }
+//!
+//!     async fn add(&self, _cx: &Context, cmd: Add) -> Result<Sum> {
+//!         let total = self.total.get().checked_add(cmd.value);
+//!         let total = total.ok_or(Error::new(DocaError::TOO_BIG, "the sum exceeds 64 bits"))?;
+//!         self.total.set(total);
+//!         Ok(Sum { total })
+//!     }
+//! }
+//!
+//! // Its test: `#[test] fn sums_add_up()`.
+//! use urom_pdk::test_util::Worker;
+//!
+//! # fn main() {
+//! let worker = Worker::<Protocol>::open::<Summing>();
+//! assert_eq!(worker.call(Add { value: 40 }), Ok(Sum { total: 40 }));
+//! assert_eq!(worker.call(Add { value: 2 }), Ok(Sum { total: 42 }));
+//! assert_eq!(worker.call(Add { value: u64::MAX }), Err(DocaError::TOO_BIG));
+//! # }
+//! ```
+//!
+//! When the worker goes out of scope, the plugin is closed and the account is looked at: the test panics when a command
+//! got no notification, or two, or one that was addressed wrongly, or when memory of a command or a notification was not
+//! given back. [`Worker::finish`] gives the same as a [`Report`].
+//!
+//! # Step by step
+//!
+//! [`Worker::call`] sends a command and goes on until it was answered. Its parts are there as well, because a plugin
+//! that does several things at once is tested by when it does them: [`send`](Worker::send) hands a command over,
+//! [`progress`](Worker::progress) is one call of the plugin's method of that name, and [`answer`](Worker::answer) looks
+//! for what came. Nothing else moves the plugin.
+//!
+//! ```
+//! # mod protocol {
+//! #     use urom_abi::{urom_command, urom_notification};
+//! #     #[urom_command(plugin = "worker_door", version = 1)]
+//! #     pub enum Command { #[urom(reply = Passed)] Pass { seconds: u64 }, #[urom(reply = Unlocked)] Unlock {} }
+//! #     #[urom_notification]
+//! #     #[derive(Debug, PartialEq)]
+//! #     pub enum Notification { Passed {}, Unlocked {} }
+//! # }
+//! # use protocol::*;
+//! # use std::cell::{Cell, RefCell};
+//! # use std::future::poll_fn;
+//! # use std::task::{Poll, Waker};
+//! # use std::time::Duration;
+//! # use urom_pdk::prelude::*;
+//! # #[derive(Default)]
+//! # struct Door { open: Cell<bool>, waiting: RefCell<Vec<Waker>> }
+//! # #[urom_plugin]
+//! # impl Handler for Door {
+//! #     fn open(_cx: &OpenContext) -> Result<Self> { Ok(Door::default()) }
+//! #     async fn pass(&self, _cx: &Context, cmd: Pass) -> Result<Passed> {
+//! #         let opened = poll_fn(|cx| {
+//! #             if self.open.get() { return Poll::Ready(()) }
+//! #             self.waiting.borrow_mut().push(cx.waker().clone());
+//! #             Poll::Pending
+//! #         });
+//! #         urom_pdk::time::timeout(Duration::from_secs(cmd.seconds), opened).await?;
+//! #         Ok(Passed {})
+//! #     }
+//! #     async fn unlock(&self, _cx: &Context, _: Unlock) -> Result<Unlocked> {
+//! #         self.open.set(true);
+//! #         self.waiting.take().into_iter().for_each(Waker::wake);
+//! #         Ok(Unlocked {})
+//! #     }
+//! # }
+//! # use urom_pdk::test_util::Worker;
+//! # fn main() {
+//! let worker = Worker::<Protocol>::open::<Door>();
+//! let patient = worker.send(Pass { seconds: 60 });
+//! let hasty = worker.send(Pass { seconds: 5 });
+//! assert_eq!(worker.progress(), 0); // no notification yet
+//!
+//! // Time stands still, and moves when the test says so.
+//! worker.advance(Duration::from_secs(5));
+//! assert_eq!(worker.progress(), 1);
+//! assert_eq!(worker.answer(&hasty), Some(Err(DocaError::TIME_OUT)));
+//!
+//! assert!(worker.call(Unlock {}).is_ok());
+//! assert_eq!(worker.answer(&patient), Some(Ok(Passed {})));
+//! # }
+//! ```
+//!
+//! The clock is that of [`urom_pdk::time`](crate::time); what reads another one does not follow.
+//!
+//! # Several workers
+//!
+//! Workers of a [`Domain`] find each other by the ids that the test gives them: their addresses, which come from the
+//! handlers' `address`, and [buffers](Domain::add_buffer) of their host programs, which the test makes up. Each worker
+//! has an instance of the plugin of its own. Plugins that talk over UCX do so here, within the process: while one worker
+//! waits for an answer, all of its domain make progress.
+//!
+//! # When things go wrong
+//!
+//! | what a plugin must stand | here |
+//! | --- | --- |
+//! | bytes that are no command | [`send_bytes`](Worker::send_bytes) |
+//! | commands of several hosts | [`send_from`](Worker::send_from) |
+//! | a look-up that fails | [`fail_lookup`](Worker::fail_lookup) |
+//! | answers longer than a message | [`set_message_limit`](Worker::set_message_limit) |
+//! | a C heap without room | [`fill_c_heap`](Worker::fill_c_heap) |
+//! | a worker that ends in the middle | [`close`](Worker::close) |
+//!
+//! Every notification is packed twice, once with a byte of room too little, to see that the plugin notices.
+//!
+//! # Plugins that are not this crate's
+//!
+//! [`Worker::from_iface`] drives a plugin that it knows by its table of methods alone, such as one in C that is linked
+//! into the test, and [`Worker::load`] one that was built as a library. Both speak a protocol that was stated in Rust.
+//!
+//! # Threads
+//!
+//! A worker belongs to the thread that opened it, as every test has one, and the clock to the thread as well. Plugins may
+//! start threads of their own: look-ups and wakers work from there.
+
+mod domain;
+mod fault;
+mod instance;
+mod ledger;
+mod library;
+mod lookups;
+mod open;
+mod pack;
+mod sent;
+mod worker;
+
+pub use domain::{Buffer, Domain};
+pub use fault::{Asked, Fault, Report};
+pub use ledger::Notification;
+pub use lookups::Lookup;
+pub use open::iface;
+pub use sent::{Bytes, Sent};
+pub use worker::{CONNECTION, Worker};

@@ -1,0 +1,131 @@
+//! The ways to a worker with an open plugin: by its handler's type, by its methods, by its file.
+
+use std::path::Path;
+
+use urom_abi::DocaError;
+use urom_abi::plugin::PluginIface;
+use urom_abi::protocol::{Protocol, Serve};
+
+use super::domain::Domain;
+use super::instance::Instance;
+use super::library;
+use super::worker::Worker;
+use crate::__private::get_iface;
+use crate::Side;
+
+impl<P: Protocol> Worker<P> {
+    /// Opens a plugin with handler `T`, through the code behind `urom_plugin_get_iface`, in a worker without a domain.
+    ///
+    /// # Panics
+    /// When it does not open; [`try_open`](Self::try_open) tells instead.
+    #[track_caller]
+    pub fn open<T: 'static>() -> Worker<P>
+    where
+        P: Serve<Side, T>,
+    {
+        Worker::try_open::<T>().unwrap_or_else(|code| panic!("plugin {} did not open: {code}", P::NAME))
+    }
+
+    /// The same, for plugins that may fail to.
+    ///
+    /// # Errors
+    /// What the handler's `open` or `address` failed with.
+    pub fn try_open<T: 'static>() -> Result<Worker<P>, DocaError>
+    where
+        P: Serve<Side, T>,
+    {
+        // SAFETY: an interface of this kit.
+        unsafe { Worker::start(iface::<T, P>(), true, &Domain::new()) }
+    }
+
+    /// Opens a plugin as member `id` of a domain: [`Domain::open`], for plugins that may fail to.
+    ///
+    /// # Errors
+    /// As for [`try_open`](Self::try_open).
+    pub fn try_open_in<T: 'static>(domain: &Domain, id: u64) -> Result<Worker<P>, DocaError>
+    where
+        P: Serve<Side, T>,
+    {
+        // SAFETY: an interface of this kit.
+        let worker = unsafe { Worker::start(iface::<T, P>(), true, domain) }?;
+        worker.join(id);
+        Ok(worker)
+    }
+
+    /// Opens a plugin by its interface alone, such as one in C that is linked into the test. It speaks `P`.
+    ///
+    /// The kit cannot see what such a plugin frees, so it reports no memory as kept; a plugin library of this kit has a
+    /// clock of its own, which runs. See [`join`](Self::join) for domains.
+    ///
+    /// # Errors
+    /// What its `open` or `addr` gave; `INITIALIZATION` when it lacks a method.
+    ///
+    /// # Safety
+    /// The interface is that of a plugin, all of whose methods may be called on this thread for as long as the worker
+    /// lives. What it appends to lists is what DOCA's interface says.
+    pub unsafe fn from_iface(iface: PluginIface, domain: &Domain) -> Result<Worker<P>, DocaError> {
+        // SAFETY: the caller's promise.
+        unsafe { Worker::start(iface, false, domain) }
+    }
+
+    /// Loads a plugin library, `.so`, and opens the plugin: what a worker does. It speaks `P`, and its
+    /// `urom_plugin_get_version` must say so.
+    ///
+    /// The library stays loaded until the process ends. Otherwise as [`from_iface`](Self::from_iface).
+    ///
+    /// # Errors
+    /// What its functions gave; `NOT_FOUND` for a file that cannot be loaded or lacks one of the two functions, and
+    /// `UNSUPPORTED_VERSION` for another version of the protocol. A log line says more.
+    ///
+    /// # Safety
+    /// The library is a plugin, and its constructors and methods may run on this thread.
+    pub unsafe fn load(file: impl AsRef<Path>, domain: &Domain) -> Result<Worker<P>, DocaError> {
+        // SAFETY: the caller's promise.
+        let iface = unsafe { library::iface(file.as_ref(), P::VERSION) }?;
+        // SAFETY: the caller's promise.
+        unsafe { Worker::start(iface, false, domain) }
+    }
+
+    /// The same as [`from_iface`](Self::from_iface) for a plugin in Rust that frees its commands through the `urom-abi` of this program, by its types
+    /// [`CommandDesc`](urom_abi::descriptor::CommandDesc) and
+    /// [`NotificationDesc`](urom_abi::descriptor::NotificationDesc): memory is checked.
+    ///
+    /// # Errors
+    /// As for [`from_iface`](Self::from_iface).
+    ///
+    /// # Safety
+    /// As for [`from_iface`](Self::from_iface).
+    pub unsafe fn from_watched_iface(iface: PluginIface, domain: &Domain) -> Result<Worker<P>, DocaError> {
+        // SAFETY: the caller's promise.
+        unsafe { Worker::start(iface, true, domain) }
+    }
+
+    /// # Safety
+    /// As for [`from_iface`](Self::from_iface).
+    unsafe fn start(iface: PluginIface, is_watched: bool, domain: &Domain) -> Result<Worker<P>, DocaError> {
+        // SAFETY: the caller's promise.
+        unsafe { Instance::open(iface, P::DESCRIPTION, is_watched, domain.world()) }.map(Worker::around)
+    }
+}
+
+/// The interface of a plugin, as its `urom_plugin_get_iface` fills it in: for tests that call the methods themselves.
+pub fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
+    let mut iface = no_methods();
+    // SAFETY: a structure of this frame.
+    let code = unsafe { get_iface::<T, P>(&mut iface) };
+    assert_eq!(code, DocaError::SUCCESS, "an interface of this kit is filled in");
+    iface
+}
+
+/// What a plugin is asked to fill in.
+pub(super) fn no_methods() -> PluginIface {
+    PluginIface {
+        api_version: 0,
+        open: None,
+        close: None,
+        addr: None,
+        worker_cmd: None,
+        progress: None,
+        notif_pack: None,
+    }
+}

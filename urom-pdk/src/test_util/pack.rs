@@ -1,0 +1,87 @@
+//! Packing a notification as a worker does, and once with too little room.
+
+use std::ptr::NonNull;
+
+use urom_abi::DocaError;
+use urom_abi::descriptor::NotificationDesc;
+use urom_abi::plugin::{NotifPackFn, WorkerNotify};
+
+use super::ledger::Notification;
+
+/// What a buffer holds where nobody wrote.
+pub(super) const FILL: u8 = 0xee;
+/// How many bytes behind the room are watched.
+pub(super) const GUARD: usize = 64;
+
+/// The header before the notification's bytes.
+const HEADER: usize = size_of::<WorkerNotify>();
+
+/// What came of packing.
+pub(super) struct Packed {
+    /// What the worker would send.
+    pub(super) notification: Notification,
+    /// What was wrong with it.
+    pub(super) wrong: Option<String>,
+}
+
+/// Packs a notification into `limit` bytes, and frees it.
+///
+/// # Safety
+/// `pack` is the method of the plugin that made the notification.
+pub(super) unsafe fn notification(pack: NotifPackFn, notification: NotificationDesc, limit: usize) -> Packed {
+    let header = *notification.header();
+    let block = notification.into_raw();
+    let whole = usize::try_from(header.len).ok().and_then(|len| len.checked_add(HEADER));
+    let Some(whole) = whole.filter(|whole| *whole < isize::MAX as usize - GUARD) else {
+        // Nothing can be said of such a block, not even that it may be freed.
+        return failed(DocaError::UNEXPECTED, format!("its header says that it has {} bytes", header.len));
+    };
+    // SAFETY: the block is a whole descriptor.
+    let place = unsafe { &raw mut (*block).worker_notif };
+    let mut room = vec![FILL; whole.max(limit) + GUARD];
+    let mut call = |len: usize| {
+        room.fill(FILL);
+        let mut packed = len;
+        // SAFETY: the plugin's method, with its own notification and as many bytes to write to as `packed` says.
+        let code = unsafe { pack(place, &mut packed, room.as_mut_ptr().cast()) };
+        (code, packed, room[len..].iter().any(|byte| *byte != FILL), room[..packed.min(len)].to_vec())
+    };
+    let short = call(whole - 1);
+    let full = call(limit);
+    if let Some(block) = NonNull::new(block) {
+        // SAFETY: from `into_raw` above; the plugin only looked at it.
+        drop(unsafe { NotificationDesc::from_raw(block) });
+    }
+    if short.2 || full.2 {
+        let text =
+            "notif_pack wrote behind the room it was given: the length holds the room when it is called";
+        return failed(DocaError::UNEXPECTED, text.into());
+    }
+    let (code, packed, _, bytes) = full;
+    if let Err(code) = code.check() {
+        let fits = whole <= limit;
+        let text = || format!("notif_pack gave {code} though {limit} bytes are room for all {whole}");
+        return Packed { wrong: fits.then(text), ..failed(code, String::new()) };
+    }
+    if packed < HEADER || packed > whole || packed > limit {
+        let text = format!("notif_pack gave a length of {packed} bytes for {whole}, header and notification");
+        return failed(DocaError::UNEXPECTED, text);
+    }
+    let mut wrong = (short.0 == DocaError::SUCCESS && packed == whole).then(|| {
+        format!("notif_pack gave SUCCESS where {} bytes are too little room for {whole}", whole - 1)
+    });
+    let mut copy = [0; HEADER - 4];
+    copy[..8].copy_from_slice(&header.plugin_id.to_le_bytes());
+    copy[8..16].copy_from_slice(&header.urom_context.to_le_bytes());
+    copy[16..24].copy_from_slice(&header.len.to_le_bytes());
+    copy[24..].copy_from_slice(&header.status.0.to_le_bytes());
+    if bytes[..copy.len()] != copy {
+        wrong = Some("notif_pack wrote a header that is not the notification's".into());
+    }
+    let notification = Notification { status: header.status, bytes: bytes[HEADER..].to_vec() };
+    Packed { notification, wrong }
+}
+
+fn failed(status: DocaError, what: String) -> Packed {
+    Packed { notification: Notification { status, bytes: Vec::new() }, wrong: Some(what) }
+}

@@ -1,0 +1,44 @@
+//! Commands that wait for their answers.
+
+use std::fmt;
+
+use urom_abi::descriptor::NotificationDesc;
+use urom_abi::protocol::{Incoming, Reply};
+use urom_abi::wire::{DecodeError, EncodeError};
+
+/// A command that was sent, to be exchanged for its answer: see [`Worker::answer`](super::Worker::answer) and
+/// [`Worker::wait`](super::Worker::wait).
+///
+/// It may be dropped; the command needs its notification all the same.
+pub struct Sent<R: Reply> {
+    pub(super) token: u64,
+    pub(super) echo: R::Echo,
+    /// The worker it was sent to.
+    pub(super) owner: u64,
+}
+
+impl<R: Reply> fmt::Debug for Sent<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sent({:#x})", self.token)
+    }
+}
+
+/// The bytes of a notification, whatever they are: the answer to bytes, see
+/// [`Worker::send_bytes`](super::Worker::send_bytes).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Reply for Bytes {
+    type Echo = ();
+
+    fn decode(incoming: impl Incoming, (): &()) -> Result<Self, DecodeError> {
+        Ok(Bytes(incoming.bytes().to_vec()))
+    }
+
+    fn into_descriptor(self, (): &()) -> Result<NotificationDesc, EncodeError> {
+        let desc = NotificationDesc::zeroed(self.0.len());
+        let mut desc = desc.map_err(|_| EncodeError::NoMemory { message: "Bytes" })?;
+        desc.payload_mut().copy_from_slice(&self.0);
+        Ok(desc)
+    }
+}

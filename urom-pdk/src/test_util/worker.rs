@@ -1,0 +1,308 @@
+//! A worker with one plugin, as a test holds it.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use urom_abi::protocol::{Protocol, Reply, Request};
+use urom_abi::{DocaError, address, watch};
+
+use super::fault::Report;
+use super::instance::Instance;
+use super::ledger::Notification;
+use super::lookups::Lookup;
+use super::sent::{Bytes, Sent};
+use crate::time::clock;
+
+/// The connection that commands come from unless the test names another.
+pub const CONNECTION: u64 = 1;
+
+/// How long a test waits for a notification before it gives up, by the real clock.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A worker with one open plugin of protocol `P`, on this thread.
+///
+/// Commands go in by [`send`](Self::send) and [`call`](Self::call), and nothing happens that the test does not ask for:
+/// a plugin works while it is handed commands, and in calls of [`progress`](Self::progress).
+///
+/// Dropping it closes the plugin and checks what it did, like [`finish`](Self::finish).
+pub struct Worker<P: Protocol> {
+    pub(super) instance: Rc<Instance>,
+    patience: Cell<Duration>,
+    is_finished: bool,
+    protocol: PhantomData<fn() -> P>,
+}
+
+impl<P: Protocol> Worker<P> {
+    /// A worker with this plugin, which is open.
+    pub(super) fn around(instance: Rc<Instance>) -> Worker<P> {
+        Worker { instance, patience: PATIENCE.into(), is_finished: false, protocol: PhantomData }
+    }
+
+    /// Makes the plugin member `id` of its domain: others find the address that it reported when it was opened.
+    pub fn join(&self, id: u64) {
+        self.instance.world.shared.set_address(P::NAME, id, &self.instance.address.borrow());
+    }
+
+    /// The plugin's address: the bytes that the handler's `address` gave, or all that a plugin without this kit's frame
+    /// reported.
+    pub fn address(&self) -> Vec<u8> {
+        let address = self.instance.address.borrow();
+        let framed = std::ptr::NonNull::from(&**address).cast();
+        if address.is_empty() || !address::is_sound(&address) {
+            return address.clone();
+        }
+        // SAFETY: there is a byte, and the bytes were found to be sound.
+        unsafe { address::open(framed) }.map_or_else(|| address.clone(), <[u8]>::to_vec)
+    }
+
+    /// Sends a command and goes on until it was answered.
+    ///
+    /// # Errors
+    /// The status of the notification, unless that is `SUCCESS`.
+    ///
+    /// # Panics
+    /// As for [`wait`](Self::wait).
+    #[track_caller]
+    pub fn call<C: Request<Protocol = P>>(&self, command: C) -> Result<C::Reply, DocaError> {
+        self.wait(self.send(command))
+    }
+
+    /// Sends a command. Its handler runs until it waits for something, or ends; the notification comes with the next
+    /// [`progress`](Self::progress).
+    ///
+    /// # Panics
+    /// When the command cannot be written, because a payload contradicts the fields that describe it, or the plugin is
+    /// closed.
+    #[track_caller]
+    pub fn send<C: Request<Protocol = P>>(&self, command: C) -> Sent<C::Reply> {
+        self.send_from(CONNECTION, command)
+    }
+
+    /// The same from another connection: another host program, which is nobody the plugin knows.
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    #[track_caller]
+    pub fn send_from<C: Request<Protocol = P>>(&self, connection: u64, command: C) -> Sent<C::Reply> {
+        let sent = self.queue_from(connection, command);
+        self.flush();
+        sent
+    }
+
+    /// Puts a command into the list that the next [`flush`](Self::flush), or the next command that is sent, hands over.
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    #[track_caller]
+    pub fn queue<C: Request<Protocol = P>>(&self, command: C) -> Sent<C::Reply> {
+        self.queue_from(CONNECTION, command)
+    }
+
+    /// The same from another connection.
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    #[track_caller]
+    pub fn queue_from<C: Request<Protocol = P>>(&self, connection: u64, command: C) -> Sent<C::Reply> {
+        let mut bytes = vec![0; command.encoded_len().expect("a command that can be counted")];
+        if let Err(error) = command.encode(&mut bytes) {
+            panic!("the command cannot be written: {error}");
+        }
+        self.sent(connection, &bytes, command.echo())
+    }
+
+    /// Sends bytes in the place of a command, for what no typed command can be: cut, too long, unknown. Whatever they are,
+    /// the plugin owes a notification.
+    ///
+    /// # Panics
+    /// When the plugin is closed.
+    #[track_caller]
+    pub fn send_bytes(&self, bytes: &[u8]) -> Sent<Bytes> {
+        let sent = self.sent(CONNECTION, bytes, ());
+        self.flush();
+        sent
+    }
+
+    #[track_caller]
+    fn sent<R: Reply>(&self, connection: u64, bytes: &[u8], echo: R::Echo) -> Sent<R> {
+        assert!(self.instance.is_open(), "the plugin {} is closed: no command can be sent", P::NAME);
+        let token = self.instance.queue(connection, bytes);
+        Sent { token, echo, owner: self.instance.owner }
+    }
+
+    /// Hands over all queued commands in one list (`worker_cmd`).
+    pub fn flush(&self) {
+        self.instance.flush();
+    }
+
+    /// Calls the plugin's `progress` once; how many notifications came.
+    pub fn progress(&self) -> usize {
+        self.instance.progress()
+    }
+
+    /// What a command was answered with, if it was: [`progress`](Self::progress) brings answers. An answer is given
+    /// once.
+    ///
+    /// # Panics
+    /// When the notification is not the one that the command asks for, or is malformed, or was given before.
+    #[track_caller]
+    pub fn answer<R: Reply>(&self, sent: &Sent<R>) -> Option<Result<R, DocaError>> {
+        self.assert_mine(sent);
+        let notification = self.instance.ledger().take(sent.token)?;
+        Some(self.read(sent, &notification))
+    }
+
+    /// The notification of a command as it is, if it came and its answer was not taken: also the bytes that come with a
+    /// failure, which typed answers leave out.
+    ///
+    /// # Panics
+    /// When the command is another worker's.
+    #[track_caller]
+    pub fn notification<R: Reply>(&self, sent: &Sent<R>) -> Option<Notification> {
+        self.assert_mine(sent);
+        self.instance.ledger().peek(sent.token).cloned()
+    }
+
+    /// Goes on until a command was answered: calls `progress` of this worker and of all others in its domain.
+    ///
+    /// # Errors
+    /// The status of the notification, unless that is `SUCCESS`.
+    ///
+    /// # Panics
+    /// When no notification comes within the [patience](Self::set_patience), and as [`answer`](Self::answer).
+    #[track_caller]
+    pub fn wait<R: Reply>(&self, sent: Sent<R>) -> Result<R, DocaError> {
+        let until = Instant::now() + self.patience.get();
+        loop {
+            if let Some(answer) = self.answer(&sent) {
+                return answer;
+            }
+            if self.instance.world.progress() == 0 {
+                assert!(Instant::now() < until, "{}", self.impatience(sent.token));
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// How long [`wait`](Self::wait) and [`call`](Self::call) wait, by the real clock: 10 s unless this says otherwise.
+    pub fn set_patience(&self, patience: Duration) {
+        self.patience.set(patience);
+    }
+
+    /// The longest notification that the worker takes, its header of 32 bytes included: 4096 bytes unless this says
+    /// otherwise, as in a service. A longer one reaches its host as a failure, with the code that the plugin's
+    /// `notif_pack` gives (`INVALID_VALUE` for a plugin of this kit).
+    pub fn set_message_limit(&self, bytes: usize) {
+        self.instance.limit.set(bytes);
+    }
+
+    /// How many commands were sent and not answered yet.
+    pub fn in_flight(&self) -> usize {
+        self.instance.ledger().in_flight()
+    }
+
+    /// Moves the clock of this thread on, that is, of all plugins that tests of this thread opened: what sleeps until
+    /// then goes on in the next [`progress`](Self::progress). Between calls of this the clock stands still.
+    pub fn advance(&self, by: Duration) {
+        clock::advance(by);
+    }
+
+    /// The plugin's next look-up of this kind fails with `code`. Calls of this queue up.
+    pub fn fail_lookup(&self, lookup: Lookup, code: DocaError) {
+        self.instance.fail_lookup(lookup, code);
+    }
+
+    /// The next `count` notifications that plugins of this thread allocate find the C heap full: what was to be answered
+    /// with them is a `NO_MEMORY`, and comes when there is memory again. 0 ends it.
+    ///
+    /// Plugins that were opened by their interface alone allocate unseen.
+    pub fn fill_c_heap(&self, count: usize) {
+        watch::fail_notifications(count);
+    }
+
+    /// Closes the plugin, as a worker does when it ends: what is in flight gets no notification any more, and that is no
+    /// fault. How many commands that are. A second call does nothing.
+    pub fn close(&self) -> usize {
+        let cut_off = self.instance.ledger().cut_off();
+        self.instance.close();
+        cut_off
+    }
+
+    /// Calls `progress` once more, closes the plugin, and tells what it did: commands without a notification or with
+    /// several, memory that it kept. Bytes of commands that the test itself holds (`Held`) count, so drop them before.
+    ///
+    /// Dropping a worker does the same and panics when there is anything to tell.
+    pub fn finish(mut self) -> Report {
+        self.is_finished = true;
+        self.end()
+    }
+
+    fn end(&self) -> Report {
+        self.progress();
+        self.instance.close();
+        self.instance.report()
+    }
+
+    #[track_caller]
+    fn assert_mine<R: Reply>(&self, sent: &Sent<R>) {
+        assert_eq!(
+            sent.owner, self.instance.owner,
+            "the command was sent to another worker: ask that one for its answer"
+        );
+    }
+
+    #[track_caller]
+    fn read<R: Reply>(&self, sent: &Sent<R>, notification: &Notification) -> Result<R, DocaError> {
+        notification.status.check()?;
+        match R::decode(&*notification.bytes, &sent.echo) {
+            Ok(reply) => Ok(reply),
+            Err(error) => {
+                let command = self.instance.describe(sent.token);
+                panic!("the notification of {command} is not what it asks for: {error}")
+            }
+        }
+    }
+
+    /// Why a wait ended without an answer.
+    fn impatience(&self, token: u64) -> String {
+        let command = self.instance.describe(token);
+        let patience = self.patience.get();
+        if !self.instance.is_open() {
+            return format!("{command} gets no notification any more: the plugin is closed");
+        }
+        let mut text = format!("{command} got no notification within {patience:?}");
+        if let Some(next) = clock::until_next() {
+            text +=
+                &format!("; something sleeps for another {next:?}, and the clock moves by `advance` alone");
+        }
+        let ledger = self.instance.ledger();
+        ledger.faults.iter().for_each(|fault| text += &format!("\n  - {fault}"));
+        text
+    }
+}
+
+impl<P: Protocol> Drop for Worker<P> {
+    fn drop(&mut self) {
+        if std::mem::replace(&mut self.is_finished, true) {
+            return;
+        }
+        let report = self.end();
+        if std::thread::panicking() {
+            // The test has its reason already; this may be part of it.
+            if !report.is_clean() {
+                eprintln!("{report}");
+            }
+            return;
+        }
+        report.assert_clean();
+    }
+}
+
+impl<P: Protocol> fmt::Debug for Worker<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Worker({}, {} in flight)", P::NAME, self.in_flight())
+    }
+}

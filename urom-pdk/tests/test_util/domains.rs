@@ -1,0 +1,83 @@
+//! Several workers that find each other.
+
+use urom_pdk::test_util::{Buffer, Domain, Lookup, Worker};
+use urom_pdk::{DocaError, Segment};
+
+use crate::plugin::*;
+
+#[test]
+fn members_find_each_others_addresses_and_buffers() {
+    let domain = Domain::new();
+    let one = domain.open::<Obliging, Protocol>(10);
+    let other = domain.open::<Contrary, Protocol>(11);
+    assert_eq!((one.address(), other.address()), (b"obliging".to_vec(), b"contrary".to_vec()));
+    assert_eq!(domain.add_buffer(11, Buffer::new(0..0x100)), Segment::new(0));
+    let buffer = Buffer::new(0x1000..0x2000).key(b"key").memory_handle(b"handle");
+    assert_eq!(domain.add_buffer(11, buffer), Segment::new(1));
+    let found = one.call(Find { member: 11, va: 0x1fff }).unwrap();
+    assert_eq!((found.segment, &*found.bytes), (1, &b"contrary|handle|key"[..]));
+    assert_eq!(*other.call(Find { member: 10, va: 0 }).unwrap().bytes, *b"obliging");
+    for (member, va) in [(11, 0x2000), (11, 0x50), (10, 0), (12, 0)] {
+        let text = format!("{member} {va:#x}");
+        assert_eq!(one.call(Find { member, va }).unwrap_err(), DocaError::NOT_FOUND, "{text}");
+    }
+}
+
+#[test]
+fn a_worker_by_itself_finds_nobody() {
+    let worker = Worker::<Protocol>::open::<Contrary>();
+    assert_eq!(worker.call(Find { member: 0, va: 0 }).unwrap_err(), DocaError::NOT_FOUND);
+    worker.join(0);
+    assert_eq!(*worker.call(Find { member: 0, va: 0 }).unwrap().bytes, *b"contrary");
+}
+
+#[test]
+fn a_member_that_is_removed_is_found_no_more() {
+    let domain = Domain::new();
+    let one = domain.open::<Contrary, Protocol>(1);
+    let other = domain.open::<Contrary, Protocol>(2);
+    assert!(one.call(Find { member: 2, va: 0 }).is_ok());
+    domain.remove(2);
+    assert_eq!(one.call(Find { member: 2, va: 0 }).unwrap_err(), DocaError::NOT_FOUND);
+    assert!(other.call(Find { member: 1, va: 0 }).is_ok(), "it goes on itself");
+}
+
+#[test]
+fn an_address_that_the_test_sets_is_found_instead() {
+    let domain = Domain::new();
+    let worker = domain.open::<Contrary, Protocol>(1);
+    let framed = urom_abi::address::around(b"elsewhere").unwrap();
+    domain.set_address("worker_obliging", 1, &framed);
+    assert_eq!(*worker.call(Find { member: 1, va: 0 }).unwrap().bytes, *b"elsewhere");
+    domain.set_address("worker_obliging", 1, b"made in C");
+    assert_eq!(worker.call(Find { member: 1, va: 0 }).unwrap_err(), DocaError::INVALID_VALUE);
+    domain.set_address("worker_another", 2, &framed);
+    assert_eq!(worker.call(Find { member: 2, va: 0 }).unwrap_err(), DocaError::NOT_FOUND);
+}
+
+#[test]
+fn each_look_up_can_be_made_to_fail_once() {
+    let domain = Domain::new();
+    let worker = domain.open::<Obliging, Protocol>(1);
+    let other = domain.open::<Obliging, Protocol>(2);
+    domain.add_buffer(1, Buffer::new(0..1).key(b"k").memory_handle(b"h"));
+    let find = || Find { member: 1, va: 0 };
+    for lookup in [Lookup::Address, Lookup::Segment, Lookup::MemoryHandle, Lookup::Key] {
+        worker.fail_lookup(lookup, DocaError::DRIVER);
+        worker.fail_lookup(lookup, DocaError::NOT_FOUND);
+        assert!(other.call(find()).is_ok(), "{lookup:?} of another worker");
+        assert_eq!(worker.call(find()).unwrap_err(), DocaError::DRIVER, "{lookup:?}");
+        assert_eq!(worker.call(find()).unwrap_err(), DocaError::NOT_FOUND, "{lookup:?}");
+        assert!(worker.call(find()).is_ok(), "{lookup:?}");
+    }
+}
+
+#[test]
+fn waiting_for_one_member_drives_them_all() {
+    let domain = Domain::new();
+    let one = domain.open::<Obliging, Protocol>(1);
+    let other = domain.open::<Obliging, Protocol>(2);
+    let sent = other.send(Turns { cookie: 1, turns: 3 });
+    one.call(Turns { cookie: 1, turns: 10 }).unwrap();
+    assert_eq!(other.answer(&sent), Some(Ok(Value { value: 3 })));
+}

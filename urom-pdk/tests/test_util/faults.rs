@@ -1,0 +1,171 @@
+//! The kit fails plugins that are wrong, and says how.
+
+use urom_pdk::DocaError;
+use urom_pdk::test_util::{Asked, Domain, Fault, Report, Worker};
+
+use crate::driving::panic_of;
+use crate::plugin::*;
+use crate::wrong::{IFACE, WRONG, Wrong};
+
+fn open(wrong: Wrong) -> Result<Worker<Protocol>, DocaError> {
+    WRONG.set(wrong);
+    // SAFETY: the methods are a plugin's, and free what they get by this program's `urom-abi`.
+    unsafe { Worker::from_watched_iface(IFACE, &Domain::new()) }
+}
+
+/// What comes of two commands.
+fn report(wrong: Wrong) -> Report {
+    let worker = open(wrong).expect("it opens");
+    worker.send(Echo { cookie: 1, value: 2 });
+    worker.send_from(9, Turns { cookie: 1, turns: 2 });
+    worker.finish()
+}
+
+fn asked() -> [Asked; 2] {
+    let command = |number, name, connection| Asked { number, name, len: LEN, connection };
+    [command(1, "Echo", 1), command(2, "Turns", 9)]
+}
+
+/// How long a command without payloads is.
+const LEN: usize = <Protocol as urom_abi::protocol::Protocol>::COMMAND_LEN;
+
+#[test]
+fn hand_made_methods_that_are_right_are_not_found_wrong() {
+    let report = report(Wrong::Nothing);
+    assert!(report.is_clean(), "{report}");
+    assert_eq!((report.commands, report.notifications), (2, 2));
+}
+
+#[test]
+fn commands_that_are_answered_again_are_named_once_each() {
+    for (wrong, times) in [(Wrong::AnswersTwice, 2), (Wrong::AnswersThrice, 3)] {
+        let report = report(wrong);
+        assert_eq!(report.faults, asked().map(|command| Fault::AnsweredAgain { command, times }));
+        let text = report.to_string();
+        let line =
+            format!("\n  - command 2 (Turns, {LEN} bytes, from connection 9) got {times} notifications");
+        assert!(text.contains(&line), "{text}");
+    }
+}
+
+#[test]
+fn commands_that_are_never_answered_are_named() {
+    let report = report(Wrong::NeverAnswers);
+    assert_eq!(report.faults, asked().map(Fault::Unanswered));
+    assert!(report.to_string().contains("got no notification"), "{report}");
+}
+
+#[test]
+fn a_worker_that_is_dropped_says_the_same() {
+    let text = panic_of(|| _ = open(Wrong::NeverAnswers).unwrap().send(Echo { cookie: 1, value: 2 }));
+    assert!(
+        text.starts_with("plugin worker_obliging: 1 commands, 0 notifications, 1 fault:\n  - command 1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_a_plugin_forgets_to_free_is_named() {
+    assert_eq!(report(Wrong::ForgetsCommands).faults, asked().map(Fault::CommandKept));
+    let report = report(Wrong::ForgetsNotifications);
+    let kept = |fault: &&Fault| matches!(fault, Fault::NotificationKept { len } if *len == LEN);
+    assert_eq!(report.faults.iter().filter(kept).count(), 2, "{report}");
+    assert_eq!(report.faults.len(), 4, "{report}");
+}
+
+#[test]
+fn memory_of_plugins_that_cannot_be_watched_is_not_judged() {
+    WRONG.set(Wrong::ForgetsCommands);
+    // SAFETY: the methods are a plugin's.
+    let worker: Worker<Protocol> = unsafe { Worker::from_iface(IFACE, &Domain::new()) }.expect("it opens");
+    worker.send(Echo { cookie: 1, value: 2 });
+    assert!(worker.finish().is_clean());
+}
+
+#[test]
+fn notifications_for_nobody_are_told_and_help_nobody() {
+    let report = report(Wrong::MakesUpAToken);
+    let [one, other] = asked().map(Fault::Unanswered);
+    let stray = || Fault::Stray { token: 0xabc };
+    assert_eq!(report.faults, [stray(), stray(), one, other]);
+}
+
+#[test]
+fn notifications_that_go_elsewhere_are_told() {
+    let faults = |wrong| {
+        let report = report(wrong);
+        let elsewhere = |fault: &Fault| match fault {
+            Fault::Misaddressed { plugin_id, connection, .. } => (*plugin_id, *connection),
+            other => panic!("{other}"),
+        };
+        report.faults.iter().map(elsewhere).collect::<Vec<_>>()
+    };
+    assert_eq!(faults(Wrong::NamesAnotherPlugin), [(8, 1), (8, 9)]);
+    assert_eq!(faults(Wrong::AnswersAnotherConnection), [(4, 2), (4, 10)]);
+}
+
+#[test]
+fn commands_that_the_plugin_does_not_take_are_answered_by_the_worker() {
+    let worker = open(Wrong::FailsToTakeCommands).unwrap();
+    let sent = worker.send(Echo { cookie: 1, value: 2 });
+    assert_eq!(worker.answer(&sent), Some(Err(DocaError::FULL)));
+    assert!(worker.finish().is_clean());
+}
+
+#[test]
+fn codes_that_progress_cannot_give_are_told() {
+    let report = report(Wrong::FailsToProgress);
+    assert_eq!(report.faults[0], Fault::Progress(DocaError::IO_FAILED), "{report}");
+}
+
+#[test]
+fn packing_that_is_wrong_is_told() {
+    let texts = [
+        (Wrong::PacksBehindTheRoom, "wrote behind the room"),
+        (Wrong::PacksWithoutTheRoom, "are too little room"),
+        (Wrong::PacksAnotherHeader, "a header that is not the notification's"),
+        (Wrong::PacksTooMuch, "gave a length of"),
+        (Wrong::FailsToPack, "though 4096 bytes are room"),
+    ];
+    for (wrong, text) in texts {
+        let report = report(wrong);
+        assert_eq!(report.faults.len(), 2, "{wrong:?}: {report}");
+        for (fault, command) in report.faults.iter().zip(asked()) {
+            assert!(fault.to_string().contains(text), "{wrong:?}: {report}");
+            assert!(matches!(fault, Fault::Pack { command: Some(of), .. } if *of == command), "{report}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_says_which_command_it_is_of() {
+    let worker = open(Wrong::Nothing).unwrap();
+    // The bytes come back as they went: they are no notification.
+    let text = panic_of(|| _ = worker.call(Turns { cookie: 1, turns: 2 }));
+    assert!(text.starts_with("the notification of command 1 (Turns, "), "{text}");
+}
+
+#[test]
+fn addresses_that_change_or_do_not_fit_are_told() {
+    for (wrong, text) in [
+        (Wrong::GrowsItsAddress, "4 bytes when asked first, and 5 then"),
+        (Wrong::WritesBehindItsAddress, "wrote more than"),
+    ] {
+        let worker = open(wrong).unwrap();
+        assert_eq!(worker.address(), b"aaaa");
+        let report = worker.finish();
+        let [Fault::Address(what)] = &report.faults[..] else { panic!("{report}") };
+        assert!(what.contains(text), "{what}");
+    }
+}
+
+#[test]
+fn a_plugin_that_does_not_open_gives_its_code() {
+    assert_eq!(open(Wrong::RefusesToOpen).unwrap_err(), DocaError::DRIVER);
+    assert_eq!(open(Wrong::HasNoAddress).unwrap_err(), DocaError::NOT_SUPPORTED);
+    let mut iface = IFACE;
+    iface.progress = None;
+    // SAFETY: the methods are a plugin's.
+    let incomplete = unsafe { Worker::<Protocol>::from_iface(iface, &Domain::new()) };
+    assert_eq!(incomplete.unwrap_err(), DocaError::INITIALIZATION);
+}

@@ -1,0 +1,178 @@
+//! A plugin that is wrong: hand-made C methods, which answer as no plugin may.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use urom_abi::descriptor::{CommandDesc, NotificationDesc};
+use urom_abi::list::{self, ListLink};
+use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotify};
+use urom_abi::version::API_VERSION;
+use urom_pdk::DocaError;
+
+/// What it does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    Nothing,
+    AnswersTwice,
+    AnswersThrice,
+    NeverAnswers,
+    ForgetsCommands,
+    ForgetsNotifications,
+    MakesUpAToken,
+    NamesAnotherPlugin,
+    AnswersAnotherConnection,
+    FailsToTakeCommands,
+    FailsToProgress,
+    PacksBehindTheRoom,
+    PacksWithoutTheRoom,
+    PacksAnotherHeader,
+    PacksTooMuch,
+    FailsToPack,
+    GrowsItsAddress,
+    WritesBehindItsAddress,
+    RefusesToOpen,
+    HasNoAddress,
+}
+
+thread_local! {
+    pub(crate) static WRONG: Cell<Wrong> = const { Cell::new(Wrong::Nothing) };
+}
+
+fn is(wrong: Wrong) -> bool {
+    WRONG.get() == wrong
+}
+
+/// All its methods.
+pub(crate) const IFACE: PluginIface = PluginIface {
+    api_version: API_VERSION,
+    open: Some(open),
+    close: Some(close),
+    addr: Some(addr),
+    worker_cmd: Some(worker_cmd),
+    progress: Some(progress),
+    notif_pack: Some(notif_pack),
+};
+
+/// The notifications that wait for `progress`.
+type Waiting = Vec<NotificationDesc>;
+
+unsafe extern "C" fn open(ctx: *mut WorkerCtx) -> DocaError {
+    if is(Wrong::RefusesToOpen) {
+        return DocaError::DRIVER;
+    }
+    let waiting = Box::into_raw(Box::<Waiting>::default());
+    // SAFETY: a worker passes a context that it allocated.
+    unsafe { (*ctx).plugin_ctx = waiting.cast() };
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
+    // SAFETY: the context was opened.
+    let waiting = unsafe { (*ctx).plugin_ctx }.cast::<Waiting>();
+    // SAFETY: from the box in `open`; calls never overlap.
+    let waiting = unsafe { Box::from_raw(waiting) };
+    if is(Wrong::ForgetsNotifications) {
+        std::mem::forget(waiting);
+    }
+}
+
+unsafe extern "C" fn addr(_: *mut WorkerCtx, to: *mut c_void, len: *mut usize) -> DocaError {
+    // SAFETY: a worker passes a length.
+    let len = unsafe { &mut *len };
+    let asked = *len;
+    *len = 4;
+    if to.is_null() {
+        return if is(Wrong::HasNoAddress) { DocaError::NOT_SUPPORTED } else { DocaError::INVALID_VALUE };
+    }
+    let count = if is(Wrong::WritesBehindItsAddress) { asked + 1 } else { asked };
+    // SAFETY: the kit has room behind what it was asked for, to see this.
+    unsafe { to.cast::<u8>().write_bytes(b'a', count) };
+    *len = if is(Wrong::GrowsItsAddress) { 5 } else { 4 };
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) -> DocaError {
+    // SAFETY: the context is open.
+    let waiting = unsafe { (*ctx).plugin_ctx }.cast::<Waiting>();
+    // SAFETY: from the box in `open`; calls never overlap.
+    let waiting = unsafe { &mut *waiting };
+    if is(Wrong::FailsToTakeCommands) {
+        return DocaError::FULL;
+    }
+    // SAFETY: a worker passes the head of a well-formed list.
+    while let Some(link) = unsafe { list::pop_front(commands) } {
+        let block = NonNull::new(link.cast::<WorkerCmdDesc>()).expect("a descriptor");
+        // SAFETY: who takes a descriptor off the list owns it.
+        let mut command = unsafe { CommandDesc::from_raw(block) };
+        let times = match WRONG.get() {
+            Wrong::NeverAnswers => 0,
+            Wrong::AnswersTwice => 2,
+            Wrong::AnswersThrice => 3,
+            _ => 1,
+        };
+        let header = command.header();
+        let dest_id = command.dest_id();
+        let (mut plugin_id, mut token, mut connection) = (header.plugin_id, header.urom_context, dest_id);
+        match WRONG.get() {
+            Wrong::MakesUpAToken => token = 0xabc,
+            Wrong::NamesAnotherPlugin => plugin_id *= 2,
+            Wrong::AnswersAnotherConnection => connection += 1,
+            _ => {}
+        }
+        for _ in 0..times {
+            let to = CommandDesc::new(connection, plugin_id, token, &[]).expect("memory");
+            let mut notification = NotificationDesc::zeroed(command.payload().len()).expect("memory");
+            notification.payload_mut().copy_from_slice(command.payload());
+            notification.address_to(&to, DocaError::SUCCESS);
+            waiting.push(notification);
+        }
+        command.payload_mut().fill(0xdd);
+        if is(Wrong::ForgetsCommands) {
+            std::mem::forget(command);
+        }
+    }
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notifications: *mut ListLink) -> DocaError {
+    // SAFETY: the context is open.
+    let waiting = unsafe { (*ctx).plugin_ctx }.cast::<Waiting>();
+    // SAFETY: from the box in `open`; calls never overlap.
+    let waiting = unsafe { &mut *waiting };
+    if is(Wrong::FailsToProgress) {
+        return DocaError::IO_FAILED;
+    }
+    if is(Wrong::ForgetsNotifications) || waiting.is_empty() {
+        return DocaError::EMPTY;
+    }
+    for notification in waiting.drain(..) {
+        let link = notification.into_raw().cast::<ListLink>();
+        // SAFETY: a worker passes the head of a well-formed list; the link was this plugin's and hangs nowhere.
+        unsafe { list::push_back(notifications, link) };
+    }
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn notif_pack(notif: *mut WorkerNotify, len: *mut usize, to: *mut c_void) -> DocaError {
+    // SAFETY: a worker passes a length.
+    let room = unsafe { &mut *len };
+    // SAFETY: a worker passes a notification of this plugin.
+    let whole = 32 + unsafe { (*notif).len } as usize;
+    let fits = whole <= *room;
+    if is(Wrong::FailsToPack) {
+        return DocaError::IO_FAILED;
+    }
+    if !fits && !is(Wrong::PacksBehindTheRoom) && !is(Wrong::PacksWithoutTheRoom) {
+        return DocaError::INVALID_VALUE;
+    }
+    let count = if is(Wrong::PacksBehindTheRoom) { whole } else { whole.min(*room) };
+    // SAFETY: the kit has room behind what it says, to see this; the block is as long as its header says.
+    unsafe { to.cast::<u8>().copy_from_nonoverlapping(notif.cast(), count) };
+    if is(Wrong::PacksAnotherHeader) {
+        // SAFETY: there is room for a header.
+        unsafe { to.cast::<u8>().write(0x7f) };
+    }
+    *room = if is(Wrong::PacksTooMuch) { whole + 1 } else { whole };
+    DocaError::SUCCESS
+}
