@@ -9,6 +9,7 @@ mod bindings;
 mod debian;
 mod demo;
 mod fuzz;
+mod guide;
 mod headers;
 mod install;
 mod linked_ucx;
@@ -89,6 +90,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Does what the guide's start page says, in a fresh place, and builds the guide with mdBook.
+    Guide,
     /// Makes the committed C headers of the plugins' protocols again.
     Headers {
         /// Writes nothing and fails when they differ from what is committed.
@@ -155,6 +158,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
             let work = if merge { fuzz::Work::Merge } else { run };
             return fuzz::run(&workspace, target.as_deref(), &work);
         }
+        Task::Guide => guide::run(&workspace)?,
         Task::Headers { check } => headers::run(&workspace.root, check)?,
     }
     Ok(ExitCode::SUCCESS)

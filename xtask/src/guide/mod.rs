@@ -1,0 +1,63 @@
+//! `cargo xtask guide`: does what the start page says, in a fresh place, and builds the book.
+//!
+//! The page's `console` blocks are a session of one shell. What the page shows below a command is what it must print. See
+//! [`page`] for the marks that a block may have before it.
+
+mod book;
+mod page;
+mod place;
+mod session;
+mod transcript;
+
+use anyhow::{Context, Result};
+
+use crate::setup;
+use crate::shell;
+use crate::workspace::Workspace;
+use page::Step;
+use place::Place;
+use session::Session;
+
+/// The page whose commands are run, from the root of the repository.
+const START: &str = "docs/src/start.md";
+
+/// Runs the start page, then the tests of the guide's pages, then mdBook.
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    setup::run(workspace, None)?;
+    start_page(workspace).with_context(|| format!("{START} does not do what it says"))?;
+    shell::run(shell::cargo().args(["test", "--quiet", "-p", "guide", "--test", "pages"]))?;
+    book::build(workspace)?;
+    println!("guide: ok");
+    Ok(())
+}
+
+fn start_page(workspace: &Workspace) -> Result<()> {
+    let text = std::fs::read_to_string(workspace.root.join(START))?;
+    let steps = page::steps(&text)?;
+    let place = Place::make(workspace)?;
+    let mut session = Session::start(&place)?;
+    for step in steps {
+        match step {
+            Step::Command { line, command, output } => {
+                eprintln!("$ {command}");
+                let printed = session.run(&command).with_context(|| at(line, &command))?;
+                transcript::compare(&output, &printed).with_context(|| at(line, &command))?;
+                place.keep_builds()?;
+            }
+            Step::UntilStopped { line, command, output } => {
+                eprintln!("$ {command} &");
+                session.start_beside(&command, output).with_context(|| at(line, &command))?;
+            }
+            Step::File { line, path, text } => {
+                let path = session.directory()?.join(path);
+                std::fs::write(&path, text)
+                    .with_context(|| format!("line {line}: writing {}", path.display()))?;
+            }
+        }
+    }
+    session.end()
+}
+
+fn at(line: usize, command: &str) -> String {
+    format!("line {line}: `{command}`")
+}

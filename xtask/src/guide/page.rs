@@ -1,0 +1,128 @@
+//! What a page tells its reader to do: commands with what they print, and files.
+//!
+//! - In a block of `console`, a line that begins with `$ ` is a command, and `> ` goes on with it. The lines below it are
+//!   what it prints.
+//! - `<!-- until Ctrl-C -->` before a block says that its last command stays, in a terminal of its own, until the page ends.
+//! - `<!-- file: PATH -->` before a block of any kind says that the reader saves it there.
+
+use anyhow::{Result, bail, ensure};
+
+/// One thing to do, and the line of the page that says so.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A command that ends.
+    Command { line: usize, command: String, output: Vec<String> },
+    /// A command that stays until it is stopped.
+    UntilStopped { line: usize, command: String, output: Vec<String> },
+    /// A file to be saved, from the directory that the session is in then.
+    File { line: usize, path: String, text: String },
+}
+
+const UNTIL_STOPPED: &str = "<!-- until Ctrl-C -->";
+
+/// The steps of a page, in order.
+pub(super) fn steps(page: &str) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    let mut before = "";
+    let mut lines = page.lines().zip(1..);
+    while let Some((text, line)) = lines.next() {
+        let Some(info) = text.strip_prefix("```") else {
+            if !text.trim().is_empty() {
+                before = text.trim();
+            }
+            continue;
+        };
+        let block: Vec<_> = lines.by_ref().take_while(|(text, _)| !text.starts_with("```")).collect();
+        let file = before.strip_prefix("<!-- file: ").and_then(|rest| rest.strip_suffix(" -->"));
+        if let Some(path) = file {
+            let text = block.iter().filter(|(text, _)| !(info == "rust" && hidden(text)));
+            let text = text.map(|(text, _)| format!("{text}\n")).collect();
+            steps.push(Step::File { line, path: path.to_owned(), text });
+        } else if info == "console" {
+            commands(&block, before == UNTIL_STOPPED, &mut steps)?;
+        }
+        before = "";
+    }
+    ensure!(!steps.is_empty(), "the page has no commands");
+    Ok(steps)
+}
+
+/// Whether rustdoc and mdBook leave a line of Rust out of what the reader sees.
+fn hidden(line: &str) -> bool {
+    line.trim() == "#" || line.trim_start().starts_with("# ")
+}
+
+fn commands(block: &[(&str, usize)], stays: bool, steps: &mut Vec<Step>) -> Result<()> {
+    let first = steps.len();
+    for (text, line) in block {
+        if let Some(command) = text.strip_prefix("$ ") {
+            steps.push(Step::Command { line: *line, command: command.to_owned(), output: Vec::new() });
+            continue;
+        }
+        match steps.last_mut().filter(|_| first < block.len()) {
+            Some(Step::Command { command, output, .. }) => match text.strip_prefix("> ") {
+                Some(more) if output.is_empty() => {
+                    command.push('\n');
+                    command.push_str(more);
+                }
+                _ => output.push((*text).to_owned()),
+            },
+            _ => bail!("line {line}: a block of `console` begins with a command, `$ ...`"),
+        }
+    }
+    if stays {
+        let Some(Step::Command { line, command, output }) = steps.pop() else {
+            bail!("`{UNTIL_STOPPED}` stands before a block without a command");
+        };
+        steps.push(Step::UntilStopped { line, command, output });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(line: usize, command: &str, output: &[&str]) -> Step {
+        let output = output.iter().map(|line| (*line).to_owned()).collect();
+        Step::Command { line, command: command.to_owned(), output }
+    }
+
+    #[test]
+    fn commands_come_with_what_is_printed_below_them() {
+        let page = "Text.\n\n```console\n$ one\n$ two \\\n> more\nout\n\nput\n```\n```sh\nnot run\n```\n";
+        let expected = [command(4, "one", &[]), command(5, "two \\\nmore", &["out", "", "put"])];
+        assert_eq!(steps(page).expect("it is well-formed"), expected);
+    }
+
+    #[test]
+    fn a_file_is_what_the_reader_sees_of_it() {
+        let page = "<!-- file: a/b.rs -->\n\n```rust\n# hidden\n#[shown]\n#\nfn f() {}\n```\n";
+        let text = "#[shown]\nfn f() {}\n".to_owned();
+        assert_eq!(
+            steps(page).expect("it is well-formed"),
+            [Step::File { line: 3, path: "a/b.rs".to_owned(), text }]
+        );
+    }
+
+    #[test]
+    fn the_last_command_of_a_marked_block_stays() {
+        let page =
+            "<!-- until Ctrl-C -->\n```console\n$ cd x\n$ serve\nlistening\n```\n```console\n$ ask\n```\n";
+        let stays =
+            Step::UntilStopped { line: 4, command: "serve".to_owned(), output: vec!["listening".to_owned()] };
+        assert_eq!(
+            steps(page).expect("it is well-formed"),
+            [command(3, "cd x", &[]), stays, command(8, "ask", &[])]
+        );
+    }
+
+    #[test]
+    fn a_page_without_commands_or_with_output_of_none_is_refused() {
+        for page in ["nothing", "```console\n```\n", "```console\noutput\n$ command\n```\n"] {
+            assert!(steps(page).is_err(), "{page}");
+        }
+        let second = "```console\n$ command\n```\n```console\noutput\n```\n";
+        assert!(steps(second).is_err(), "output belongs to a command of its own block");
+    }
+}
