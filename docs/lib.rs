@@ -19,7 +19,16 @@ macro_rules! pages {
 }
 
 pages! {
+    command: "src/command.md",
+    domains: "src/domains.md",
+    host: "src/host.md",
+    reference_described: "src/reference/described.md",
+    reference_fields: "src/reference/fields.md",
+    reference_messages: "src/reference/messages.md",
+    reference_payloads: "src/reference/payloads.md",
+    reference_plugin: "src/reference/plugin.md",
     sandbox: "src/sandbox.md",
+    ucx: "src/ucx.md",
     your_own_plugin: "src/your-own-plugin.md",
 }
 
@@ -48,4 +57,16 @@ pub fn plugins() -> PathBuf {
 pub fn set_plugin_path() {
     // SAFETY: a documentation test is a process of its own, and calls this first: nobody reads the environment meanwhile.
     unsafe { std::env::set_var("UROM_PLUGIN_PATH", plugins()) };
+}
+
+/// The bytes of a command or a notification, as they go on the wire. What was in the memory before shows, if it was left.
+#[macro_export]
+macro_rules! wire {
+    ($message:expr) => {{
+        let message = $message;
+        let mut bytes = vec![0xee; message.encoded_len().expect("its length can be counted")];
+        let written = message.encode(&mut bytes).expect("its payloads are as its fields say");
+        assert_eq!(written, bytes.len());
+        bytes
+    }};
 }

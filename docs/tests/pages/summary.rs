@@ -10,7 +10,8 @@ fn every_page_is_in_the_summary_once() {
     let summary =
         pages.iter().find(|page| page.path.as_os_str() == "SUMMARY.md").expect("the book has a summary");
     let mut named = BTreeMap::new();
-    for link in links::of(&summary.text) {
+    // A link without a target is a heading over other pages.
+    for link in links::of(&summary.text).iter().filter(|link| !link.target.is_empty()) {
         *named.entry(link.target.to_owned()).or_insert(0) += 1;
     }
     for page in pages.iter().filter(|page| page.path.as_os_str() != "SUMMARY.md") {
