@@ -60,6 +60,24 @@ fn a_loopback_comes_back() {
 }
 
 #[test]
+fn a_plugin_found_by_name_takes_commands_as_bytes() {
+    let service = connect();
+    let plugin = service.plugin_named("worker_graph").unwrap();
+    assert_eq!((plugin.name(), plugin.version()), ("worker_graph", 1));
+    let worker = service.worker().plugin(plugin).start().wait().unwrap();
+    let mut command = [0; 16];
+    command[8] = 42;
+    let answer = soon(worker.command(plugin, &command).unwrap());
+    assert_eq!((answer.status, answer.bytes), (DocaError::SUCCESS, Some(command.to_vec())));
+    assert_eq!(service.handle().plugin_named("worker_graph").unwrap().id(), plugin.id());
+    for absent in ["worker_absent", "worker_grap", "", "worker_graph.so"] {
+        let error = service.plugin_named(absent).unwrap_err();
+        assert_eq!(error.code(), DocaError::NOT_FOUND, "{error}");
+        assert!(error.to_string().contains("the service has `worker_graph`"), "{error}");
+    }
+}
+
+#[test]
 fn sixty_four_in_flight_all_come_back_each_to_its_own_future() {
     let service = connect();
     let (graph, worker) = start(&service);

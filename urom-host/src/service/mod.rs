@@ -87,6 +87,27 @@ impl Service {
         self.core.plugin::<P>()
     }
 
+    /// A plugin of whatever protocol, found by its exact name: for tools, and for plugins whose protocol is stated nowhere.
+    /// [`Worker::task`](crate::Worker::task) takes its commands as bytes.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn main() -> Result<()> {
+    /// let service = Service::connect()?;
+    /// let plugin = service.plugin_named("worker_graph")?;
+    /// let worker = service.worker().plugin(plugin).start().wait()?;
+    /// let answer = worker.command(plugin, &[0; 16])?.wait()?;
+    /// println!("{}: {:?}", answer.status, answer.bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when the service has none of that name.
+    pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
+        self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
+    }
+
     /// The CPUs workers may be given (`doca_urom_service_get_cpuset`).
     pub fn cpus(&self) -> CpuSet {
         self.core.cpus()
@@ -192,6 +213,14 @@ impl ServiceHandle {
         self.core.plugin::<P>()
     }
 
+    /// As [`Service::plugin_named`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
+        self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
+    }
+
     /// As [`Service::cpus`].
     pub fn cpus(&self) -> CpuSet {
         self.core.cpus()
@@ -228,34 +257,38 @@ impl fmt::Debug for ServiceHandle {
 impl ServiceCore {
     fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
         let looking = || format!("looking for plugin `{}` version {}", P::NAME, P::VERSION);
-        let Some(found) = self.plugins().iter().find(|plugin| plugin.name() == P::NAME) else {
-            let names: Vec<_> = self.plugins().iter().map(|plugin| format!("`{}`", plugin.name())).collect();
-            let why = match names.is_empty() {
-                true => "the service serves no plugin".to_owned(),
-                false => format!("the service has {}", names.join(", ")),
-            };
-            // Cargo's own name for the file.
-            let as_built = format!("lib{}", P::NAME);
-            let hint = match self.plugins().iter().any(|plugin| plugin.name() == as_built) {
-                true => {
-                    format!(
-                        "it was found as `{as_built}`: link or copy the file as `{}.so` and connect again",
-                        P::NAME
-                    )
-                }
-                false => {
-                    "put the directory of its .so into the service's UROM_PLUGIN_PATH and connect again; the \
-                          service's log says which files it found and does not serve, and why"
-                        .to_owned()
-                }
-            };
-            return Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint));
-        };
+        let found = self.plugin_named(P::NAME, looking)?;
         if found.version() != P::VERSION {
             return Err(Error::new(DocaError::UNSUPPORTED_VERSION, looking())
                 .why(format!("the service has version {}", found.version()))
                 .hint("build host and plugin from the same version of the protocol"));
         }
-        Ok(P::client::<Host>(*found))
+        Ok(P::client::<Host>(found))
+    }
+
+    fn plugin_named(&self, name: &str, looking: impl Fn() -> String) -> Result<Plugin> {
+        if let Some(found) = self.plugins().iter().find(|plugin| plugin.name() == name) {
+            return Ok(*found);
+        }
+        let names: Vec<_> = self.plugins().iter().map(|plugin| format!("`{}`", plugin.name())).collect();
+        let why = match names.is_empty() {
+            true => "the service serves no plugin".to_owned(),
+            false => format!("the service has {}", names.join(", ")),
+        };
+        // Cargo's own name for the file.
+        let as_built = format!("lib{name}");
+        let hint = match self.plugins().iter().any(|plugin| plugin.name() == as_built) {
+            true => {
+                format!(
+                    "it was found as `{as_built}`: link or copy the file as `{name}.so` and connect again"
+                )
+            }
+            false => {
+                "put the directory of its .so into the service's UROM_PLUGIN_PATH and connect again; the \
+                      service's log says which files it found and does not serve, and why"
+                    .to_owned()
+            }
+        };
+        Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint))
     }
 }
