@@ -7,6 +7,7 @@
 mod on {
     use std::cell::Cell;
     use std::collections::BTreeMap;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
     /// What a block on the C heap is.
@@ -20,6 +21,9 @@ mod on {
 
     /// Blocks by their addresses, each with its owner.
     static LIVING: Mutex<BTreeMap<usize, (u64, Block)>> = Mutex::new(BTreeMap::new());
+
+    /// Whether anybody ever watched: a program with the feature that does not test costs nothing.
+    static IS_USED: AtomicBool = AtomicBool::new(false);
 
     thread_local! {
         /// Whose calls this thread is in; 0 for nobody's.
@@ -40,6 +44,7 @@ mod on {
                 OWNER.set(self.0);
             }
         }
+        IS_USED.store(true, Ordering::Relaxed);
         let _back = Back(OWNER.replace(owner));
         body()
     }
@@ -56,25 +61,36 @@ mod on {
 
     /// The next `count` notifications that this thread allocates find no memory. Gives what was left of earlier calls.
     pub fn fail_notifications(count: usize) -> usize {
+        IS_USED.store(true, Ordering::Relaxed);
         FAILING.replace(count)
+    }
+
+    fn is_used() -> bool {
+        IS_USED.load(Ordering::Relaxed)
     }
 
     /// Whether a notification that is wanted now finds no memory.
     pub(crate) fn refuses() -> bool {
+        if !is_used() {
+            return false;
+        }
         let left = FAILING.get();
         FAILING.set(left.saturating_sub(1));
         left > 0
     }
 
     pub(crate) fn allocated(at: *const u8, block: Block) {
-        let owner = OWNER.get();
+        let owner = if is_used() { OWNER.get() } else { 0 };
         if owner != 0 {
             living_blocks().insert(at.addr(), (owner, block));
         }
     }
 
     pub(crate) fn freed(at: *const u8) {
-        living_blocks().remove(&at.addr());
+        // Whoever frees on another thread got the block from there, and knows what was before.
+        if is_used() {
+            living_blocks().remove(&at.addr());
+        }
     }
 }
 

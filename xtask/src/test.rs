@@ -54,9 +54,13 @@ pub(crate) fn run(
     for (package, reason) in &plan.left_out {
         eprintln!("left out: {package}: {reason}");
     }
-    let (status, messages) = shell::output(cargo("build", &plan.build).arg(install::MESSAGES))?;
-    if !status.success() {
-        return Ok(shell::exit_code(status));
+    let mut messages = Vec::new();
+    for words in &plan.build {
+        let (status, said) = shell::output(cargo("build", words).arg(install::MESSAGES))?;
+        if !status.success() {
+            return Ok(shell::exit_code(status));
+        }
+        messages = said;
     }
     let profile_dir = workspace.profile_dir(target, Profile::Dev);
     plugins::link(&profile_dir, &workspace.plugins(), |plugin| runs(plugin.package, emulated))?;
@@ -77,7 +81,9 @@ fn runs(package: &str, emulated: bool) -> bool {
 
 /// What is given to `cargo build` and to `cargo test`.
 struct Plan {
-    build: Vec<String>,
+    /// One build after another. The last makes what tests load and start, by itself: with test programs in the same build
+    /// it would have the features that those ask for, such as the plugin kit's `test-util`.
+    build: Vec<Vec<String>>,
     test: Vec<String>,
     left_out: Vec<(&'static str, &'static str)>,
 }
@@ -89,15 +95,15 @@ impl Plan {
             let features = WITH_MPI.iter().filter(|(package, _)| !emulated && wanted(package));
             features.flat_map(|(_, feature)| ["--features", feature].map(str::to_owned)).collect::<Vec<_>>()
         };
+        let installed = install::PACKAGES.into_iter().filter(|_| !emulated);
+        let plugins = workspace.plugins().into_iter().map(|plugin| plugin.package);
+        let plugins = plugins.filter(|package| runs(package, emulated));
+        let products: Vec<_> = plugins.chain(installed).flat_map(name).collect();
         if !packages.is_empty() {
             // The tests of one package may load plugins, start the service or compile C, which takes other packages.
-            let installed = install::PACKAGES.into_iter().filter(|_| !emulated);
-            let plugins = workspace.plugins().into_iter().map(|plugin| plugin.package);
-            let plugins = plugins.filter(|package| runs(package, emulated));
             let mut test: Vec<_> = packages.iter().flat_map(|package| name(package)).collect();
             test.extend(mpi(&|package| packages.iter().any(|chosen| chosen == package)));
-            let build = plugins.chain(installed).flat_map(name).collect();
-            return Self { build, test, left_out: Vec::new() };
+            return Self { build: vec![products], test, left_out: Vec::new() };
         }
         let left_out: Vec<_> = NOT_EMULATED.iter().copied().filter(|_| emulated).collect();
         let mut everything = vec!["--workspace".to_owned()];
@@ -105,9 +111,9 @@ impl Plan {
             .extend(left_out.iter().flat_map(|(package, _)| ["--exclude".to_owned(), (*package).to_owned()]));
         everything.extend(mpi(&|_| true));
         // The same selection with the test programs among it: cargo test finds all of it built.
-        let mut build = everything.clone();
-        build.push("--all-targets".to_owned());
-        Self { build, test: everything, left_out }
+        let mut all = everything.clone();
+        all.push("--all-targets".to_owned());
+        Self { build: vec![all, products], test: everything, left_out }
     }
 }
 
@@ -116,11 +122,25 @@ mod tests {
     use super::*;
     use crate::workspace::tests::sample;
 
+    /// What tests load and start.
+    const PRODUCTS: [&str; 10] = [
+        "-p",
+        "graph-plugin",
+        "-p",
+        "panicking-plugin",
+        "-p",
+        "bench-peer",
+        "-p",
+        "urom-service",
+        "-p",
+        "libdoca-urom",
+    ];
+
     #[test]
     fn on_this_machine_nothing_is_left_out() {
         let plan = Plan::new(&sample(), false, &[]);
         let everything = ["--workspace", "--features", "ping-pong/mpi", "--features", "urom-tests/mpi"];
-        assert_eq!(plan.build, [&everything[..], &["--all-targets"]].concat());
+        assert_eq!(plan.build, [[&everything[..], &["--all-targets"]].concat(), PRODUCTS.to_vec()]);
         assert_eq!(plan.test, everything);
         assert!(plan.left_out.is_empty());
     }
@@ -129,7 +149,7 @@ mod tests {
     fn under_emulation_what_cannot_run_there_is_left_out_of_both_steps() {
         let plan = Plan::new(&sample(), true, &[]);
         for package in ["ui-tests", "xtask", "urom-bench", "urom-tests", "ping-pong"] {
-            for words in [&plan.build, &plan.test] {
+            for words in [&plan.build[0], &plan.test] {
                 assert!(!words.iter().any(|word| word.contains("mpi")), "MPI is of this machine only");
                 let excluded = words.windows(2).any(|pair| pair == ["--exclude", package]);
                 assert!(excluded, "{package} is not excluded by {words:?}");
@@ -149,14 +169,10 @@ mod tests {
     fn tests_of_one_package_find_plugins_and_service_built() {
         let chosen = ["urom-abi".to_owned()];
         let plan = Plan::new(&sample(), false, &chosen);
-        let both = ["-p", "graph-plugin", "-p", "panicking-plugin"];
-        assert_eq!(
-            plan.build,
-            [&both[..], &["-p", "bench-peer", "-p", "urom-service", "-p", "libdoca-urom"]].concat()
-        );
+        assert_eq!(plan.build, [PRODUCTS]);
         assert_eq!(plan.test, ["-p", "urom-abi"]);
         let plan = Plan::new(&sample(), true, &chosen);
-        assert_eq!(plan.build, both);
+        assert_eq!(plan.build, [&PRODUCTS[..4]]);
         let plan = Plan::new(&sample(), false, &["urom-tests".to_owned()]);
         assert_eq!(plan.test, ["-p", "urom-tests", "--features", "urom-tests/mpi"]);
     }
