@@ -1,6 +1,7 @@
 //! A plugin that is wrong: hand-made C methods, which answer as no plugin may.
 
-use std::cell::Cell;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
@@ -36,11 +37,17 @@ pub(crate) enum Wrong {
 }
 
 thread_local! {
+    /// What it forgets, until the test's thread ends: nothing is lost for good, which sanitizers would tell.
+    static FORGOTTEN: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
     pub(crate) static WRONG: Cell<Wrong> = const { Cell::new(Wrong::Nothing) };
 }
 
 fn is(wrong: Wrong) -> bool {
     WRONG.get() == wrong
+}
+
+fn forget(what: impl Any) {
+    FORGOTTEN.with_borrow_mut(|all| all.push(Box::new(what)));
 }
 
 /// All its methods.
@@ -73,7 +80,7 @@ unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
     // SAFETY: from the box in `open`; calls never overlap.
     let waiting = unsafe { Box::from_raw(waiting) };
     if is(Wrong::ForgetsNotifications) {
-        std::mem::forget(waiting);
+        forget(waiting);
     }
 }
 
@@ -129,7 +136,7 @@ unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) ->
         }
         command.payload_mut().fill(0xdd);
         if is(Wrong::ForgetsCommands) {
-            std::mem::forget(command);
+            forget(command);
         }
     }
     DocaError::SUCCESS

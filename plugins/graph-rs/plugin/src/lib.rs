@@ -15,3 +15,6 @@ impl Handler for Graph {
         Ok(LoopbackDone { data: cmd.data })
     }
 }
+
+#[cfg(test)]
+mod tests;

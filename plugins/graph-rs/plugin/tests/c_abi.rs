@@ -2,49 +2,17 @@
 //!
 //! The programs are compiled here against this project's own `doca_urom_plugin.h`.
 
+mod support;
+
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-/// Compiles `tests/NAME.c` for the machine this test was compiled for. `test` makes the program's name its own: tests
-/// run at the same time.
-fn compile(name: &str, test: &str) -> PathBuf {
-    let compiler = cc::Build::new()
-        .cargo_metadata(false)
-        .target(&format!("{}-unknown-linux-gnu", env::consts::ARCH))
-        .host("x86_64-unknown-linux-gnu")
-        .opt_level(1)
-        .debug(true)
-        .try_get_compiler()
-        .expect("a C compiler: run `cargo xtask setup`");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let program = format!("{name}-{test}-{}", env::consts::ARCH);
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program);
-    let status = compiler
-        .to_command()
-        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-rdynamic", "-I"])
-        .arg(here.join("../../../urom-abi/include"))
-        .arg(here.join("tests").join(name).with_extension("c"))
-        .arg("-o")
-        .arg(&program)
-        .arg("-ldl")
-        .status()
-        .expect("the C compiler starts: run `cargo xtask setup`");
-    assert!(status.success(), "{name}.c does not compile");
-    program
-}
+use support::{compile, plugin};
 
-/// A plugin that was built beside this test.
-fn plugin(package: &str, name: &str) -> PathBuf {
-    let this = env::current_exe().expect("the path of this test");
-    let profile = this.ancestors().nth(2).expect("tests are built in PROFILE/deps");
-    let path = profile.join(format!("lib{name}.so"));
-    assert!(
-        path.is_file(),
-        "{} does not exist: `cargo build -p {package}` builds it, and `cargo xtask test` does that first",
-        path.display()
-    );
-    path
+/// `tests/NAME.c` as a program.
+fn program(name: &str, test: &str) -> PathBuf {
+    compile(name, test, &["-rdynamic"], &["-ldl"])
 }
 
 fn graph() -> PathBuf {
@@ -95,7 +63,7 @@ fn run(words: impl IntoIterator<Item = PathBuf>) -> Written {
 
 /// Runs the driver, behind the words of `wrapper`, on a plugin.
 fn drive(wrapper: Vec<String>, which: &str, plugin: PathBuf, test: &str) {
-    let words = [compile("c_driver", test), which.into(), plugin];
+    let words = [program("c_driver", test), which.into(), plugin];
     let written = run(wrapper.into_iter().map(PathBuf::from).chain(words));
     assert_eq!(written.out, format!("{which}: every rule holds\n"));
 }
@@ -124,7 +92,7 @@ fn a_plugin_that_panics_fails_and_hangs_leaks_and_overreads_nothing() {
 
 #[test]
 fn a_plugin_writes_to_docas_log_where_there_is_one() {
-    let words = [compile("c_log", "log"), faulty()];
+    let words = [program("c_log", "log"), faulty()];
     let written = run(emulator().into_iter().map(PathBuf::from).chain(words));
     assert_eq!(written.out, "the plugin found the log\n");
     assert_eq!(written.err, "", "nothing goes to standard error as well");

@@ -1,0 +1,68 @@
+//! Plugins as files under the test kit: this one as it was built, and one in C, right and wrong.
+
+mod support;
+
+use std::path::Path;
+
+use graph_protocol::{Loopback, LoopbackDone, Protocol};
+use support::{compile, plugin};
+use urom_pdk::DocaError;
+use urom_pdk::test_util::{Domain, Fault, Report, Worker};
+
+fn load(file: impl AsRef<Path>) -> Result<Worker<Protocol>, DocaError> {
+    // SAFETY: a plugin of this workspace.
+    unsafe { Worker::load(file, &Domain::new()) }
+}
+
+/// The plugin in C that answers every command this many times.
+fn in_c(times: usize) -> Worker<Protocol> {
+    let definition = format!("-DTIMES={times}");
+    let file = compile("c_loopback", &format!("{times}.so"), &[&definition, "-shared", "-fPIC"], &[]);
+    load(file).expect("it opens")
+}
+
+/// What a hundred commands come to.
+fn exchange(worker: Worker<Protocol>) -> Report {
+    let sent: Vec<_> = (0..100).map(|data| worker.send(Loopback { data })).collect();
+    worker.progress();
+    for (data, sent) in sent.iter().enumerate() {
+        let data = data as u64;
+        assert!(worker.answer(sent).is_none_or(|answer| answer == Ok(LoopbackDone { data })));
+    }
+    worker.finish()
+}
+
+#[test]
+fn the_plugin_as_it_was_built_answers_every_command_once() {
+    let report = exchange(load(plugin("graph-plugin", "worker_graph")).expect("it opens"));
+    assert!(report.is_clean(), "{report}");
+    assert_eq!((report.commands, report.notifications), (100, 100));
+}
+
+#[test]
+fn a_plugin_in_c_that_is_right_is_not_found_wrong() {
+    let report = exchange(in_c(1));
+    assert!(report.is_clean(), "{report}");
+    assert_eq!((report.commands, report.notifications), (100, 100));
+}
+
+#[test]
+fn a_plugin_in_c_that_answers_twice_or_never_is_found_out() {
+    let faults = exchange(in_c(2)).faults;
+    assert_eq!(faults.len(), 100);
+    assert!(faults.iter().all(|fault| matches!(fault, Fault::AnsweredAgain { times: 2, .. })));
+    let faults = exchange(in_c(0)).faults;
+    assert_eq!(faults.len(), 100);
+    assert!(faults.iter().all(|fault| matches!(fault, Fault::Unanswered(_))));
+}
+
+#[test]
+fn what_is_no_plugin_of_this_protocol_does_not_load() {
+    assert_eq!(load("/nonexistent.so").unwrap_err(), DocaError::NOT_FOUND);
+    let program = std::env::current_exe().expect("the path of this test");
+    assert_eq!(load(program).unwrap_err(), DocaError::NOT_FOUND, "a program is no library");
+    let other = plugin("sandbox-plugin", "worker_sandbox");
+    // Its version is the same and its name is not told by the interface, so what tells is its answer.
+    let worker = load(other).expect("it opens");
+    assert_eq!(worker.call(Loopback { data: 1 }), Err(DocaError::INVALID_VALUE));
+}

@@ -1,0 +1,158 @@
+//! The plugin under the test kit: several workers of one domain, which really talk over UCX, within this process.
+
+use sandbox_protocol::{MapParams, MemMap, Protocol, TagReceived, TagRecv, TagSend};
+use ucx::{Features, Status};
+use urom_pdk::test_util::{Domain, Lookup, Sent, Worker};
+use urom_pdk::{Data, DocaError, Received, Registered};
+
+use super::Sandbox;
+
+const TAG: u64 = 7;
+
+/// Members 0, 1, and so on.
+fn workers<const N: usize>() -> (Domain, [Worker<Protocol>; N]) {
+    let domain = Domain::new();
+    let workers = std::array::from_fn(|id| domain.open::<Sandbox, Protocol>(id as u64));
+    (domain, workers)
+}
+
+fn send(dest: u64, data: &[u8]) -> TagSend<'_> {
+    TagSend { context: 1, dest, data: Data::Inline(data), tag: TAG }
+}
+
+fn receive(count: u64) -> TagRecv {
+    TagRecv { context: 2, buffer: 0, count, tag: TAG, tag_mask: u64::MAX, memh_id: 0 }
+}
+
+fn bytes(received: &TagReceived) -> &[u8] {
+    assert_eq!(received.status, 0);
+    match &received.data {
+        Received::Inline(bytes) => bytes,
+        Received::Registered { .. } => panic!("nothing was registered"),
+    }
+}
+
+#[test]
+fn a_message_goes_from_one_worker_to_another() {
+    let (_domain, [sender, receiver]) = workers();
+    for length in [0, 1, 12, 1000, 4000] {
+        let data: Vec<u8> = (0..length).map(|i| i as u8).collect();
+        // One receive waits for its message, the other finds it.
+        let early = receiver.send(receive(4000));
+        assert_eq!(sender.call(send(1, &data)).unwrap().status, 0);
+        assert_eq!(sender.call(send(1, &data)).unwrap().status, 0);
+        for received in [receiver.wait(early).unwrap(), receiver.call(receive(4000)).unwrap()] {
+            assert_eq!((bytes(&received), received.sender_tag), (&data[..], TAG));
+        }
+    }
+}
+
+#[test]
+fn a_worker_sends_to_itself() {
+    let (_domain, [worker]) = workers();
+    let received = worker.send(receive(10));
+    assert_eq!(worker.call(send(0, b"myself")).unwrap().status, 0);
+    assert_eq!(bytes(&worker.wait(received).unwrap()), b"myself");
+}
+
+#[test]
+fn a_receive_waits_and_costs_nothing_until_its_message_comes() {
+    let (domain, [sender, receiver]) = workers();
+    let received = receiver.send(receive(10));
+    for _ in 0..100 {
+        assert_eq!(domain.progress(), 0);
+    }
+    assert_eq!(receiver.in_flight(), 1);
+    sender.call(send(1, b"late")).unwrap();
+    assert_eq!(bytes(&receiver.wait(received).unwrap()), b"late");
+}
+
+#[test]
+fn a_message_that_is_too_long_ends_its_receive_without_bytes() {
+    let (_domain, [sender, receiver]) = workers();
+    let received = receiver.send(receive(3));
+    sender.call(send(1, b"four")).unwrap();
+    let received = receiver.wait(received).unwrap();
+    assert_eq!(received.status, Status::MESSAGE_TRUNCATED.code());
+    assert_eq!(received.data, Received::Inline(urom_pdk::Payload::default()));
+}
+
+#[test]
+fn destinations_that_are_nobody_or_cannot_be_found_are_errors() {
+    let (domain, [sender, receiver]) = workers();
+    assert_eq!(sender.call(send(2, b"?")).unwrap_err(), DocaError::NOT_FOUND);
+    sender.fail_lookup(Lookup::Address, DocaError::IO_FAILED);
+    assert_eq!(sender.call(send(1, b"?")).unwrap_err(), DocaError::IO_FAILED);
+    domain.set_address("worker_sandbox", 3, b"made by another kit");
+    assert_eq!(sender.call(send(3, b"?")).unwrap_err(), DocaError::INVALID_VALUE);
+    // The plugin works on.
+    let received = receiver.send(receive(10));
+    assert_eq!(sender.call(send(1, b"there")).unwrap().status, 0);
+    assert_eq!(bytes(&receiver.wait(received).unwrap()), b"there");
+}
+
+#[test]
+fn receives_that_wait_when_the_worker_ends_leave_nothing_behind() {
+    let (_domain, [worker]) = workers();
+    let waiting: Vec<Sent<_>> = (0..10).map(|i| worker.send(receive(i * 100))).collect();
+    worker.progress();
+    assert_eq!(worker.close(), waiting.len());
+    let report = worker.finish();
+    assert!(report.is_clean(), "{report}");
+}
+
+#[test]
+fn receives_without_memory_for_them_are_refused() {
+    let (_domain, [worker]) = workers();
+    assert_eq!(worker.call(receive(u64::MAX)).unwrap_err(), DocaError::TOO_BIG);
+    assert_eq!(worker.call(receive(1 << 24)).unwrap_err(), DocaError::TOO_BIG);
+    worker.fill_c_heap(1);
+    assert_eq!(worker.call(receive(1 << 20)).unwrap_err(), DocaError::NO_MEMORY);
+}
+
+#[test]
+fn memory_of_the_worker_is_received_into_and_sent_from_by_its_owner_alone() {
+    let (_domain, [sender, receiver]) = workers();
+    let map = MemMap { context: 0, map_params: MapParams::allocate(0x1000, 4096), exported_memh: &[] };
+    let memh_id = receiver.call(map).unwrap().memh_id;
+    let into = TagRecv { buffer: 0x1800, memh_id, ..receive(64) };
+    let received = receiver.send(into);
+    sender.call(send(1, b"for later")).unwrap();
+    assert_eq!(receiver.wait(received).unwrap().data, Received::Registered { len: 9 });
+
+    let at = Registered { memory: memh_id.try_into().unwrap(), address: 0x1800, len: 9 };
+    let back = TagSend { context: 0, dest: 0, data: at.into(), tag: TAG };
+    let received = sender.send(receive(100));
+    assert_eq!(receiver.call(back).unwrap().status, 0);
+    assert_eq!(bytes(&sender.wait(received).unwrap()), b"for later");
+
+    // Another host's handle, and bytes beyond the end.
+    assert_eq!(receiver.wait(receiver.send_from(2, into)).unwrap_err(), DocaError::INVALID_VALUE);
+    let beyond = TagRecv { buffer: 0x1fc1, ..into };
+    assert_eq!(receiver.call(beyond).unwrap_err(), DocaError::INVALID_VALUE);
+}
+
+#[test]
+fn memory_of_the_host_is_written_through_its_window() {
+    let (domain, [sender, receiver]) = workers();
+    let context = ucx::Context::new(Features::RMA).unwrap();
+    let host = context.worker().unwrap();
+    let memory = ucx::Memory::allocate(&context, 4096).unwrap();
+    let window = memory.window(&host).unwrap();
+    // The host takes part: its UCX worker makes progress as well.
+    let wait = |sent: Sent<_>| loop {
+        if let Some(answer) = receiver.answer(&sent) {
+            return answer;
+        }
+        domain.progress();
+        host.progress();
+    };
+    let map = MemMap { context: 0, map_params: MapParams::exported(0x7000), exported_memh: &window };
+    let memh_id = receiver.call(map).unwrap().memh_id;
+    let received = receiver.send(TagRecv { buffer: 0x7100, memh_id, ..receive(100) });
+    sender.call(send(1, b"to the host")).unwrap();
+    assert_eq!(wait(received).unwrap().data, Received::Registered { len: 11 });
+    let mut there = [0; 11];
+    memory.read(0x100, &mut there);
+    assert_eq!(there, *b"to the host");
+}
