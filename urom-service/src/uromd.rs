@@ -54,6 +54,22 @@ struct Daemon {
     /// are kept to those that exist. Those of this process if not given.
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
+    /// What starts each worker, such as "qemu-aarch64-static -L /usr/aarch64-linux-gnu", "valgrind -q" or "gdbserver :0". Gets
+    /// the worker's program and arguments behind its own, which may be quoted as in a shell; must pass its standard input on.
+    #[arg(long, value_name = "COMMAND", value_parser = words)]
+    worker_launcher: Option<Words>,
+}
+
+/// A command line, taken apart.
+#[derive(Debug, Clone)]
+struct Words(Vec<OsString>);
+
+fn words(text: &str) -> Result<Words, String> {
+    let words = shell_words::split(text).map_err(|_| "a quotation mark has no end".to_owned())?;
+    if words.first().is_none_or(String::is_empty) {
+        return Err("expected a program and its arguments".to_owned());
+    }
+    Ok(Words(words.into_iter().map(OsString::from).collect()))
 }
 
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
@@ -113,6 +129,7 @@ fn run_daemon(args: &Daemon, worker_words: Vec<OsString>) -> Result<()> {
         log_level: args.log_level,
         sdk_log_level,
         worker_words,
+        worker_launcher: args.worker_launcher.clone().map_or_else(Vec::new, |words| words.0),
     };
     crate::daemon::run(config, args.sdk_log_level, |address| {
         let mut out = std::io::stdout();

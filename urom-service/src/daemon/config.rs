@@ -36,6 +36,9 @@ pub struct DaemonConfig {
     pub sdk_log_level: LogLevel,
     /// What the arguments of a worker that is a process begin with, before `worker`: nothing when the program is `uromd`.
     pub worker_words: Vec<OsString>,
+    /// A program and its first arguments, such as an emulator's, that is started in the place of a worker, with the worker's
+    /// own program and arguments behind them. Nothing when workers are started as they are.
+    pub worker_launcher: Vec<OsString>,
 }
 
 impl Default for DaemonConfig {
@@ -50,6 +53,7 @@ impl Default for DaemonConfig {
             log_level: LogLevel::INFO,
             sdk_log_level: LogLevel::WARNING,
             worker_words: Vec::new(),
+            worker_launcher: Vec::new(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::process::Stdio;
+use std::time::Duration;
 
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -13,13 +14,22 @@ use tracing::{dispatcher, warn};
 
 use crate::log::LogLevel;
 use crate::threads::Alive;
+use crate::wire::control::PATIENCE;
 use crate::worker::{self, WorkerConfig};
+
+/// How long a worker may take to open its plugins.
+const READY_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The same, and how long it may take to say hello, where a launcher makes it slow.
+const SLOW_START: Duration = Duration::from_secs(60);
 
 /// How workers are started.
 #[derive(Debug, Clone)]
 pub(crate) enum Launcher {
     /// Each one a process.
     Process {
+        /// What starts it, with arguments of its own; nothing when that is the daemon itself.
+        launcher: Vec<OsString>,
         /// What its arguments begin with, before `worker`.
         words: Vec<OsString>,
         /// What UCX logs in workers, when the daemon's environment does not say.
@@ -34,6 +44,8 @@ pub(crate) enum Launcher {
 pub(crate) struct Launched {
     /// The stream to it, before any hello.
     pub(crate) stream: UnixStream,
+    /// How long it may take to say hello.
+    pub(crate) first_word: Duration,
     /// What runs.
     pub(crate) body: Body,
 }
@@ -46,6 +58,16 @@ pub(crate) enum Body {
 }
 
 impl Launcher {
+    /// How long a worker may take to open its plugins.
+    pub(crate) fn ready_deadline(&self) -> Duration {
+        if self.is_slow() { SLOW_START } else { READY_DEADLINE }
+    }
+
+    /// Whether workers may be many times slower than this program, as under an emulator or a memory checker.
+    fn is_slow(&self) -> bool {
+        matches!(self, Launcher::Process { launcher, .. } if !launcher.is_empty())
+    }
+
     /// Starts a worker with `NAME=value`s in its environment.
     ///
     /// # Errors
@@ -58,8 +80,10 @@ impl Launcher {
         let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let body = match self {
-            Launcher::Process { words, ucx_log } => {
-                Body::Process(process(words, &config, env, *ucx_log, theirs)?)
+            Launcher::Process { launcher, words, ucx_log } => {
+                let mut command = command(launcher)?;
+                command.args(words).arg("worker").args(config.to_args());
+                Body::Process(process(command, env, *ucx_log, theirs)?)
             }
             Launcher::Thread => {
                 if !env.is_empty() || config.cpus.is_some() {
@@ -72,19 +96,32 @@ impl Launcher {
                 Body::Thread(thread(config, theirs)?)
             }
         };
-        Ok(Launched { stream: UnixStream::from_std(ours)?, body })
+        let first_word = if self.is_slow() { SLOW_START } else { PATIENCE };
+        Ok(Launched { stream: UnixStream::from_std(ours)?, first_word, body })
     }
 }
 
+/// This same program, without arguments yet.
+fn command(launcher: &[OsString]) -> io::Result<Command> {
+    let Some((program, arguments)) = launcher.split_first() else {
+        // However it was started, and whatever has become of its file.
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("uromd");
+        return Ok(command);
+    };
+    // The link would lead an emulator or debugger to itself.
+    let own = std::env::current_exe()?;
+    let mut command = Command::new(program);
+    command.args(arguments).arg(own);
+    Ok(command)
+}
+
 fn process(
-    words: &[OsString],
-    config: &WorkerConfig,
+    mut command: Command,
     env: Vec<(OsString, OsString)>,
     ucx_log: Option<LogLevel>,
     stream: StdUnixStream,
 ) -> io::Result<Child> {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("uromd").args(words).arg("worker").args(config.to_args());
     if let Some(level) = ucx_log
         && std::env::var_os("UCX_LOG_LEVEL").is_none()
     {
@@ -97,7 +134,10 @@ fn process(
     command.stdout(std::io::stderr());
     // A key pressed at the daemon's terminal is for the daemon, which then stops its workers in order.
     command.process_group(0).kill_on_drop(true);
-    command.spawn()
+    command.spawn().map_err(|error| {
+        let program = command.as_std().get_program();
+        io::Error::new(error.kind(), format!("`{}`: {error}", program.display()))
+    })
 }
 
 fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot::Receiver<()>> {

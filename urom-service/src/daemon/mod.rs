@@ -51,7 +51,8 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
             warn!("{PLUGIN_PATH_VARIABLE} is not set: hosts will find no plugin; start uromd with the directories of plugins in it");
         }
         ready(listener.local_addr()?);
-        let launcher = Launcher::Process { words: config.worker_words.clone(), ucx_log };
+        let (launcher, words) = (config.worker_launcher.clone(), config.worker_words.clone());
+        let launcher = Launcher::Process { launcher, words, ucx_log };
         Ok(serve(listener, config, launcher, stop).await?)
     });
     // A plugin that hangs while it is listed keeps its thread; it must not keep the daemon.

@@ -27,9 +27,6 @@ use crate::wire::control::{
     DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
 };
 
-/// How long a worker may take to open its plugins.
-const READY_DEADLINE: Duration = Duration::from_secs(10);
-
 /// How long a host may take to come to its worker.
 const TICKET_LIFE: Duration = Duration::from_secs(10);
 
@@ -157,8 +154,10 @@ impl Server {
             Event::Worker { serial, message } => self.worker_says(serial, message),
             Event::WorkerGone { serial, cause } => self.worker_gone(serial, &cause),
             Event::Overdue { serial } => {
-                let text =
-                    format!("the worker did not open its plugins within {} s", READY_DEADLINE.as_secs());
+                let text = format!(
+                    "the worker did not open its plugins within {} s",
+                    self.launcher.ready_deadline().as_secs()
+                );
                 self.roster.overdue(serial, &Failure::new(DocaError::TIME_OUT, text))
             }
             Event::Expired { serial, ticket } => self.roster.expired(serial, ticket),
@@ -241,7 +240,7 @@ impl Server {
         self.workers.insert(serial, WorkerLink { id, outbox });
         let events = self.events.clone();
         self.supervisors.spawn(supervisor::supervise(serial, id, launched, outgoing, events));
-        self.later(READY_DEADLINE, Event::Overdue { serial });
+        self.later(self.launcher.ready_deadline(), Event::Overdue { serial });
         Ok(())
     }
 

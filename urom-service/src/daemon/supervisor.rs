@@ -28,8 +28,8 @@ pub(crate) async fn supervise(
     outgoing: mpsc::Receiver<DaemonToWorker>,
     events: mpsc::Sender<Event>,
 ) {
-    let Launched { stream, mut body } = launched;
-    let end = talk(serial, stream, outgoing, &events).await;
+    let Launched { stream, first_word, mut body } = launched;
+    let end = talk(serial, stream, first_word, outgoing, &events).await;
     if matches!(end, Some(StreamError::Silent)) {
         // Its hosts hear nothing either, and are about to find that out. Killed before they do, it would look to them as
         // if it had crashed.
@@ -57,9 +57,13 @@ pub(crate) async fn supervise(
 async fn talk(
     serial: Serial,
     mut stream: tokio::net::UnixStream,
+    first_word: Duration,
     outgoing: mpsc::Receiver<DaemonToWorker>,
     events: &mpsc::Sender<Event>,
 ) -> Option<StreamError> {
+    if timeout(first_word, stream.readable()).await.is_err() {
+        return Some(StreamError::Silent);
+    }
     if let Err(error) = greet(&mut stream, Hello::new(Role::Daemon), Role::Worker).await {
         // A worker that dies before it greets just closes the stream.
         return Some(error);

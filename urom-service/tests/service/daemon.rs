@@ -89,6 +89,9 @@ fn flags_that_make_no_sense_are_refused() {
         &["--cpus", ""],
         &["--cpus", "3-1"],
         &["--cpus", "1024"],
+        &["--worker-launcher", ""],
+        &["--worker-launcher", "'' -x"],
+        &["--worker-launcher", "valgrind '-q"],
         &["--unknown"],
         &["worker"],
     ] {

@@ -41,6 +41,36 @@ fn each_worker_is_a_process_with_its_own_environment() {
 }
 
 #[test]
+fn a_launcher_is_started_in_the_place_of_each_worker_with_the_worker_behind_it() {
+    let plugins = Plugins::obedient();
+    let launcher = ["--worker-launcher", "env 'LAUNCHED=by env'"];
+    let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], &launcher);
+    let mut client = Client::connect(uromd.address);
+    let (one, two) = (client.attach(any(), 1), client.attach(any(), 1));
+    assert_ne!(pid(&one), pid(&two));
+    for host in [&one, &two] {
+        assert_eq!(variable(host, "LAUNCHED"), "by env");
+        assert_eq!(host.call(op::ECHO, 5).status, DocaError::SUCCESS);
+    }
+    // What a host sets for its worker is the launcher's environment.
+    let env = Some(vec!["WHO=one".to_owned()]);
+    assert_eq!(variable(&client.attach(StartWorker { env, ..any() }, 1), "WHO"), "one");
+}
+
+#[test]
+fn a_launcher_that_does_not_start_or_starts_no_worker_is_told_to_the_host() {
+    let plugins = Plugins::obedient();
+    for (launcher, why) in [("/no/such/launcher -x", "`/no/such/launcher`"), ("false", "exit status: 1")] {
+        let directory = plugins.path().to_str().unwrap();
+        let uromd = Uromd::start_with(&[directory], &["--worker-launcher", launcher]);
+        let mut client = Client::connect(uromd.address);
+        let failure = client.start(any()).err().unwrap();
+        assert!(failure.text.contains(why), "{failure}");
+        assert!(client.start(any()).is_err(), "the daemon goes on");
+    }
+}
+
+#[test]
 fn a_worker_runs_on_the_cpus_it_was_given_as_far_as_they_exist() {
     let plugins = Plugins::obedient();
     let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], &["--cpus", "0-1000"]);
