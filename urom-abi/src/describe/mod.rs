@@ -2,7 +2,7 @@
 //!
 //! The macros make one [`Protocol`] for each protocol ([`DESCRIPTION`]). [`c_header`] turns it into a C header, and a program
 //! can read it to list or to check what a plugin speaks. Everything here is `'static` and `const`: it costs nothing at run
-//! time.
+//! time. A plugin's file carries it as a [`section`], which is read without loading the plugin.
 //!
 //! A message is `{ tag; header fields; union of one structure per variant }` as C lays it out, and behind that the
 //! payloads of its variant, in order and without padding between them. All offsets count from the message's first byte.
@@ -10,6 +10,7 @@
 //! [`DESCRIPTION`]: crate::protocol::Protocol::DESCRIPTION
 
 mod c_header;
+pub mod section;
 mod types;
 
 pub use c_header::c_header;
@@ -22,6 +23,9 @@ pub struct Protocol {
     pub name: &'static str,
     /// What the plugin's `urom_plugin_get_version` returns.
     pub version: u64,
+    /// A hash of name and version and of all messages' names, tags and layouts: two builds with the same one agree on the
+    /// bytes. Documentation does not count.
+    pub fingerprint: u64,
     /// What a host asks.
     pub commands: Messages,
     /// What the plugin answers.

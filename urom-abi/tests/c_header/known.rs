@@ -48,6 +48,7 @@ pub(crate) const GRAPH: Protocol = {
     Protocol {
         name: "worker_graph",
         version: 1,
+        fingerprint: 0,
         commands: MESSAGES,
         notifications: Messages { name: "Notification", variants: &[DONE], ..MESSAGES },
     }
@@ -95,6 +96,7 @@ pub(crate) const SANDBOX: Protocol = {
     Protocol {
         name: "worker_sandbox",
         version: 1,
+        fingerprint: 0,
         commands: Messages {
             name: "Command",
             docs: "",
@@ -208,6 +210,7 @@ fn sandbox_is_that_of_the_sample() {
 const RDMO: Protocol = Protocol {
     name: "worker_rdmo",
     version: 1,
+    fingerprint: 0,
     commands: Messages {
         name: "Command",
         docs: "",
@@ -293,6 +296,7 @@ pub(crate) const UCC: Protocol = {
     Protocol {
         name: "libucc_doca_urom_plugin",
         version: 1,
+        fingerprint: 0,
         commands: Messages {
             name: "Command",
             docs: "",

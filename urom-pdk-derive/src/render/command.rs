@@ -196,6 +196,7 @@ impl Commands<'_> {
                 const DESCRIPTION: &'static #krate::describe::Protocol = &#krate::describe::Protocol {
                     name: #name,
                     version: #version,
+                    fingerprint: Protocol::FINGERPRINT,
                     commands: __DESCRIPTION,
                     notifications: #notification::DESCRIPTION,
                 };

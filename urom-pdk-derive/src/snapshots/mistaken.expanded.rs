@@ -184,6 +184,7 @@ const _: () = {
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "mistaken",
             version: 1u64,
+            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
         };

@@ -917,6 +917,7 @@ const _: () = {
         const DESCRIPTION: &'static kit::abi::describe::Protocol = &kit::abi::describe::Protocol {
             name: "worker_several",
             version: 2u64,
+            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <answers::Answer as kit::abi::wire::Notifications>::DESCRIPTION,
         };

@@ -122,6 +122,7 @@ impl Protocol for Words {
     const DESCRIPTION: &'static describe::Protocol = &describe::Protocol {
         name: Self::NAME,
         version: Self::VERSION,
+        fingerprint: 0,
         commands: WORDS,
         notifications: WORDS,
     };

@@ -1,0 +1,117 @@
+//! A protocol's description as bytes: what `#[urom_plugin]` puts into the plugin's file, for programs to read without
+//! loading it.
+//!
+//! The bytes stand in the ELF section [`SECTION`] and refer to nothing outside it. All numbers are little-endian:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 8 | [`MAGIC`] |
+//! | 4 | [`FORMAT`] |
+//! | 4 | how many bytes follow |
+//! | ... | the [`Build`], then the [`Protocol`], field by field in the order of their definitions |
+//!
+//! A text or a list is its length in 4 bytes and what it holds, a choice is one byte and what belongs to it, `Option` being
+//! 0 or 1. Offsets, sizes and alignments take 4 bytes, all other numbers 8. Any change of the layout takes another format
+//! number.
+
+mod read;
+mod write;
+
+use std::fmt;
+
+use super::Protocol;
+
+pub use read::read;
+pub use write::{array, len, write};
+
+/// The section's name.
+pub const SECTION: &str = ".urom.description";
+
+/// What the section begins with.
+pub const MAGIC: [u8; 8] = *b"uromdesc";
+
+/// The number of this layout.
+pub const FORMAT: u32 = 1;
+
+/// Magic, format and length.
+const HEADER_LEN: usize = 16;
+
+/// How deep a type may be nested in others: enough for what people write, and little enough for any stack.
+const MAX_DEPTH: usize = 64;
+
+/// What a plugin's file says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// What it speaks.
+    pub protocol: &'static Protocol,
+    /// How it was built.
+    pub build: Build,
+}
+
+/// How a plugin was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// The version of `urom-pdk`.
+    pub kit: &'static str,
+    /// What a panic does.
+    pub panic: Panic,
+}
+
+/// What a panic does (`-C panic`, `profile.*.panic`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Panic {
+    /// It becomes the status of one command.
+    Unwind,
+    /// It ends the worker's process.
+    Abort,
+}
+
+/// Why bytes are no description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// They do not begin with [`MAGIC`].
+    Magic,
+    /// Their layout is another than [`FORMAT`].
+    Format {
+        /// The number of theirs.
+        found: u32,
+    },
+    /// They are fewer or more than they say.
+    Length {
+        /// How many should follow the header.
+        stated: usize,
+        /// How many do.
+        found: usize,
+    },
+    /// Something in them cannot be.
+    Malformed {
+        /// Where it ends, from the section's first byte.
+        at: usize,
+        /// What it is.
+        problem: &'static str,
+    },
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Magic => write!(f, "the section {SECTION} does not begin as a description does"),
+            ReadError::Format { found } => write!(
+                f,
+                "the description has the layout {found} and this program reads {FORMAT}: \
+                 use a program of the kit that built the plugin"
+            ),
+            ReadError::Length { stated, found } => write!(
+                f,
+                "the description should have {stated} bytes behind its header and has {found}: \
+                 the file was cut, or holds several"
+            ),
+            ReadError::Malformed { at, problem } => {
+                write!(f, "the description is damaged before its byte {at}: {problem}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}

@@ -1,0 +1,232 @@
+//! Writing a description, in constants.
+
+use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, Panic};
+use crate::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
+
+/// How many bytes [`write`] writes.
+///
+/// # Panics
+/// As [`write`].
+#[must_use]
+pub const fn len(protocol: &Protocol, build: &Build) -> usize {
+    let mut writer = Writer { out: None, at: 0 };
+    writer.all(0, protocol, build);
+    writer.at
+}
+
+/// Writes a description, in a constant expression or outside of one.
+///
+/// ```
+/// # mod graph {
+/// # use urom_abi::{urom_command, urom_notification};
+/// # #[urom_command(plugin = "worker_graph", version = 1)]
+/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
+/// # #[urom_notification]
+/// # pub enum Notification { Done { data: u64 } }
+/// # }
+/// use urom_abi::describe::section::{self, Build, Panic};
+/// use urom_abi::protocol::Protocol as _;
+///
+/// let (protocol, build) = (graph::Protocol::DESCRIPTION, Build { kit: "0.1.0", panic: Panic::Unwind });
+/// let mut bytes = vec![0; section::len(protocol, &build)];
+/// section::write(protocol, &build, &mut bytes);
+///
+/// let description = section::read(&bytes)?;
+/// assert_eq!(description.protocol, protocol);
+/// assert_eq!(description.build, build);
+/// # Ok::<(), section::ReadError>(())
+/// ```
+///
+/// # Panics
+/// Unless `out` has exactly as many bytes as [`len`] says; for an offset, a size, an alignment or a text of 4 GiB or more;
+/// for a type that is nested more than 64 deep.
+pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
+    let len = out.len();
+    let mut writer = Writer { out: Some(out), at: 0 };
+    writer.all(len.saturating_sub(HEADER_LEN), protocol, build);
+    assert!(writer.at == len, "the place for a description has its very length");
+}
+
+/// The bytes of [`write`] as an array, whose length [`len`] gives.
+///
+/// # Panics
+/// As [`write`].
+#[must_use]
+pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8; LEN] {
+    let mut bytes = [0; LEN];
+    write(protocol, build, &mut bytes);
+    bytes
+}
+
+/// Writes, or only counts.
+struct Writer<'a> {
+    out: Option<&'a mut [u8]>,
+    at: usize,
+}
+
+/// Calls a method for every element of a list, behind their number.
+macro_rules! list {
+    ($writer:ident, $list:expr, $item:ident $(, $more:expr)*) => {{
+        let list = $list;
+        $writer.length(list.len());
+        let mut i = 0;
+        while i < list.len() {
+            $writer.$item(&list[i] $(, $more)*);
+            i += 1;
+        }
+    }};
+}
+
+impl Writer<'_> {
+    const fn all(&mut self, len: usize, protocol: &Protocol, build: &Build) {
+        self.bytes(&MAGIC);
+        self.bytes(&FORMAT.to_le_bytes());
+        self.length(len);
+        self.text(build.kit);
+        self.choice(match build.panic {
+            Panic::Unwind => 0,
+            Panic::Abort => 1,
+        });
+        self.text(protocol.name);
+        self.number(protocol.version);
+        self.number(protocol.fingerprint);
+        self.messages(&protocol.commands);
+        self.messages(&protocol.notifications);
+    }
+
+    const fn messages(&mut self, messages: &Messages) {
+        self.text(messages.name);
+        self.text(messages.docs);
+        self.ty(&messages.tag, 0);
+        self.length(messages.len);
+        self.length(messages.union_at);
+        list!(self, messages.header, field);
+        list!(self, messages.variants, variant);
+    }
+
+    const fn variant(&mut self, variant: &Variant) {
+        self.text(variant.name);
+        self.text(variant.docs);
+        self.number(variant.tag);
+        match variant.also {
+            None => self.choice(0),
+            Some(also) => {
+                self.choice(1);
+                self.number(also);
+            }
+        }
+        self.optional(variant.reply);
+        list!(self, variant.fields, field);
+        list!(self, variant.payloads, payload);
+    }
+
+    const fn field(&mut self, field: &Field) {
+        self.text(field.name);
+        self.text(field.docs);
+        match field.kind {
+            FieldKind::Plain => self.choice(0),
+            FieldKind::Echo => self.choice(1),
+            FieldKind::Address { of } => self.chosen(2, of),
+            FieldKind::Length { of } => self.chosen(3, of),
+            FieldKind::Selector { of } => self.chosen(4, of),
+        }
+        self.ty(&field.ty, 0);
+        self.length(field.offset);
+    }
+
+    const fn payload(&mut self, payload: &Payload) {
+        self.text(payload.name);
+        self.text(payload.docs);
+        self.ty(&payload.ty, 0);
+        match payload.count {
+            Count::Word(word) => self.chosen(0, word),
+            Count::Fixed(count) => {
+                self.choice(1);
+                self.number(count as u64);
+            }
+            Count::Given(text) => self.chosen(2, text),
+        }
+        self.optional(payload.address);
+        self.optional(payload.when);
+        self.choice(payload.registered as u8);
+    }
+
+    const fn ty(&mut self, ty: &Type, depth: usize) {
+        assert!(depth <= MAX_DEPTH, "a field's type is nested more than 64 deep");
+        match *ty {
+            Type::Int { bytes, signed } => {
+                self.choice(0);
+                self.length(bytes);
+                self.choice(signed as u8);
+            }
+            Type::Float { bytes } => {
+                self.choice(1);
+                self.length(bytes);
+            }
+            Type::Array { of, len } => {
+                self.choice(2);
+                self.ty(of, depth + 1);
+                self.number(len as u64);
+            }
+            Type::Struct(of) => {
+                self.chosen(3, of.name);
+                self.text(of.docs);
+                self.length(of.size);
+                self.length(of.align);
+                list!(self, of.fields, member, depth + 1);
+            }
+            Type::Opaque { name, size, align } => {
+                self.chosen(4, name);
+                self.length(size);
+                self.length(align);
+            }
+        }
+    }
+
+    const fn member(&mut self, field: &StructField, depth: usize) {
+        self.text(field.name);
+        self.text(field.docs);
+        self.length(field.offset);
+        self.ty(&field.ty, depth);
+    }
+
+    const fn optional(&mut self, text: Option<&str>) {
+        match text {
+            None => self.choice(0),
+            Some(text) => self.chosen(1, text),
+        }
+    }
+
+    const fn chosen(&mut self, number: u8, text: &str) {
+        self.choice(number);
+        self.text(text);
+    }
+
+    const fn choice(&mut self, number: u8) {
+        self.bytes(&[number]);
+    }
+
+    const fn text(&mut self, text: &str) {
+        self.length(text.len());
+        self.bytes(text.as_bytes());
+    }
+
+    const fn length(&mut self, length: usize) {
+        assert!(length <= u32::MAX as usize, "a length in a description has at most 32 bits");
+        self.bytes(&(length as u32).to_le_bytes());
+    }
+
+    const fn number(&mut self, number: u64) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    const fn bytes(&mut self, bytes: &[u8]) {
+        if let Some(out) = &mut self.out {
+            let (_, room) = out.split_at_mut(self.at);
+            let (room, _) = room.split_at_mut(bytes.len());
+            // As one step of the compiler's: loops over bytes meet its limit for constants.
+            room.copy_from_slice(bytes);
+        }
+        self.at += bytes.len();
+    }
+}

@@ -1,0 +1,140 @@
+//! Any description that can be written.
+
+use std::any::Any;
+use std::sync::Mutex;
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use urom_abi::describe::section::{Build, Panic};
+use urom_abi::describe::{
+    Count, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type, Variant,
+};
+
+/// What stays for the process, in reach of whoever looks for leaks.
+static KEPT: Mutex<Vec<&(dyn Any + Send + Sync)>> = Mutex::new(Vec::new());
+
+fn kept<T: Send + Sync + 'static>(value: T) -> &'static T {
+    let value: &'static T = Box::leak(Box::new(value));
+    KEPT.lock().unwrap().push(value);
+    value
+}
+
+fn text() -> impl Strategy<Value = &'static str> {
+    let text = prop_oneof![Just(String::new()), "[a-zA-Z_]{1,8}", "\\PC{0,12}", " [ -~\\n]{0,40}"];
+    text.prop_map(|text| kept(text).as_str())
+}
+
+fn list<T: Send + Sync + std::fmt::Debug + 'static>(
+    item: impl Strategy<Value = T>,
+) -> impl Strategy<Value = &'static [T]> {
+    vec(item, 0..4).prop_map(|items| kept(items).as_slice())
+}
+
+fn unsigned() -> impl Strategy<Value = Type> {
+    prop::sample::select(&[1, 2, 4, 8]).prop_map(|bytes| Type::Int { bytes, signed: false })
+}
+
+fn align() -> impl Strategy<Value = usize> {
+    (0u32..8).prop_map(|bit| 1 << bit)
+}
+
+fn any_type() -> impl Strategy<Value = Type> {
+    let leaf = prop_oneof![
+        unsigned(),
+        prop::sample::select(&[1, 2, 4, 8]).prop_map(|bytes| Type::Int { bytes, signed: true }),
+        prop::sample::select(&[4, 8]).prop_map(|bytes| Type::Float { bytes }),
+        (text(), 0usize..4096, align()).prop_map(|(name, size, align)| Type::Opaque { name, size, align }),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        let member = (text(), text(), 0usize..4096, inner.clone())
+            .prop_map(|(name, docs, offset, ty)| StructField { name, docs, offset, ty });
+        let structure = (text(), text(), 0usize..4096, align(), list(member)).prop_map(
+            |(name, docs, size, align, fields)| {
+                Type::Struct(kept(Struct { name, docs, size, align, fields }))
+            },
+        );
+        let array = (inner, 0usize..9).prop_map(|(of, len)| Type::Array { of: kept(of), len });
+        prop_oneof![structure, array]
+    })
+}
+
+fn field() -> impl Strategy<Value = Field> {
+    let kind = prop_oneof![
+        Just(FieldKind::Plain),
+        Just(FieldKind::Echo),
+        text().prop_map(|of| FieldKind::Address { of }),
+        text().prop_map(|of| FieldKind::Length { of }),
+        text().prop_map(|of| FieldKind::Selector { of }),
+    ];
+    (text(), text(), kind, any_type(), 0usize..4096).prop_map(|(name, docs, kind, ty, offset)| Field {
+        name,
+        docs,
+        kind,
+        ty,
+        offset,
+    })
+}
+
+fn payload() -> impl Strategy<Value = Payload> {
+    let count = prop_oneof![
+        text().prop_map(Count::Word),
+        any::<usize>().prop_map(Count::Fixed),
+        text().prop_map(Count::Given)
+    ];
+    (text(), text(), any_type(), count, option::of(text()), option::of(text()), any::<bool>()).prop_map(
+        |(name, docs, ty, count, address, when, registered)| Payload {
+            name,
+            docs,
+            ty,
+            count,
+            address,
+            when,
+            registered,
+        },
+    )
+}
+
+fn variant() -> impl Strategy<Value = Variant> {
+    let also = option::of(any::<u64>());
+    (text(), text(), any::<u64>(), also, option::of(text()), list(field()), list(payload())).prop_map(
+        |(name, docs, tag, also, reply, fields, payloads)| Variant {
+            name,
+            docs,
+            tag,
+            also,
+            reply,
+            fields,
+            payloads,
+        },
+    )
+}
+
+fn messages() -> impl Strategy<Value = Messages> {
+    (text(), text(), unsigned(), 0usize..8192, 0usize..4096, list(field()), list(variant())).prop_map(
+        |(name, docs, tag, len, union_at, header, variants)| Messages {
+            name,
+            docs,
+            tag,
+            len,
+            union_at,
+            header,
+            variants,
+        },
+    )
+}
+
+/// A protocol.
+pub(crate) fn any_protocol() -> impl Strategy<Value = &'static Protocol> {
+    (text(), any::<u64>(), any::<u64>(), messages(), messages()).prop_map(
+        |(name, version, fingerprint, commands, notifications)| {
+            kept(Protocol { name, version, fingerprint, commands, notifications })
+        },
+    )
+}
+
+/// A build.
+pub(crate) fn any_build() -> impl Strategy<Value = Build> {
+    let panic = prop::sample::select(&[Panic::Unwind, Panic::Abort]);
+    (text(), panic).prop_map(|(kit, panic)| Build { kit, panic })
+}

@@ -1,0 +1,142 @@
+//! Descriptions as bytes: what is written reads back, and nothing that is damaged does harm.
+
+mod described;
+mod real;
+
+use proptest::prelude::*;
+use urom_abi::describe::c_header;
+use urom_abi::describe::section::{self, Description, FORMAT, MAGIC, ReadError};
+
+use described::{any_build, any_protocol};
+
+/// The bytes of a description.
+fn written(description: &Description) -> Vec<u8> {
+    let mut bytes = vec![0; section::len(description.protocol, &description.build)];
+    section::write(description.protocol, &description.build, &mut bytes);
+    bytes
+}
+
+/// Reads bytes that may be anything. What can be read can be used: as a header, and to be written again.
+fn survives(bytes: &[u8]) {
+    if let Ok(description) = section::read(bytes) {
+        assert!(!c_header(description.protocol).is_empty());
+        assert_eq!(written(&description), bytes);
+    }
+}
+
+fn any_description() -> impl Strategy<Value = Description> {
+    (any_protocol(), any_build()).prop_map(|(protocol, build)| Description { protocol, build })
+}
+
+fn config() -> ProptestConfig {
+    let cases = if cfg!(miri) { 4 } else { 256 };
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn what_is_written_reads_back_equal(description in any_description()) {
+        let bytes = written(&description);
+        let read = section::read(&bytes).unwrap();
+        prop_assert_eq!(read, description);
+        prop_assert_eq!(c_header(read.protocol), c_header(description.protocol));
+    }
+
+    #[test]
+    fn no_part_of_a_description_is_one(description in any_description(), part in any::<prop::sample::Index>()) {
+        let bytes = written(&description);
+        prop_assert!(section::read(&bytes[..part.index(bytes.len())]).is_err());
+    }
+
+    #[test]
+    fn changed_bytes_are_refused_or_read(
+        description in any_description(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut bytes = written(&description);
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        survives(&bytes);
+    }
+}
+
+#[test]
+fn what_the_compiler_writes_is_what_the_program_writes() {
+    assert_eq!(real::BYTES[..], written(&real::TILES));
+    assert_eq!(section::read(&real::BYTES), Ok(real::TILES));
+    assert_eq!(real::TILES.protocol.fingerprint, real::Protocol::FINGERPRINT);
+}
+
+#[test]
+fn a_real_description_survives_every_cut_and_every_changed_byte() {
+    let bytes = real::BYTES;
+    let step = if cfg!(miri) { 97 } else { 1 };
+    for at in (0..bytes.len()).step_by(step) {
+        assert!(section::read(&bytes[..at]).is_err());
+        // Cut, with a length that says so.
+        let mut cut = bytes[..at].to_vec();
+        if let Some(body) = at.checked_sub(16) {
+            cut[12..16].copy_from_slice(&(body as u32).to_le_bytes());
+            assert!(matches!(section::read(&cut), Err(ReadError::Malformed { .. })));
+        }
+        for byte in [0, 1, 0x7f, 0xff, bytes[at] ^ 1, bytes[at].wrapping_add(1)] {
+            let mut changed = bytes;
+            changed[at] = byte;
+            survives(&changed);
+        }
+    }
+}
+
+#[test]
+fn bytes_of_something_else_are_named_as_such() {
+    for bytes in [&b""[..], b"uromdesc", b"\x7fELF................", &[0; 64]] {
+        assert_eq!(section::read(bytes), Err(ReadError::Magic));
+    }
+}
+
+#[test]
+fn a_layout_of_another_kit_is_named_with_its_number() {
+    let mut bytes = real::BYTES;
+    bytes[8] = 9;
+    let error = section::read(&bytes).unwrap_err();
+    assert_eq!(error, ReadError::Format { found: 9 });
+    assert!(error.to_string().contains("layout 9"), "{error}");
+}
+
+#[test]
+fn two_descriptions_in_one_section_are_refused() {
+    let one = real::BYTES;
+    let two = [one, one].concat();
+    let error = section::read(&two).unwrap_err();
+    assert_eq!(error, ReadError::Length { stated: one.len() - 16, found: two.len() - 16 });
+    let mut longer = [one.as_slice(), &[0]].concat();
+    let body = longer.len() - 16;
+    longer[12..16].copy_from_slice(&(body as u32).to_le_bytes());
+    assert!(matches!(section::read(&longer), Err(ReadError::Malformed { .. })));
+}
+
+#[test]
+fn a_list_that_claims_more_than_there_is_takes_no_memory_for_it() {
+    // Kit, panic, name, version, fingerprint; name, docs, tag, len, union_at; and a header of 2^32 - 1 fields.
+    let empty = [0; 4];
+    let start = [&empty[..], &[0], &empty, &[0; 16]].concat();
+    let messages = [&empty[..], &empty, &[0], &8u32.to_le_bytes(), &[0], &[0; 8]].concat();
+    let body = [start, messages, vec![0xff; 4]].concat();
+    let header = [&MAGIC[..], &FORMAT.to_le_bytes(), &(body.len() as u32).to_le_bytes()].concat();
+    let bytes = [header, body].concat();
+    assert_eq!(
+        section::read(&bytes),
+        Err(ReadError::Malformed { at: bytes.len(), problem: "it ends too early" })
+    );
+}
+
+#[test]
+fn the_same_bytes_give_the_same_description() {
+    let bytes = real::BYTES;
+    let [first, again] = [section::read(&bytes).unwrap(), section::read(&bytes).unwrap()];
+    assert!(std::ptr::eq(first.protocol, again.protocol));
+}
