@@ -199,6 +199,9 @@ pub fn urom_notification(args: TokenStream, item: TokenStream) -> TokenStream {
 /// give the crate `crate-type = ["cdylib"]` alone, and have one `#[urom_plugin]` in it. Builds of the crate's own tests
 /// have no exports.
 ///
+/// The file says of itself what it speaks, in a read-only section that programs read without loading it: the protocol's
+/// `DESCRIPTION`, and how it was built. See `urom_abi::describe::section`.
+///
 /// | key | meaning | default |
 /// | --- | --- | --- |
 /// | `export = false` | leaves the exports out, for several handlers in one test crate | `true` |

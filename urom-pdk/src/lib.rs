@@ -106,6 +106,7 @@ pub mod log;
 pub mod test_util;
 pub mod time;
 
+mod described;
 mod domain;
 mod error;
 mod executor;
@@ -133,8 +134,10 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use urom_abi::DocaError;
+    pub use urom_abi::describe::{self, section};
     pub use urom_abi::plugin::{GetIfaceFn, GetVersionFn, PluginIface};
     pub use urom_abi::protocol::Serve;
 
+    pub use crate::described::{build, keep, protocol};
     pub use crate::iface::{get_iface, get_version};
 }

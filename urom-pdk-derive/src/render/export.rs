@@ -1,4 +1,4 @@
-//! The two functions that a worker looks up in a plugin.
+//! The two functions that a worker looks up in a plugin, and the description that programs read from its file.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,7 +7,7 @@ use syn::{Path, Type};
 use crate::diagnostics::messages;
 use crate::model::Export;
 
-/// What stands beside the user's impl: the exported functions, and the refusal of `panic = "abort"`.
+/// What stands beside the user's impl: the exported functions, the description, and the refusal of `panic = "abort"`.
 pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream {
     let krate = &export.krate;
     let private = quote!(#krate::__private);
@@ -31,6 +31,13 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
             const _: #private::GetIfaceFn = urom_plugin_get_iface;
             const _: #private::GetVersionFn = urom_plugin_get_version;
 
+            const __PROTOCOL: &#private::describe::Protocol =
+                #private::protocol(<#ty as #handler>::__made_by_urom_command);
+            const __BUILD: &#private::section::Build = &#private::build(::core::cfg!(panic = "abort"));
+            const __LEN: ::core::primitive::usize = #private::section::len(__PROTOCOL, __BUILD);
+            #[cfg_attr(not(test), unsafe(link_section = ".urom.description"))]
+            static __DESCRIPTION: [::core::primitive::u8; __LEN] = #private::section::array(__PROTOCOL, __BUILD);
+
             #[cfg_attr(not(test), unsafe(no_mangle))]
             unsafe extern "C" fn urom_plugin_get_iface(iface: *mut #private::PluginIface) -> #private::DocaError {
                 unsafe fn of<AnyProtocol: #private::Serve<#krate::Side, #ty>>(
@@ -40,6 +47,7 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
                     // SAFETY: what the caller promises of `iface` is what this asks for.
                     unsafe { #private::get_iface::<#ty, AnyProtocol>(iface) }
                 }
+                #private::keep(&__DESCRIPTION);
                 // SAFETY: as above.
                 unsafe { of(<#ty as #handler>::__made_by_urom_command, iface) }
             }

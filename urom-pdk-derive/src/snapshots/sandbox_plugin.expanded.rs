@@ -118,6 +118,21 @@ impl Handler<::urom_pdk::Side> for Sandbox {
 const _: () = {
     const _: ::urom_pdk::__private::GetIfaceFn = urom_plugin_get_iface;
     const _: ::urom_pdk::__private::GetVersionFn = urom_plugin_get_version;
+    const __PROTOCOL: &::urom_pdk::__private::describe::Protocol = ::urom_pdk::__private::protocol(
+        <Sandbox as Handler<::urom_pdk::Side>>::__made_by_urom_command,
+    );
+    const __BUILD: &::urom_pdk::__private::section::Build = &::urom_pdk::__private::build(
+        ::core::cfg!(panic = "abort"),
+    );
+    const __LEN: ::core::primitive::usize = ::urom_pdk::__private::section::len(
+        __PROTOCOL,
+        __BUILD,
+    );
+    #[cfg_attr(not(test), unsafe(link_section = ".urom.description"))]
+    static __DESCRIPTION: [::core::primitive::u8; __LEN] = ::urom_pdk::__private::section::array(
+        __PROTOCOL,
+        __BUILD,
+    );
     #[cfg_attr(not(test), unsafe(no_mangle))]
     unsafe extern "C" fn urom_plugin_get_iface(
         iface: *mut ::urom_pdk::__private::PluginIface,
@@ -130,6 +145,7 @@ const _: () = {
         ) -> ::urom_pdk::__private::DocaError {
             unsafe { ::urom_pdk::__private::get_iface::<Sandbox, AnyProtocol>(iface) }
         }
+        ::urom_pdk::__private::keep(&__DESCRIPTION);
         unsafe {
             of(<Sandbox as Handler<::urom_pdk::Side>>::__made_by_urom_command, iface)
         }

@@ -1,0 +1,87 @@
+//! What a plugin's file says of itself, read from files that cargo built in every way a plugin is built, and never loaded.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use object::{Object, ObjectSection, SectionFlags};
+use urom_abi::describe::section::{self, Description, Panic, SECTION};
+use urom_abi::describe::{Protocol, c_header};
+use urom_abi::protocol::Protocol as _;
+
+const PLUGINS: [(&str, &Protocol); 2] = [
+    ("worker_graph", graph_protocol::Protocol::DESCRIPTION),
+    ("worker_sandbox", sandbox_protocol::Protocol::DESCRIPTION),
+];
+
+/// Builds the plugins in a directory of their own, and gives that of the profile.
+fn built(profile: &str, rustc: &[&str]) -> Result<PathBuf> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("description");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--frozen", "--quiet", "--color=never", "--profile", profile])
+        .args(["-p", "graph-plugin", "-p", "sandbox-plugin", "--target-dir"])
+        .arg(&target)
+        .env("CARGO_ENCODED_RUSTFLAGS", rustc.join("\u{1f}"))
+        .current_dir(manifest)
+        .status()?;
+    ensure!(status.success(), "cargo could not build the plugins: {status}");
+    Ok(target.join(if profile == "dev" { "debug" } else { profile }))
+}
+
+/// The description in a file, and whether the file has names of symbols that only debuggers want.
+fn look(file: &Path) -> Result<(Description, bool)> {
+    let bytes = fs::read(file).with_context(|| format!("reading {}", file.display()))?;
+    let elf = object::File::parse(&*bytes)?;
+    let section = elf.section_by_name(SECTION).context("no section")?;
+    let SectionFlags::Elf { sh_flags, .. } = section.flags() else { anyhow::bail!("not of ELF") };
+    ensure!(sh_flags == object::elf::SHF_ALLOC, "the section is more than read-only data: {sh_flags:?}");
+    let at = section.address()..section.address() + section.size();
+    let mut relocations = elf.dynamic_relocations().into_iter().flatten();
+    ensure!(relocations.all(|(address, _)| !at.contains(&address)), "the description is relocated");
+    Ok((section::read(section.data()?)?, elf.section_by_name(".symtab").is_some()))
+}
+
+fn each_says_what_it_speaks(directory: &Path, panic: Panic, stripped: bool) -> Result<()> {
+    for (name, protocol) in PLUGINS {
+        let (description, symbols) = look(&directory.join(format!("lib{name}.so")))?;
+        assert_eq!(description.protocol, protocol);
+        assert_eq!(c_header(description.protocol), c_header(protocol));
+        assert_eq!((description.build.kit, description.build.panic), (env!("CARGO_PKG_VERSION"), panic));
+        assert_eq!(symbols, !stripped, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_debug_build_says_what_it_speaks() -> Result<()> {
+    let directory = built("dev", &["-Clink-arg=-Wl,--gc-sections"])?;
+    each_says_what_it_speaks(&directory, Panic::Unwind, false)
+}
+
+#[test]
+fn a_stripped_release_build_says_what_it_speaks() -> Result<()> {
+    let directory = built("release", &["-Clink-arg=-Wl,--gc-sections", "-Cstrip=symbols"])?;
+    each_says_what_it_speaks(&directory, Panic::Unwind, true)
+}
+
+#[test]
+fn strip_leaves_the_description() -> Result<()> {
+    let place = tempfile::tempdir()?;
+    for (name, _) in PLUGINS {
+        let file = place.path().join(format!("lib{name}.so"));
+        fs::copy(urom_tests::profile_directory()?.join(format!("lib{name}.so")), &file)?;
+        let status = Command::new("strip").arg("--strip-all").arg(&file).status()?;
+        ensure!(status.success(), "strip: {status}");
+    }
+    each_says_what_it_speaks(place.path(), Panic::Unwind, true)
+}
+
+#[test]
+fn programs_carry_no_description() -> Result<()> {
+    let bytes = fs::read(env::current_exe()?)?;
+    assert!(object::File::parse(&*bytes)?.section_by_name(SECTION).is_none());
+    Ok(())
+}
