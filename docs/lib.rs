@@ -30,11 +30,12 @@ pages! {
     reference_payloads: "src/reference/payloads.md",
     reference_plugin: "src/reference/plugin.md",
     deployment: "src/deployment.md",
+    project: "src/project.md",
+    start: "src/start.md",
     laptop: "src/laptop.md",
     testing: "src/testing.md",
     sandbox: "src/sandbox.md",
     ucx: "src/ucx.md",
-    your_own_plugin: "src/your-own-plugin.md",
 }
 
 /// The directory of the plugins that `cargo xtask test` built, for `UROM_PLUGIN_PATH`.

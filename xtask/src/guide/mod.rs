@@ -48,10 +48,11 @@ fn start_page(workspace: &Workspace) -> Result<()> {
                 eprintln!("$ {command} &");
                 session.start_beside(&command, output).with_context(|| at(line, &command))?;
             }
-            Step::File { line, path, text } => {
+            Step::File { line, path, place: at, text } => {
                 let path = session.directory()?.join(path);
-                std::fs::write(&path, text)
-                    .with_context(|| format!("line {line}: writing {}", path.display()))?;
+                let old = || Ok(std::fs::read_to_string(&path)?);
+                let put = at.put(old, &text).and_then(|text| Ok(std::fs::write(&path, text)?));
+                put.with_context(|| format!("line {line}: {}", path.display()))?;
             }
         }
     }

@@ -4,8 +4,10 @@
 //!   what it prints.
 //! - `<!-- until Ctrl-C -->` before a block says that its last command stays, in a terminal of its own, until the page ends.
 //! - `<!-- file: PATH -->` before a block of any kind says that the reader saves it there.
+//! - `<!-- file: PATH, after: TEXT -->` says that it goes behind the first line that has this text, and `before` that it
+//!   goes before that line.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 /// One thing to do, and the line of the page that says so.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,8 +16,33 @@ pub(super) enum Step {
     Command { line: usize, command: String, output: Vec<String> },
     /// A command that stays until it is stopped.
     UntilStopped { line: usize, command: String, output: Vec<String> },
-    /// A file to be saved, from the directory that the session is in then.
-    File { line: usize, path: String, text: String },
+    /// A file to be saved or changed, from the directory that the session is in then.
+    File { line: usize, path: String, place: Place, text: String },
+}
+
+/// Where in a file a block goes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is the file.
+    Whole,
+    /// Behind the first line with this text.
+    After(String),
+    /// Before it.
+    Before(String),
+}
+
+impl Place {
+    /// What becomes of a file that has `old` when `text` is put there.
+    pub(super) fn put(&self, old: impl FnOnce() -> Result<String>, text: &str) -> Result<String> {
+        let (Place::After(mark) | Place::Before(mark)) = self else { return Ok(text.to_owned()) };
+        let old = old()?;
+        let start = old.find(mark.as_str()).with_context(|| format!("no line of it has `{mark}`"))?;
+        let at = match self {
+            Place::Before(_) => old[..start].rfind('\n').map_or(0, |end| end + 1),
+            _ => old[start..].find('\n').map_or(old.len(), |end| start + end + 1),
+        };
+        Ok(format!("{}{text}{}", &old[..at], &old[at..]))
+    }
 }
 
 const UNTIL_STOPPED: &str = "<!-- until Ctrl-C -->";
@@ -34,10 +61,17 @@ pub(super) fn steps(page: &str) -> Result<Vec<Step>> {
         };
         let block: Vec<_> = lines.by_ref().take_while(|(text, _)| !text.starts_with("```")).collect();
         let file = before.strip_prefix("<!-- file: ").and_then(|rest| rest.strip_suffix(" -->"));
-        if let Some(path) = file {
-            let text = block.iter().filter(|(text, _)| !(info == "rust" && hidden(text)));
+        if let Some(file) = file {
+            let (path, place) = if let Some((path, mark)) = file.split_once(", after: ") {
+                (path, Place::After(mark.to_owned()))
+            } else if let Some((path, mark)) = file.split_once(", before: ") {
+                (path, Place::Before(mark.to_owned()))
+            } else {
+                (file, Place::Whole)
+            };
+            let text = block.iter().filter(|(text, _)| !(info.starts_with("rust") && hidden(text)));
             let text = text.map(|(text, _)| format!("{text}\n")).collect();
-            steps.push(Step::File { line, path: path.to_owned(), text });
+            steps.push(Step::File { line, path: path.to_owned(), place, text });
         } else if info == "console" {
             commands(&block, before == UNTIL_STOPPED, &mut steps)?;
         }
@@ -99,10 +133,22 @@ mod tests {
     fn a_file_is_what_the_reader_sees_of_it() {
         let page = "<!-- file: a/b.rs -->\n\n```rust\n# hidden\n#[shown]\n#\nfn f() {}\n```\n";
         let text = "#[shown]\nfn f() {}\n".to_owned();
-        assert_eq!(
-            steps(page).expect("it is well-formed"),
-            [Step::File { line: 3, path: "a/b.rs".to_owned(), text }]
-        );
+        let file = Step::File { line: 3, path: "a/b.rs".to_owned(), place: Place::Whole, text };
+        assert_eq!(steps(page).expect("it is well-formed"), [file]);
+    }
+
+    #[test]
+    fn a_part_of_a_file_goes_beside_the_first_line_with_a_text() {
+        let page = "<!-- file: f, after: b { -->\n```text\nnew\n```\n<!-- file: f, before: b { -->\n```text\nnew\n```\n";
+        let steps = steps(page).expect("it is well-formed");
+        let results = steps.iter().map(|step| match step {
+            Step::File { place, text, .. } => {
+                assert!(place.put(|| Ok("c".to_owned()), text).is_err(), "there is no such line");
+                place.put(|| Ok("a\nb {\nb {\n".to_owned()), text).expect("there is such a line")
+            }
+            other => panic!("{other:?} is no file"),
+        });
+        assert_eq!(results.collect::<Vec<_>>(), ["a\nb {\nnew\nb {\n", "a\nnew\nb {\nb {\n"]);
     }
 
     #[test]
