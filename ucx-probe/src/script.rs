@@ -47,6 +47,8 @@ pub fn rpath() -> Option<PathBuf> {
 
 /// Links this package with UCX, or fails its build with what was tried and what to install. For `ucx-sys` alone.
 ///
+/// On docs.rs, which sets `DOCS_RS` and has no UCX, it does neither: documentation is not linked.
+///
 /// # Panics
 ///
 /// Outside a build script.
@@ -55,11 +57,15 @@ pub fn emit_link() {
     emit(&watched(&search, answer.as_ref().ok()));
     match answer {
         Ok(found) => emit(&link_lines(&found)),
-        Err(missing) => {
-            let text = missing.to_string();
-            emit(&text.lines().map(|line| format!("cargo::error={line}")).collect::<Vec<_>>());
-        }
+        Err(missing) => emit(&failure_lines(&missing.to_string(), std::env::var_os("DOCS_RS").is_some())),
     }
+}
+
+fn failure_lines(missing: &str, only_documented: bool) -> Vec<String> {
+    if only_documented {
+        return Vec::new();
+    }
+    missing.lines().map(|line| format!("cargo::error={line}")).collect()
 }
 
 #[expect(clippy::panic, reason = "it documents that it panics, and a build script has no caller to tell")]
@@ -122,6 +128,12 @@ mod tests {
             told,
             files: vec!["/u/libucp.so".into()],
         }
+    }
+
+    #[test]
+    fn no_ucx_is_an_error_unless_the_build_is_for_documentation() {
+        assert_eq!(failure_lines("one\ntwo", false), ["cargo::error=one", "cargo::error=two"]);
+        assert_eq!(failure_lines("one\ntwo", true), Vec::<String>::new());
     }
 
     #[test]
