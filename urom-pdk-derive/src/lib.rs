@@ -1,4 +1,11 @@
-//! The macros of the kit.
+//! The macros behind [`urom-pdk`](https://docs.rs/urom-pdk), with which DOCA UROM worker plugins are written.
+//!
+//! | macro | stands on | gives |
+//! | --- | --- | --- |
+//! | [`macro@urom_command`] | the enum of a plugin's commands | their wire format, the trait `Handler` of the plugin's side, the tasks of the host's |
+//! | [`macro@urom_notification`] | the enum of its notifications | their wire format |
+//! | [`macro@urom_plugin`] | `impl Handler for` a type | the two C functions that a worker looks for in a `.so` |
+//! | [`macro@Described`] | a struct that messages hold | its layout for C headers |
 //!
 //! `urom-abi` re-exports [`macro@urom_command`] and [`macro@urom_notification`], `urom-pdk` re-exports
 //! [`macro@urom_plugin`]: depend on those and not on this crate. The generated code names everything by absolute

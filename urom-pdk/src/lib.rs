@@ -43,7 +43,24 @@
 //!         Ok(Sum { total })
 //!     }
 //! }
-//! # fn main() {}
+//! ```
+//!
+//! # The terms, and how to begin
+//!
+//! A *worker* is a process on the Arm cores of a BlueField DPU, or on a laptop. A *plugin* is a shared object that it
+//! loads. A *host* program sends the plugin *commands* and gets *notifications* back; it is written with the crate
+//! `urom-host`, against the same protocol crate, or in C against a header made from it.
+//!
+//! `cargo urom new` (of the crate `cargo-urom`) makes a workspace of the three. By hand, the plugin's `Cargo.toml` has
+//!
+//! ```toml
+//! [lib]
+//! name = "worker_sum" # the plugin's name
+//! crate-type = ["cdylib"]
+//!
+//! [dependencies]
+//! urom-pdk = "0.1"
+//! sum-protocol = { path = "../protocol" } # which depends on urom-abi only
 //! ```
 //!
 //! # One command, one notification

@@ -1,6 +1,6 @@
 //! What cargo knows about this workspace: its packages, the plugins among them, and where the build goes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -25,6 +25,15 @@ struct Package {
     name: String,
     manifest_path: PathBuf,
     targets: Vec<PackageTarget>,
+    version: String,
+    description: Option<String>,
+    license: Option<String>,
+    documentation: Option<String>,
+    readme: Option<String>,
+    keywords: Vec<String>,
+    categories: Vec<String>,
+    /// The registries it may go to: nothing is any of them.
+    publish: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -32,6 +41,24 @@ struct PackageTarget {
     name: String,
     kind: Vec<String>,
     crate_types: Vec<String>,
+    src_path: PathBuf,
+}
+
+/// A package that is there to be published, with what its manifest says about it.
+#[derive(Clone, Copy)]
+pub(crate) struct Published<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) version: &'a str,
+    /// Where its manifest lies.
+    pub(crate) folder: &'a Path,
+    /// The file whose `//!` comment introduces it: that of its library, else that of its program.
+    pub(crate) front_page: &'a Path,
+    pub(crate) description: Option<&'a str>,
+    pub(crate) license: Option<&'a str>,
+    pub(crate) documentation: Option<&'a str>,
+    pub(crate) readme: Option<&'a str>,
+    pub(crate) keywords: &'a [String],
+    pub(crate) categories: &'a [String],
 }
 
 /// A package that builds a plugin.
@@ -141,6 +168,11 @@ impl Workspace {
         Some(Plugin { package: &package.name, name: &library.name, purpose })
     }
 
+    /// The packages that are there to be published: those without `publish = false`, as the workspace lists them.
+    pub(crate) fn published(&self) -> Vec<Published<'_>> {
+        self.packages.iter().filter_map(Package::published).collect()
+    }
+
     /// Whether there is a package of this name.
     pub(crate) fn has_package(&self, name: &str) -> bool {
         self.packages.iter().any(|package| package.name == name)
@@ -157,18 +189,46 @@ impl Workspace {
     }
 }
 
+impl Package {
+    fn published(&self) -> Option<Published<'_>> {
+        let library = self
+            .targets
+            .iter()
+            .find(|target| target.kind.iter().any(|kind| kind == "lib" || kind == "proc-macro"));
+        let target =
+            library.or_else(|| self.targets.iter().find(|t| t.kind.iter().any(|kind| kind == "bin")));
+        if self.publish.as_ref().is_some_and(Vec::is_empty) {
+            return None;
+        }
+        Some(Published {
+            name: &self.name,
+            version: &self.version,
+            folder: self.manifest_path.parent()?,
+            front_page: &target?.src_path,
+            description: self.description.as_deref(),
+            license: self.license.as_deref(),
+            documentation: self.documentation.as_deref(),
+            readme: self.readme.as_deref(),
+            keywords: &self.keywords,
+            categories: &self.categories,
+        })
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use std::path::Path;
 
     /// A workspace in the shape `cargo metadata` prints it, fields this program does not read included.
     pub(crate) fn sample() -> Workspace {
         let package = |name: &str, path: &str, library: &str, kind: &str| {
+            let publish = if path == name { "null" } else { "[]" };
             format!(
-                r#"{{"name":"{name}","version":"0.1.0","manifest_path":"/w/{path}/Cargo.toml","targets":[
-                    {{"name":"{library}","kind":["{kind}"],"crate_types":["{kind}"],"edition":"2024"}},
-                    {{"name":"{name}-tool","kind":["bin"],"crate_types":["bin"]}}]}}"#
+                r#"{{"name":"{name}","version":"0.1.0","manifest_path":"/w/{path}/Cargo.toml","publish":{publish},
+                    "description":null,"license":"BSD-3-Clause","documentation":null,"readme":"README.md",
+                    "keywords":["dpu"],"categories":[],"targets":[
+                    {{"name":"{name}-tool","kind":["bin"],"crate_types":["bin"],"src_path":"/w/{path}/main.rs"}},
+                    {{"name":"{library}","kind":["{kind}"],"crate_types":["{kind}"],"src_path":"/w/{path}/lib.rs"}}]}}"#
             )
         };
         let packages = [
@@ -209,6 +269,21 @@ pub(crate) mod tests {
             directory(Some(Target::Aarch64), Profile::Dev),
             Path::new("/w/target/aarch64-unknown-linux-gnu/debug")
         );
+    }
+
+    #[test]
+    fn what_is_published_is_what_does_not_refuse_to_be() {
+        let workspace = sample();
+        let published = workspace.published();
+        let pages = published.iter().map(|package| (package.name, package.front_page)).collect::<Vec<_>>();
+        let library = ("urom-abi", Path::new("/w/urom-abi/lib.rs"));
+        let program = ("urom-service", Path::new("/w/urom-service/main.rs"));
+        assert_eq!(
+            pages,
+            [library, program],
+            "the library's page, or the program's where there is no library"
+        );
+        assert_eq!((published[0].readme, published[0].keywords.len()), (Some("README.md"), 1));
     }
 
     #[test]
