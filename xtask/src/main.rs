@@ -13,10 +13,12 @@ mod guide;
 mod headers;
 mod install;
 mod linked_ucx;
+mod package;
 mod pkgconfig;
 mod place;
 mod plugins;
 mod process;
+mod readme;
 mod sanitize;
 mod setup;
 mod shell;
@@ -98,6 +100,18 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Makes the README.md of each crate that is published, and the workspace's own, from the crates' front pages.
+    Readme {
+        /// Writes nothing and fails when they differ from what is committed.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Packages the crates that are there to be published, and builds each from its package.
+    Package {
+        /// Takes changes along that are not committed.
+        #[arg(long)]
+        allow_dirty: bool,
+    },
     /// Compares the C headers with the Rust code behind them, and with what libdoca_urom.so exports.
     Abi,
     /// Runs the tests of foreign bytes and foreign memory under the address and leak sanitizers, and under Miri.
@@ -160,6 +174,11 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         }
         Task::Guide => guide::run(&workspace)?,
         Task::Headers { check } => headers::run(&workspace.root, check)?,
+        Task::Readme { check } => readme::run(&workspace, check)?,
+        Task::Package { allow_dirty } => {
+            setup::run(&workspace, None)?;
+            package::run(&workspace, allow_dirty)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
