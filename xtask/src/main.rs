@@ -8,6 +8,7 @@ mod bench;
 mod bindings;
 mod debian;
 mod demo;
+mod docs_coverage;
 mod fuzz;
 mod guide;
 mod headers;
@@ -106,6 +107,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Lists the public items of the libraries that users touch which no example shows; fails when there are any.
+    DocsCoverage,
     /// Packages the crates that are there to be published, and builds each from its package.
     Package {
         /// Takes changes along that are not committed.
@@ -175,6 +178,10 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Guide => guide::run(&workspace)?,
         Task::Headers { check } => headers::run(&workspace.root, check)?,
         Task::Readme { check } => readme::run(&workspace, check)?,
+        Task::DocsCoverage => {
+            setup::run(&workspace, None)?;
+            docs_coverage::run(&workspace)?;
+        }
         Task::Package { allow_dirty } => {
             setup::run(&workspace, None)?;
             package::run(&workspace, allow_dirty)?;

@@ -6,7 +6,8 @@ use anyhow::{Result, bail, ensure};
 use pulldown_cmark::{BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
 
 /// What stands behind the fence of a block of Rust; the rest is for rustdoc.
-const RUST: [&str; 7] = ["", "rust", "no_run", "should_panic", "compile_fail", "ignore", "edition2024"];
+const RUST: [&str; 8] =
+    ["", "rust", "no_run", "should_panic", "compile_fail", "ignore", "edition2024", "standalone_crate"];
 
 /// The kinds that a link may name before `@`.
 const KINDS: [&str; 13] = [
