@@ -17,6 +17,14 @@ use crate::lookups::{Ctx, Shared};
 /// One of a member's buffers, by its place in the order in which they were added to the domain.
 ///
 /// [`Domains::segment`] finds the one that holds an address.
+///
+/// ```
+/// use urom_pdk::Segment;
+///
+/// assert_eq!(Segment::new(0), Segment::FIRST);
+/// assert_eq!(Segment::new(3).index(), 3);
+/// assert_eq!(Segment::new(3).to_string(), "buffer 3");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segment(u32);
 
@@ -60,9 +68,16 @@ impl fmt::Display for Segment {
 /// ```
 /// # use urom_pdk::prelude::*;
 /// # use urom_pdk::Segment;
-/// # fn example(cx: &Context) -> Result<()> {
-/// let peer: &[u8] = cx.domains().address(7)?;
-/// let key: &[u8] = cx.domains().key(7, Segment::FIRST)?;
+/// # fn example(cx: &Context, remote_va: u64) -> Result<()> {
+/// let domains = cx.domains();
+/// if domains.contains(7)? {
+///     // What the handler of member 7 gave as its address.
+///     let peer: &[u8] = domains.address(7)?;
+///     // Its buffer around an address that its host sent.
+///     let segment: Segment = domains.segment(7, remote_va)?;
+///     let key: &[u8] = domains.key(7, segment)?;
+///     let exported: Option<&[u8]> = domains.memory_handle(7, segment).ok();
+/// }
 /// # Ok(())
 /// # }
 /// ```
@@ -135,6 +150,21 @@ impl fmt::Debug for Domains<'_> {
 /// the same errors.
 ///
 /// Nothing is found while the plugin opens: a domain starts when its workers run.
+///
+/// ```
+/// use urom_pdk::{DomainHandle, Result, Segment};
+///
+/// /// Runs on a thread that the plugin started, with the handle that its `open` cloned.
+/// fn fetch(domains: &DomainHandle, member: u64, remote_va: u64) -> Result<(Vec<u8>, Vec<u8>)> {
+///     let segment = match domains.contains(member)? {
+///         true => domains.segment(member, remote_va)?,
+///         false => Segment::FIRST,
+///     };
+///     let exported = domains.memory_handle(member, segment);
+///     let key = exported.or_else(|_| domains.key(member, segment))?;
+///     Ok((domains.address(member)?, key))
+/// }
+/// ```
 #[derive(Clone)]
 pub struct DomainHandle {
     shared: Arc<Shared>,

@@ -18,11 +18,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// ```
 /// use urom_pdk::{DocaError, Error};
 /// let parsed: Result<u32, _> = "x".parse::<u32>();
-/// let error = parsed.map_err(|e| Error::new(DocaError::BAD_CONFIG, "ranks is no number").with_source(e));
-/// assert_eq!(
-///     error.unwrap_err().to_string(),
-///     "ranks is no number: invalid digit found in string (DOCA_ERROR_BAD_CONFIG)"
-/// );
+/// let error = parsed.map_err(|e| Error::new(DocaError::BAD_CONFIG, "ranks is no number").with_source(e)).unwrap_err();
+/// assert_eq!(error.code(), DocaError::BAD_CONFIG);
+/// assert_eq!(error.to_string(), "ranks is no number: invalid digit found in string (DOCA_ERROR_BAD_CONFIG)");
 /// ```
 #[derive(Debug)]
 pub struct Error {

@@ -18,6 +18,26 @@ use crate::{Error, Result};
 ///
 /// The bytes never move and never change, which [`StableDeref`] tells others: UCX may read them in place (`ucx::Stable`
 /// makes a buffer of it).
+///
+/// ```
+/// use std::cell::RefCell;
+/// use urom_pdk::Held;
+/// use urom_pdk::prelude::*;
+///
+/// /// A handler that keeps the last payload it was sent, without a copy of it.
+/// struct Keeping {
+///     last: RefCell<Option<Held>>,
+/// }
+///
+/// impl Keeping {
+///     async fn keep(&self, cx: &Context, payload: &[u8]) -> Result<usize> {
+///         let held = cx.hold(payload)?;
+///         let length = held.len();
+///         self.last.replace(Some(held));
+///         Ok(length)
+///     }
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Held {
     start: NonNull<u8>,

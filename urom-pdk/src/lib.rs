@@ -3,7 +3,7 @@
 //! A plugin is a type that implements the `Handler` of its protocol: one `async fn` for each command, which ends with
 //! the notification that answers it. [`macro@urom_plugin`] turns it into what a worker loads.
 //!
-//! ```
+//! ```standalone_crate
 //! // The protocol, in a crate of its own that the host uses too.
 //! mod protocol {
 //!     use urom_abi::{urom_command, urom_notification};

@@ -22,24 +22,40 @@ use urom_abi::log::Level;
 use crate::guard::contain;
 
 /// Something failed (`DOCA_LOG_ERR`).
+///
+/// ```
+/// urom_pdk::log::error(format_args!("no connection to worker {}", 7));
+/// ```
 #[track_caller]
 pub fn error(text: fmt::Arguments<'_>) {
     write(Level::Error, Location::caller(), text);
 }
 
 /// Something is odd, and work goes on (`DOCA_LOG_WARN`).
+///
+/// ```
+/// urom_pdk::log::warn(format_args!("worker {} answers slowly: {} ms", 7, 250));
+/// ```
 #[track_caller]
 pub fn warn(text: fmt::Arguments<'_>) {
     write(Level::Warning, Location::caller(), text);
 }
 
 /// Something worth knowing happened (`DOCA_LOG_INFO`).
+///
+/// ```
+/// urom_pdk::log::info(format_args!("{} endpoints open", 4));
+/// ```
 #[track_caller]
 pub fn info(text: fmt::Arguments<'_>) {
     write(Level::Info, Location::caller(), text);
 }
 
 /// Details for whoever looks for a fault (`DOCA_LOG_DBG`). Standard error does not get them.
+///
+/// ```
+/// urom_pdk::log::debug(format_args!("tag {:#x} matched", 0x70001));
+/// ```
 #[track_caller]
 pub fn debug(text: fmt::Arguments<'_>) {
     write(Level::Debug, Location::caller(), text);

@@ -8,6 +8,30 @@ use urom_abi::shared::SharedCommand;
 use crate::{DomainHandle, Domains, Error, Held, Result};
 
 /// The plugin side of a protocol: the one implementation of [`PluginSide`].
+///
+/// A protocol's trait `Handler` is generic over its side, and [`urom_plugin`](crate::urom_plugin) fills this one in. What
+/// takes handlers of any type names it:
+///
+/// ```
+/// # mod protocol {
+/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
+/// #     pub enum Command {
+/// #         #[urom(reply = Sum)]
+/// #         Add { value: u64 },
+/// #     }
+/// #     #[urom_abi::urom_notification]
+/// #     pub enum Notification {
+/// #         Sum { total: u64 },
+/// #     }
+/// # }
+/// use protocol::{Add, Handler, Sum};
+/// use urom_pdk::{Context, Result, Side};
+///
+/// async fn twice<H: Handler<Side>>(handler: &H, cx: &Context, value: u64) -> Result<Sum> {
+///     handler.add(cx, Add { value }).await?;
+///     handler.add(cx, Add { value }).await
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Side;
 
@@ -18,6 +42,21 @@ impl PluginSide for Side {
 }
 
 /// What a handler sees while it opens.
+///
+/// ```
+/// use urom_pdk::prelude::*;
+/// use urom_pdk::{DomainHandle, log};
+///
+/// struct Forwarding {
+///     domains: DomainHandle,
+/// }
+///
+/// /// The `open` of its handler.
+/// fn open(cx: &OpenContext) -> Result<Forwarding> {
+///     log::info(format_args!("{} version {} opens", cx.plugin_name(), cx.version()));
+///     Ok(Forwarding { domains: cx.domains() })
+/// }
+/// ```
 #[derive(Debug)]
 pub struct OpenContext {
     plugin: &'static str,
@@ -50,6 +89,31 @@ impl OpenContext {
 /// What a handler sees beside each command: where it came from, and what the worker knows of its domains.
 ///
 /// It stays on the worker's thread.
+///
+/// ```
+/// use std::cell::RefCell;
+/// use std::collections::HashMap;
+/// use urom_pdk::prelude::*;
+///
+/// /// Counts commands by the connection they came in on.
+/// struct Counting {
+///     seen: RefCell<HashMap<u64, u64>>,
+/// }
+///
+/// impl Counting {
+///     async fn count(&self, cx: &Context) -> Result<u64> {
+///         let mut seen = self.seen.borrow_mut();
+///         let count = seen.entry(cx.dest_id()).or_default();
+///         *count += 1;
+///         urom_pdk::log::debug(format_args!("plugin {:#x}: command {count}", cx.plugin_id()));
+///         Ok(*count)
+///     }
+///
+///     async fn is_there(&self, cx: &Context, member: u64) -> Result<bool> {
+///         cx.domains().contains(member)
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Context {
     command: SharedCommand,

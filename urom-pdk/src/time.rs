@@ -48,6 +48,11 @@ use urom_abi::DocaError;
 use crate::Error;
 
 /// The time now, of a clock that never goes back: [`Instant::now`], or the test's clock.
+///
+/// ```
+/// let start = urom_pdk::time::now();
+/// assert!(urom_pdk::time::now() >= start);
+/// ```
 pub fn now() -> Instant {
     #[cfg(feature = "test-util")]
     if let Some(now) = clock::now() {
@@ -59,11 +64,42 @@ pub fn now() -> Instant {
 /// Ends after `duration`, counted from now; see the [module](self) for how precisely.
 ///
 /// Dropping it ends the wait. A duration that no clock can hold never ends.
+///
+/// ```
+/// use std::time::Duration;
+/// use urom_pdk::prelude::*;
+/// use urom_pdk::time;
+///
+/// /// Asks again and again, less and less often.
+/// async fn until(mut done: impl FnMut() -> bool) -> Result<()> {
+///     let mut pause = Duration::from_micros(100);
+///     while !done() {
+///         time::sleep(pause).await;
+///         pause = (pause * 2).min(Duration::from_millis(10));
+///     }
+///     Ok(())
+/// }
+/// ```
 pub fn sleep(duration: Duration) -> Sleep {
     Sleep::new(now().checked_add(duration))
 }
 
 /// Ends at `deadline`: at once when that is past.
+///
+/// ```
+/// use std::time::Duration;
+/// use urom_pdk::time;
+///
+/// /// Does something once a second, however long it takes.
+/// async fn every_second(mut work: impl FnMut()) {
+///     let mut next = time::now();
+///     loop {
+///         work();
+///         next += Duration::from_secs(1);
+///         time::sleep_until(next).await;
+///     }
+/// }
+/// ```
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new(Some(deadline))
 }
@@ -73,6 +109,15 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 ///
 /// # Errors
 /// [`Elapsed`], which `?` turns into an error with the code `TIME_OUT`; `future` is dropped before this ends.
+///
+/// ```
+/// use std::time::Duration;
+/// use urom_pdk::time;
+///
+/// async fn or_zero(answer: impl Future<Output = u64>) -> u64 {
+///     time::timeout(Duration::from_millis(50), answer).await.unwrap_or(0)
+/// }
+/// ```
 pub fn timeout<F: IntoFuture>(
     duration: Duration,
     future: F,
@@ -90,6 +135,16 @@ pub fn timeout<F: IntoFuture>(
 }
 
 /// What took longer than its [`timeout`].
+///
+/// ```
+/// use urom_pdk::time::Elapsed;
+/// use urom_pdk::{DocaError, Error};
+///
+/// /// Another code for the host than `TIME_OUT`.
+/// fn code(_: Elapsed) -> Error {
+///     Error::new(DocaError::NOT_CONNECTED, "the peer does not answer")
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed(());
 
@@ -109,6 +164,15 @@ impl From<Elapsed> for Error {
 }
 
 /// A wait for a moment: see [`sleep`].
+///
+/// ```
+/// use std::time::Duration;
+/// use urom_pdk::time::{self, Sleep};
+///
+/// let sleep: Sleep = time::sleep(Duration::from_secs(1));
+/// assert!(sleep.deadline() > Some(time::now()));
+/// assert_eq!(time::sleep(Duration::MAX).deadline(), None, "it never ends");
+/// ```
 #[derive(Debug)]
 #[must_use = "a sleep does nothing unless it is awaited"]
 pub struct Sleep {

@@ -16,7 +16,7 @@ use crate::{Segment, Side};
 /// A domain without a service: workers of this thread whose plugins find each other by the ids that the test gives
 /// them.
 ///
-/// ```
+/// ```standalone_crate
 /// # mod greeting {
 /// #     use urom_abi::{urom_command, urom_notification};
 /// #     #[urom_command(plugin = "worker_greeting", version = 1)]

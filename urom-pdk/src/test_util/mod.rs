@@ -13,7 +13,7 @@
 //!
 //! # A first test
 //!
-//! ```
+//! ```standalone_crate
 //! // The protocol, in a crate of its own.
 //! mod protocol {
 //!     use urom_abi::{urom_command, urom_notification};
@@ -77,7 +77,7 @@
 //! [`progress`](Worker::progress) is one call of the plugin's method of that name, and [`answer`](Worker::answer) looks
 //! for what came. Nothing else moves the plugin.
 //!
-//! ```
+//! ```standalone_crate
 //! # mod protocol {
 //! #     use urom_abi::{urom_command, urom_notification};
 //! #     #[urom_command(plugin = "worker_door", version = 1)]
