@@ -67,6 +67,15 @@ impl ProgressEngine {
     ///
     /// # Errors
     /// As [`Library::find`]; `NO_MEMORY` and the like.
+    ///
+    /// ```no_run
+    /// # use urom_host::{ProgressEngine, Service, Result};
+    /// # fn main() -> Result<()> {
+    /// let engine = ProgressEngine::new()?;
+    /// let service = Service::builder().engine(&engine).connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new() -> Result<ProgressEngine> {
         ProgressEngine::with_library(Library::find()?)
     }
@@ -75,6 +84,15 @@ impl ProgressEngine {
     ///
     /// # Errors
     /// `NO_MEMORY` and the like.
+    ///
+    /// ```no_run
+    /// # use urom_host::{ProgressEngine, Service, Result};
+    /// # fn example(service: &Service) -> Result<()> {
+    /// let engine = ProgressEngine::with_library(service.library())?;
+    /// assert_eq!(engine.library(), service.library());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn with_library(library: Library) -> Result<ProgressEngine> {
         let core = Rc::new(EngineCore::new(library)?);
         thread::register(&core);
@@ -95,6 +113,15 @@ impl ProgressEngine {
     ///
     /// # Errors
     /// Whatever the library says.
+    ///
+    /// ```no_run
+    /// # fn example(engine: &urom_host::ProgressEngine) -> urom_host::Result<()> {
+    /// while engine.in_flight()? > 0 {
+    ///     engine.progress();
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn in_flight(&self) -> Result<usize> {
         let mut count = 0;
         // SAFETY: the engine is live, and the pointer is to a local variable.

@@ -80,6 +80,15 @@ impl Error {
     }
 
     /// The bytes of the notification, when the plugin sent one together with a status other than `SUCCESS`.
+    ///
+    /// ```no_run
+    /// # fn example(graph: &graph_protocol::Client<urom_host::Host>, worker: &urom_host::Worker) -> urom_host::Result<()> {
+    /// if let Err(error) = graph.task_loopback(worker, 42).submit()?.wait() {
+    ///     println!("{error}, with {:?}", error.reply());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn reply(&self) -> Option<&[u8]> {
         self.0.reply.as_deref()
     }

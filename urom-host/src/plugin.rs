@@ -8,6 +8,20 @@ use urom_abi::plugin::PluginInfo;
 ///
 /// It belongs to the service that reported it: ids of one service mean nothing to another, and passing one is refused
 /// with `INVALID_VALUE`. It can be copied and sent to other threads freely.
+///
+/// ```no_run
+/// # use urom_host::{Plugin, Service, Result};
+/// # fn main() -> Result<()> {
+/// let service = Service::connect()?;
+/// let by_name = |name: &str| service.plugins().iter().find(|plugin| plugin.name() == name).copied();
+/// let Some(graph): Option<Plugin> = by_name("worker_graph") else { return Ok(()) };
+/// println!("{} version {} is bit {:#x} of the mask", graph.name(), graph.version(), graph.id());
+///
+/// // It does for a worker that is sent plain bytes; a protocol's client does as well, and has the typed tasks.
+/// let worker = service.worker().plugin(graph).start().wait()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Plugin {
     info: PluginInfo,

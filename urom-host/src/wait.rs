@@ -60,6 +60,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 ///
 /// # Panics
 /// As [`block_on`].
+///
+/// ```
+/// use std::time::Duration;
+/// use urom_host::{DocaError, block_on_for};
+///
+/// let error = block_on_for(Duration::from_millis(1), std::future::pending::<()>()).unwrap_err();
+/// assert_eq!(error.code(), DocaError::TIME_OUT);
+/// ```
 pub fn block_on_for<F: Future>(limit: Duration, future: F) -> Result<F::Output> {
     let deadline = Instant::now().checked_add(limit);
     drive(future, deadline).ok_or_else(|| {

@@ -55,6 +55,20 @@ impl DomainBuilder {
 
     /// Memory of this process that the domain's workers may reach; call it once for each
     /// (`doca_urom_domain_add_buffer`).
+    ///
+    /// ```no_run
+    /// use urom_host::Buffer;
+    /// use urom_host::gather::AllGather;
+    /// # use urom_host::{Domain, Service, Worker, Result};
+    /// # fn example(
+    /// #     service: &Service, worker: &Worker, gather: impl AllGather + 'static, memory: &[u8], key: Vec<u8>,
+    /// # ) -> Result<()> {
+    /// // `key` is the packed key of `memory`, which stays registered with UCX.
+    /// let buffer = Buffer { address: memory.as_ptr().addr() as u64, length: memory.len(), key, ..Buffer::default() };
+    /// let domain = service.domain().worker(0, worker).buffer(buffer).gather(gather).start().wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn buffer(mut self, buffer: Buffer) -> Self {
         self.buffers.push(buffer);
         self
@@ -68,6 +82,16 @@ impl DomainBuilder {
     }
 
     /// The engine that will progress the domain, one of this thread. Without it, that is the engine of the first worker.
+    ///
+    /// ```no_run
+    /// use urom_host::gather::InProcess;
+    /// # use urom_host::{Service, Worker, Result};
+    /// # fn example(service: &Service, worker: &Worker) -> Result<()> {
+    /// let builder = service.domain().worker(0, worker).engine(worker.engine());
+    /// let domain = builder.gather(InProcess::alone()).start().wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self

@@ -62,6 +62,7 @@ pub struct Buffer {
 ///     let worker = service.worker().id(rank.into()).plugin(&graph).start().await?;
 ///     let domain = service.domain().worker(rank.into(), &worker).gather(gather).start().await?;
 ///     // Commands to `worker` may name any worker of the domain now.
+///     println!("process {} of {}: {:?}", domain.index(), domain.participants(), domain.ids().collect::<Vec<_>>());
 ///     domain.stop()?;
 ///     worker.stop().await
 /// })?;
@@ -102,6 +103,18 @@ impl Domain {
     ///
     /// # Errors
     /// Whatever the library says.
+    ///
+    /// ```
+    /// use urom_host::{Domain, Result, State};
+    ///
+    /// fn report(domain: &Domain) -> Result<()> {
+    ///     while domain.engine().progress() {}
+    ///     if domain.state()? != State::Running {
+    ///         println!("the domain ended: {}", domain.failure().unwrap_or_default());
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn state(&self) -> Result<State> {
         Ok(self.owner.state()?.into())
     }

@@ -16,6 +16,21 @@ use crate::wait;
 ///
 /// The start is under way already; it goes on while the engine is progressed, and ends when all processes have come this
 /// far. Dropping it takes the start back, which fails it for the others, at once or when their all-gather's time is over.
+///
+/// ```no_run
+/// use urom_host::StartingDomain;
+/// use urom_host::gather::InProcess;
+/// # use urom_host::{Service, Worker, Result};
+/// # fn example(service: &Service, workers: &[Worker; 2]) -> Result<()> {
+/// // Two domains of one process each; neither waits for the other's exchange.
+/// let starts: Vec<StartingDomain> = workers
+///     .iter()
+///     .map(|worker| service.domain().worker(0, worker).gather(InProcess::alone()).start())
+///     .collect();
+/// let domains = starts.into_iter().map(StartingDomain::wait).collect::<Result<Vec<_>>>()?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "dropping it stops the domain again"]
 pub struct StartingDomain {
     /// `None` once it was given out.

@@ -28,6 +28,15 @@ impl Error {
     }
 
     /// The same, with the system's error behind it, which also gives the code.
+    ///
+    /// ```
+    /// use std::io;
+    /// use urom_host::DocaError;
+    /// use urom_host::gather::Error;
+    ///
+    /// let error = Error::io("participant 3 is lost", io::ErrorKind::ConnectionReset.into());
+    /// assert_eq!(error.code(), DocaError::CONNECTION_RESET);
+    /// ```
     pub fn io(text: impl Into<String>, source: io::Error) -> Error {
         Error { code: code_of_io(&source), text: text.into(), source: Some(source) }
     }

@@ -41,6 +41,18 @@ impl InProcess {
     }
 
     /// The only participant of a group: for a domain of this process alone.
+    ///
+    /// ```
+    /// use urom_host::gather::{AllGather, InProcess};
+    ///
+    /// # fn main() -> Result<(), urom_host::gather::BoxError> {
+    /// let mut alone = InProcess::alone();
+    /// alone.begin(b"mine")?;
+    /// let mut blocks = [0; 4];
+    /// assert!(alone.test(&mut blocks)? && &blocks == b"mine");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn alone() -> InProcess {
         Group::of(1).member(0)
     }

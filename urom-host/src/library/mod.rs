@@ -21,6 +21,20 @@ pub(crate) use find::{Need, find_for};
 ///
 /// [`Service::connect`](crate::Service::connect) chooses one by itself, see [`Library::find`]. Objects of different
 /// libraries cannot be mixed; a service, its workers and their progress engines use one.
+///
+/// ```no_run
+/// # use urom_host::{Library, Service, ServiceBuilder, Result};
+/// # fn main() -> Result<()> {
+/// let library = Library::find()?;
+/// match library.path().zip(library.version()) {
+///     Some((path, version)) => println!("DOCA {version}, {}", path.display()),
+///     None => println!("the built-in one"),
+/// }
+/// let service = ServiceBuilder::with_library(library).connect()?;
+/// assert_eq!(service.library(), library);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Library {
     api: &'static Api,
@@ -79,11 +93,25 @@ impl Library {
     /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as those of a plugin are.
     /// - `UNSUPPORTED_VERSION`: of a release before 2.7, or of none that can be told.
     /// - `NOT_SUPPORTED`: it lacks functions, with a line for each of them.
+    ///
+    /// ```
+    /// use urom_host::{DocaError, Library};
+    ///
+    /// let error = Library::load("/no/such/libdoca_urom.so").unwrap_err();
+    /// assert_eq!(error.code(), DocaError::NOT_FOUND);
+    /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Library> {
         load::load(path.as_ref(), None)
     }
 
     /// The library that this project builds in: its own service, embedded or as the daemon `uromd`.
+    ///
+    /// ```
+    /// use urom_host::Library;
+    ///
+    /// assert_eq!(Library::builtin(), Library::builtin());
+    /// assert_eq!(Library::builtin().path(), None);
+    /// ```
     #[cfg(feature = "builtin")]
     pub fn builtin() -> Library {
         Library { api: urom_service::library::api(), file: None }
@@ -95,6 +123,17 @@ impl Library {
     /// Every function of the table behaves as its documentation in [`urom_abi::host`] and DOCA's says: objects live
     /// until they are destroyed, a task's memory until it is released, callbacks are called inside
     /// `doca_pe_progress` and nowhere else.
+    ///
+    /// ```
+    /// use urom_abi::host::Api;
+    /// use urom_host::Library;
+    ///
+    /// /// A library that a test plays.
+    /// fn played(table: &'static Api) -> Library {
+    ///     // SAFETY: its functions do what DOCA's do.
+    ///     unsafe { Library::from_table(table) }
+    /// }
+    /// ```
     pub unsafe fn from_table(api: &'static Api) -> Library {
         Library { api, file: None }
     }

@@ -70,6 +70,15 @@ impl ServiceBuilder {
     }
 
     /// A service of this library, whatever the environment says.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Library, Service, ServiceBuilder, Result};
+    /// # fn main() -> Result<()> {
+    /// let nvidia = Library::load("/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so.2")?;
+    /// let service = ServiceBuilder::with_library(nvidia).device("mlx5_0").connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn with_library(library: Library) -> ServiceBuilder {
         ServiceBuilder { library: Choice::Is(library), ..ServiceBuilder::new() }
     }
@@ -97,6 +106,16 @@ impl ServiceBuilder {
     }
 
     /// The daemon at `host:port`; `origin` is where the address came from, for error messages: an option or a variable.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn main() -> Result<()> {
+    /// let address = std::env::args().nth(1).unwrap_or("dpu0:5555".into());
+    /// // An error then says where the address came from.
+    /// let service = Service::builder().address_from(address, "the first argument").connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn address_from(mut self, address: impl Into<String>, origin: impl Into<String>) -> Self {
         self.settings.place = Place::Address { address: address.into(), origin: origin.into() };
         self
@@ -106,12 +125,28 @@ impl ServiceBuilder {
     ///
     /// It runs the daemon's and the workers' own code, on threads: right for tests and first steps. What a process of
     /// its own would have, environment and CPUs per worker, does not apply there.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn main() -> Result<()> {
+    /// let service = Service::builder().embedded().connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn embedded(mut self) -> Self {
         self.settings.place = Place::Embedded { plugin_path: None };
         self
     }
 
     /// The [embedded](Self::embedded) service with plugins from these directories, separated by `;`.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn main() -> Result<()> {
+    /// let service = Service::builder().plugin_path("target/debug;/opt/plugins").connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn plugin_path(mut self, directories: impl Into<PathBuf>) -> Self {
         self.settings.place = Place::Embedded { plugin_path: Some(directories.into()) };
         self
@@ -135,6 +170,15 @@ impl ServiceBuilder {
     ///
     /// An [embedded](Self::embedded) service takes the same limit, so this is all it needs; connections of one process
     /// share an embedded service when their limits are equal. A daemon has its own, `uromd --max-msg-size`.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn main() -> Result<()> {
+    /// // Commands of 64 KiB and their header.
+    /// let service = Service::builder().embedded().max_message_size(24 + 65_536).connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn max_message_size(mut self, bytes: usize) -> Self {
         self.settings.max_message_size = Some(bytes);
         self
@@ -142,6 +186,15 @@ impl ServiceBuilder {
 
     /// The engine for the service's workers, one of this thread; otherwise it gets a new one. The service is of the
     /// engine's library, unless another is named: that is an error.
+    ///
+    /// ```no_run
+    /// # use urom_host::{ProgressEngine, Service, Result};
+    /// # fn main() -> Result<()> {
+    /// let engine = ProgressEngine::new()?;
+    /// let service = Service::builder().engine(&engine).connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self

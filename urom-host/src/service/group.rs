@@ -23,6 +23,16 @@ use crate::wait;
 ///
 /// The service's own thread asks and gets the answer, so it can be awaited on any thread, with any executor, and nothing
 /// needs to be progressed for it.
+///
+/// ```no_run
+/// # fn example(service: &urom_host::Service) -> urom_host::Result<()> {
+/// let query = service.workers_of_group(1);
+/// // Other work, meanwhile.
+/// let ids = query.wait()?;
+/// println!("group 1 has the workers {ids:?}");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "dropping it throws the answer away"]
 pub struct GroupQuery {
     inquiry: Arc<Inquiry>,

@@ -40,6 +40,14 @@ use crate::worker::WorkerBuilder;
 /// for plugin in service.plugins() {
 ///     println!("{} version {}", plugin.name(), plugin.version());
 /// }
+/// let graph = service.plugin::<graph_protocol::Protocol>()?;
+/// let worker = service.worker().plugin(&graph).cpus(service.cpus()).start().wait()?;
+///
+/// // A program with an event loop of its own progresses the engine by hand.
+/// let answer = graph.task_loopback(&worker, 42).submit()?;
+/// while !answer.is_complete() && service.failure().is_none() {
+///     service.progress();
+/// }
 /// # Ok(())
 /// # }
 /// ```
@@ -68,6 +76,14 @@ impl Service {
     }
 
     /// Sets more before it connects.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn main() -> Result<()> {
+    /// let service = Service::builder().plugin_path("target/debug").connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn builder() -> ServiceBuilder {
         ServiceBuilder::new()
     }
@@ -119,6 +135,15 @@ impl Service {
     }
 
     /// A domain to be put together of workers of this thread.
+    ///
+    /// ```no_run
+    /// use urom_host::gather::InProcess;
+    /// # use urom_host::{Service, Worker, Result};
+    /// # fn example(service: &Service, worker: &Worker) -> Result<()> {
+    /// let domain = service.domain().worker(0, worker).gather(InProcess::alone()).start().wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn domain(&self) -> DomainBuilder {
         DomainBuilder::new(self.library())
     }
@@ -139,11 +164,27 @@ impl Service {
     }
 
     /// For other threads.
+    ///
+    /// ```no_run
+    /// # fn example(service: &urom_host::Service) {
+    /// let handle = service.handle();
+    /// std::thread::spawn(move || println!("{} plugins", handle.plugins().len()));
+    /// # }
+    /// ```
     pub fn handle(&self) -> ServiceHandle {
         ServiceHandle { core: Arc::clone(&self.core) }
     }
 
     /// The engine of the workers that [`worker`](Self::worker) starts.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn example(service: &Service) -> Result<()> {
+    /// // A second service whose workers move together with the first one's.
+    /// let other = Service::builder().address("dpu1:5555").engine(service.engine()).connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn engine(&self) -> &ProgressEngine {
         &self.engine
     }
@@ -157,6 +198,14 @@ impl Service {
     }
 
     /// The library it belongs to.
+    ///
+    /// ```no_run
+    /// # use urom_host::{ProgressEngine, Service, Result};
+    /// # fn example(service: &Service) -> Result<()> {
+    /// let engine = ProgressEngine::with_library(service.library())?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn library(&self) -> Library {
         self.core.library()
     }
@@ -201,6 +250,18 @@ pub struct ServiceHandle {
 
 impl ServiceHandle {
     /// As [`Service::plugins`].
+    ///
+    /// ```
+    /// # use urom_host::{ServiceHandle, Worker, Result};
+    /// /// A worker with every plugin there is.
+    /// fn start(handle: &ServiceHandle) -> Result<Worker> {
+    ///     let mut worker = handle.worker();
+    ///     for plugin in handle.plugins() {
+    ///         worker = worker.plugin(plugin);
+    ///     }
+    ///     worker.start().wait()
+    /// }
+    /// ```
     pub fn plugins(&self) -> &[Plugin] {
         self.core.plugins()
     }
@@ -217,11 +278,25 @@ impl ServiceHandle {
     ///
     /// # Errors
     /// As there.
+    ///
+    /// ```no_run
+    /// # use urom_host::{ServiceHandle, Result};
+    /// # fn example(handle: &ServiceHandle) -> Result<()> {
+    /// println!("version {}", handle.plugin_named("worker_graph")?.version());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
         self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
     }
 
     /// As [`Service::cpus`].
+    ///
+    /// ```no_run
+    /// # fn example(handle: &urom_host::ServiceHandle) {
+    /// println!("workers may use {} CPUs", handle.cpus().iter().count());
+    /// # }
+    /// ```
     pub fn cpus(&self) -> CpuSet {
         self.core.cpus()
     }
@@ -233,11 +308,27 @@ impl ServiceHandle {
     }
 
     /// As [`Service::domain`].
+    ///
+    /// ```no_run
+    /// use urom_host::gather::InProcess;
+    /// # use urom_host::{ServiceHandle, Worker, Result};
+    /// # fn example(handle: &ServiceHandle, worker: &Worker) -> Result<()> {
+    /// let domain = handle.domain().worker(0, worker).gather(InProcess::alone()).start().wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn domain(&self) -> DomainBuilder {
         DomainBuilder::new(self.library())
     }
 
     /// As [`Service::workers_of_group`].
+    ///
+    /// ```no_run
+    /// # async fn example(handle: &urom_host::ServiceHandle) -> urom_host::Result<()> {
+    /// println!("{:?}", handle.workers_of_group(1).await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn workers_of_group(&self, group: u32) -> GroupQuery {
         GroupQuery::submit(&self.core, group)
     }

@@ -111,6 +111,18 @@ pub(crate) fn submit<C: Request>(
 /// A reply with payloads keeps its task until they are dropped: no byte of them is copied, the task counts against
 /// [`max_inflight`](crate::WorkerBuilder::max_inflight), and the worker cannot be [stopped](Worker::stop) meanwhile.
 ///
+/// ```no_run
+/// # use urom_host::{Completion, Worker, Host, Result};
+/// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
+/// let first = graph.task_loopback(worker, 1).submit()?;
+/// let second = graph.task_loopback(worker, 2).submit()?;
+/// // Both are under way; their answers may come in any order.
+/// let (second, first) = (second.wait()?, first.wait()?);
+/// assert_eq!((first.data, second.data), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
+///
 /// It costs no heap allocation: the task is the library's, and its place among the worker's tasks is used again.
 ///
 /// # Errors
@@ -155,6 +167,17 @@ impl<C: Request> Completion<C> {
     }
 
     /// Whether the reply is there, without progressing anything.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Worker, Host, Result};
+    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
+    /// let answer = graph.task_loopback(worker, 1).submit()?;
+    /// while !answer.is_complete() {
+    ///     worker.engine().progress();
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn is_complete(&self) -> bool {
         self.ticket.is_complete()
     }

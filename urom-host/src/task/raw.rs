@@ -24,6 +24,20 @@ const COMMAND: &str = "a raw command";
 /// A task that is allocated and not submitted (`struct doca_urom_worker_cmd_task`); dropping it releases it.
 ///
 /// It counts against [`max_inflight`](crate::WorkerBuilder::max_inflight) from now on.
+///
+/// ```no_run
+/// # use urom_host::{Plugin, RawTask, Worker, Result};
+/// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
+/// let task: RawTask = worker.task(plugin)?;
+/// let command = vec![0; task.capacity().min(16)];
+/// match task.submit(&command) {
+///     Ok(completion) => println!("{}", completion.wait()?.status),
+///     // The task is still there, for a shorter command, say.
+///     Err(rejected) => println!("{}, room for {} bytes", rejected.error, rejected.task.capacity()),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct RawTask {
     owner: Rc<Owner>,
     plugin: Plugin,
@@ -100,6 +114,22 @@ impl fmt::Debug for RawTask {
 }
 
 /// A task that was not submitted, and why.
+///
+/// ```
+/// # use urom_host::{DocaError, RawCompletion, RawTask, Rejected, Result};
+/// /// Sends what fits.
+/// fn submit(task: RawTask, command: &[u8]) -> Result<RawCompletion> {
+///     let Rejected { error, task } = match task.submit(command) {
+///         Ok(completion) => return Ok(completion),
+///         Err(rejected) => rejected,
+///     };
+///     let room = task.capacity();
+///     match error.code() {
+///         DocaError::TOO_BIG => Ok(task.submit(&command[..room])?),
+///         _ => Err(error),
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Rejected {
     /// What stopped it.
@@ -128,6 +158,18 @@ impl From<Rejected> for Error {
 }
 
 /// A raw command in flight: a future of its [`Answer`], whatever its status.
+///
+/// ```no_run
+/// # use urom_host::{Plugin, RawCompletion, Worker, Result};
+/// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
+/// let completions: Vec<RawCompletion> =
+///     (0..4).map(|_| worker.command(plugin, &[0; 16])).collect::<Result<_>>()?;
+/// for completion in completions {
+///     println!("{:?}", completion.wait()?);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "dropping a completion throws the answer away"]
 pub struct RawCompletion {
     ticket: Ticket,

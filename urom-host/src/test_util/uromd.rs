@@ -12,6 +12,17 @@ use crate::error::{Error, Result};
 /// A running service: the daemon `uromd` with its worker processes, on a port of its own of 127.0.0.1.
 ///
 /// Dropping it ends them. What they log from warnings on goes to the test's standard error, with what plugins log.
+///
+/// ```no_run
+/// use urom_host::Service;
+/// use urom_host::test_util::{Uromd, plugin};
+///
+/// # fn main() -> urom_host::Result<()> {
+/// let uromd = Uromd::start(plugin("graph-plugin")?)?;
+/// let service = Service::builder().address(uromd.address()).connect()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Uromd {
     child: Child,

@@ -62,6 +62,16 @@ impl WorkerBuilder {
     }
 
     /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn example(service: &Service) -> Result<()> {
+    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
+    /// let worker = service.worker().any_id().plugin(&graph).start().wait()?;
+    /// println!("the service chose {}", worker.id());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn any_id(self) -> Self {
         self.id(WORKER_ID_ANY)
     }
@@ -88,6 +98,17 @@ impl WorkerBuilder {
     }
 
     /// The CPUs the worker may use (`doca_urom_worker_set_cpuset`): a subset of the [service's](crate::Service::cpus).
+    ///
+    /// ```no_run
+    /// use urom_host::CpuSet;
+    /// # use urom_host::{Service, Result};
+    /// # fn example(service: &Service) -> Result<()> {
+    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
+    /// let first: CpuSet = service.cpus().iter().take(1).collect();
+    /// let worker = service.worker().plugin(&graph).cpus(first).start().wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn cpus(mut self, cpus: CpuSet) -> Self {
         self.cpus = Some(cpus);
         self
@@ -96,6 +117,15 @@ impl WorkerBuilder {
     /// How many tasks may be allocated at a time (`doca_urom_worker_set_max_inflight_tasks`): a power of two, 64 unless
     /// said otherwise. A completed task counts until its answer is taken, and one whose reply has payloads until these
     /// are dropped.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn example(service: &Service) -> Result<()> {
+    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
+    /// let worker = service.worker().plugin(&graph).max_inflight(1024).start().wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn max_inflight(mut self, tasks: u32) -> Self {
         self.max_inflight = tasks;
         self
@@ -104,6 +134,18 @@ impl WorkerBuilder {
     /// The engine that will progress the worker, one of this thread. Without it, a worker of a
     /// [`Service`](crate::Service) uses the service's engine, and one of a [`ServiceHandle`](crate::ServiceHandle) gets
     /// an engine of its own.
+    ///
+    /// ```no_run
+    /// # use urom_host::{ProgressEngine, ServiceHandle, Result};
+    /// # fn example(handle: &ServiceHandle) -> Result<()> {
+    /// # let graph = handle.plugin::<graph_protocol::Protocol>()?;
+    /// // Two workers that move together.
+    /// let engine = ProgressEngine::with_library(handle.library())?;
+    /// let start = || handle.worker().engine(&engine).plugin(&graph).start().wait();
+    /// let workers = [start()?, start()?];
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self

@@ -16,6 +16,17 @@ use crate::worker::{Owner, Worker};
 /// A worker that is starting: a future of the running [`Worker`].
 ///
 /// The start is under way already: several can be awaited together. Dropping it takes the start back.
+///
+/// ```no_run
+/// # use urom_host::{Service, Starting, Result};
+/// # fn example(service: &Service) -> Result<()> {
+/// # let graph = service.plugin::<graph_protocol::Protocol>()?;
+/// // The processes come up side by side.
+/// let starts: Vec<Starting> = (0..4).map(|id| service.worker().id(id).plugin(&graph).start()).collect();
+/// let workers = starts.into_iter().map(Starting::wait).collect::<Result<Vec<_>>>()?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "dropping it stops the worker again"]
 pub struct Starting {
     /// `None` once it was given out.
@@ -74,6 +85,18 @@ impl fmt::Debug for Starting {
 /// A worker that is stopping: a future of the moment when it is idle.
 ///
 /// The stop is under way already. Dropping it waits as dropping a [`Worker`] does.
+///
+/// ```no_run
+/// # use urom_host::{DocaError, Stopping, Worker};
+/// # fn example(worker: Worker) {
+/// let stopping: Stopping = worker.stop();
+/// match stopping.wait() {
+///     Ok(()) => println!("the service let it go"),
+///     Err(error) if error.code() == DocaError::IN_USE => println!("later, then: {error}"),
+///     Err(error) => println!("{error}"),
+/// }
+/// # }
+/// ```
 #[must_use = "dropping it waits for the worker without telling what went wrong"]
 pub struct Stopping {
     owner: Rc<Owner>,

@@ -37,6 +37,31 @@ use crate::task::{RawCompletion, RawTask};
 /// [`State::Running`], and [`failure`](Self::failure) says why; a new worker can be started in its place.
 ///
 /// # Threads
+/// ```no_run
+/// # use urom_host::{Service, State, Result};
+/// # fn main() -> Result<()> {
+/// let service = Service::connect()?;
+/// let graph = service.plugin::<graph_protocol::Protocol>()?;
+/// let worker = service.worker().group(1).plugin(&graph).start().wait()?;
+/// println!("worker {} of group {}", worker.id(), worker.group()?);
+///
+/// // As many commands at a time as it takes.
+/// let mut answers = Vec::new();
+/// for data in 0..u64::from(worker.max_inflight()) {
+///     answers.push(graph.task_loopback(&worker, data).submit()?);
+/// }
+/// println!("{} are under way", worker.in_flight()?);
+/// for answer in answers {
+///     answer.wait()?;
+/// }
+/// while worker.engine().progress() {}
+/// if worker.state()? != State::Running {
+///     println!("it is gone: {}", worker.failure().unwrap_or_default());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
 /// The worker belongs to the thread of its progress engine:
 ///
 /// ```compile_fail,E0277
@@ -98,6 +123,15 @@ impl Worker {
     /// # Errors
     /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run, `INVALID_VALUE` for a plugin
     /// it was not started with.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Plugin, Worker, Result};
+    /// # fn example(worker: &Worker, plugin: Plugin, command: &[u8]) -> Result<()> {
+    /// let task = worker.task(plugin)?;
+    /// let answer = task.submit(command)?.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn task(&self, plugin: impl AsRef<Plugin>) -> Result<RawTask> {
         RawTask::allocate(self, plugin.as_ref())
     }
@@ -106,6 +140,17 @@ impl Worker {
     ///
     /// # Errors
     /// As [`task`](Self::task) and [`RawTask::submit`].
+    ///
+    /// ```no_run
+    /// # use urom_host::{Plugin, Worker, Result};
+    /// # async fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
+    /// // The graph plugin's loopback: its tag, then the value.
+    /// let command: Vec<u8> = [0u64, 42].iter().flat_map(|word| word.to_le_bytes()).collect();
+    /// let answer = worker.command(plugin, &command)?.await;
+    /// println!("{}: {:x?}", answer.status, answer.bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn command(&self, plugin: impl AsRef<Plugin>, command: &[u8]) -> Result<RawCompletion> {
         Ok(self.task(plugin)?.submit(command)?)
     }
