@@ -61,3 +61,5 @@ const _: () = {
         }
     }
 };
+#[cfg(test)]
+mod tests;

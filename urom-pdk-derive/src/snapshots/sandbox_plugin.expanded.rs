@@ -176,3 +176,5 @@ impl Drop for Sandbox {
 fn driver(what: &'static str) -> impl Fn(ucx::Error) -> Error {
     move |error| Error::new(DocaError::DRIVER, what).with_source(error)
 }
+#[cfg(test)]
+mod tests;
