@@ -98,6 +98,8 @@ pub struct Field {
     pub ty: Type,
     /// Where it begins, from the message's first byte.
     pub offset: usize,
+    /// Of a command's field with a value of its own: whether a host may leave it out, and it is 0 then.
+    pub optional: bool,
 }
 
 /// What a field is for.
@@ -144,6 +146,8 @@ pub struct Payload {
     /// Whether the data can lie in registered memory instead: in a command when the [selector](FieldKind::Selector) is
     /// not 0, in a notification when the address word is 0. The length word counts in both cases.
     pub registered: bool,
+    /// Of a command's payload: whether a host may leave it out, and it is absent, empty or zeros then.
+    pub optional: bool,
 }
 
 /// How many elements a payload has.

@@ -252,7 +252,7 @@ fn words_without_names_are_named_after_their_payload() {
     const BYTE: Type = u8::TYPE;
     const WORD: Type = u64::TYPE;
     const fn word(name: &'static str, kind: FieldKind, offset: usize) -> Field {
-        Field { name, docs: "", kind, ty: WORD, offset }
+        Field { name, docs: "", kind, ty: WORD, offset, optional: false }
     }
     const DATA: Payload = Payload {
         name: "data",
@@ -262,6 +262,7 @@ fn words_without_names_are_named_after_their_payload() {
         address: Some("data_addr"),
         when: None,
         registered: false,
+        optional: false,
     };
     const ASK: Variant = Variant {
         name: "Ask",
@@ -272,7 +273,14 @@ fn words_without_names_are_named_after_their_payload() {
         fields: &[
             word("data_addr", FieldKind::Address { of: "data" }, 8),
             word("data_len", FieldKind::Length { of: "data" }, 16),
-            Field { name: "type", docs: " A number.", kind: FieldKind::Plain, ty: BYTE, offset: 24 },
+            Field {
+                name: "type",
+                docs: " A number.",
+                kind: FieldKind::Plain,
+                ty: BYTE,
+                offset: 24,
+                optional: false,
+            },
             word("maybe_addr", FieldKind::Address { of: "maybe" }, 32),
             word("maybe_len", FieldKind::Length { of: "maybe" }, 40),
             word("key_addr", FieldKind::Address { of: "key" }, 48),
@@ -282,6 +290,7 @@ fn words_without_names_are_named_after_their_payload() {
                 kind: FieldKind::Plain,
                 ty: Type::Array { of: &u16::TYPE, len: 2 },
                 offset: 56,
+                optional: false,
             },
         ],
         payloads: &[

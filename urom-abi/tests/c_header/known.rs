@@ -9,7 +9,7 @@ use crate::holds;
 const U64: Type = u64::TYPE;
 
 pub(crate) const fn field(name: &'static str, kind: FieldKind, ty: Type, offset: usize) -> Field {
-    Field { name, docs: "", kind, ty, offset }
+    Field { name, docs: "", kind, ty, offset, optional: false }
 }
 
 const fn word(name: &'static str, offset: usize) -> Field {
@@ -29,7 +29,7 @@ pub(crate) const fn variant(name: &'static str, tag: u64, fields: &'static [Fiel
 }
 
 pub(crate) const fn bytes(name: &'static str, count: Count, address: Option<&'static str>) -> Payload {
-    Payload { name, docs: "", ty: u8::TYPE, count, address, when: None, registered: false }
+    Payload { name, docs: "", ty: u8::TYPE, count, address, when: None, registered: false, optional: false }
 }
 
 pub(crate) const GRAPH: Protocol = {
@@ -103,7 +103,7 @@ pub(crate) const SANDBOX: Protocol = {
             tag: U64,
             len: 72,
             union_at: 16,
-            header: &[CONTEXT],
+            header: &[Field { optional: true, ..CONTEXT }],
             variants: &[
                 Variant {
                     reply: Some("MemMapped"),

@@ -67,13 +67,8 @@ fn field() -> impl Strategy<Value = Field> {
         text().prop_map(|of| FieldKind::Length { of }),
         text().prop_map(|of| FieldKind::Selector { of }),
     ];
-    (text(), text(), kind, any_type(), 0usize..4096).prop_map(|(name, docs, kind, ty, offset)| Field {
-        name,
-        docs,
-        kind,
-        ty,
-        offset,
-    })
+    (text(), text(), kind, any_type(), 0usize..4096, any::<bool>())
+        .prop_map(|(name, docs, kind, ty, offset, optional)| Field { name, docs, kind, ty, offset, optional })
 }
 
 fn payload() -> impl Strategy<Value = Payload> {
@@ -82,8 +77,9 @@ fn payload() -> impl Strategy<Value = Payload> {
         any::<usize>().prop_map(Count::Fixed),
         text().prop_map(Count::Given)
     ];
-    (text(), text(), any_type(), count, option::of(text()), option::of(text()), any::<bool>()).prop_map(
-        |(name, docs, ty, count, address, when, registered)| Payload {
+    let truths = (any::<bool>(), any::<bool>());
+    (text(), text(), any_type(), count, option::of(text()), option::of(text()), truths).prop_map(
+        |(name, docs, ty, count, address, when, (registered, optional))| Payload {
             name,
             docs,
             ty,
@@ -91,6 +87,7 @@ fn payload() -> impl Strategy<Value = Payload> {
             address,
             when,
             registered,
+            optional,
         },
     )
 }

@@ -77,9 +77,14 @@ impl Render<'_> {
         offset: impl Fn(usize) -> TokenStream,
     ) -> Vec<TokenStream> {
         let kind = quote!(__describe::FieldKind);
+        let optional = self.model.is_command() && field.has_setter() && !field.is_payload();
         let describe = |i: usize, name: String, docs: TokenStream, kind: TokenStream, ty: &Type| {
             let (offset, ty) = (offset(i), type_of(ty));
-            quote!(__describe::Field { name: #name, docs: #docs, kind: #kind, ty: #ty, offset: #offset })
+            quote! {
+                __describe::Field {
+                    name: #name, docs: #docs, kind: #kind, ty: #ty, offset: #offset, optional: #optional
+                }
+            }
         };
         let (name, text) = (names::text(&field.ident), docs(&field.docs));
         let own = if field.echo.is_some() { quote!(#kind::Echo) } else { quote!(#kind::Plain) };
@@ -119,6 +124,7 @@ impl Render<'_> {
             Presence::Always | Presence::Unless(_) | Presence::Received => None,
         };
         let (address, when, registered) = (option(address), option(when), shape.form.is_two_armed());
+        let optional = self.model.is_command() && payload.has_setter();
         quote! {
             __describe::Payload {
                 name: #name,
@@ -128,6 +134,7 @@ impl Render<'_> {
                 address: #address,
                 when: #when,
                 registered: #registered,
+                optional: #optional,
             }
         }
     }

@@ -487,6 +487,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_MemMap[0usize],
+                        optional: true,
                     },
                     __describe::Field {
                         name: "map_params",
@@ -496,6 +497,7 @@ const _: () = {
                             MapParams,
                         >(<__describe::Probe<MapParams>>::FOUND, "MapParams"),
                         offset: __OFFSETS_MemMap[1usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "exported_memh_len",
@@ -510,6 +512,7 @@ const _: () = {
                             ":: core::primitive::u64",
                         ),
                         offset: __OFFSETS_MemMap[2usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[
@@ -525,6 +528,7 @@ const _: () = {
                         ),
                         when: ::core::option::Option::None,
                         registered: false,
+                        optional: true,
                     },
                 ],
             },
@@ -543,6 +547,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagSend[0usize],
+                        optional: true,
                     },
                     __describe::Field {
                         name: "dest",
@@ -552,6 +557,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagSend[1usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "data_addr",
@@ -566,6 +572,7 @@ const _: () = {
                             ":: core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagSend[2usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "data_len",
@@ -580,6 +587,7 @@ const _: () = {
                             ":: core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagSend[3usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "tag",
@@ -589,6 +597,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagSend[4usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "memh_id",
@@ -600,6 +609,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagSend[5usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[
@@ -616,6 +626,7 @@ const _: () = {
                         address: ::core::option::Option::Some("data_addr"),
                         when: ::core::option::Option::None,
                         registered: true,
+                        optional: true,
                     },
                 ],
             },
@@ -634,6 +645,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagRecv[0usize],
+                        optional: true,
                     },
                     __describe::Field {
                         name: "buffer",
@@ -643,6 +655,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagRecv[1usize],
+                        optional: true,
                     },
                     __describe::Field {
                         name: "count",
@@ -652,6 +665,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagRecv[2usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "tag",
@@ -661,6 +675,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagRecv[3usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "tag_mask",
@@ -670,6 +685,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagRecv[4usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "memh_id",
@@ -679,6 +695,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagRecv[5usize],
+                        optional: true,
                     },
                 ],
                 payloads: &[],
@@ -1824,6 +1841,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_MemMapped[0usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "memh_id",
@@ -1833,6 +1851,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_MemMapped[1usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[],
@@ -1852,6 +1871,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagSent[0usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "status",
@@ -1861,6 +1881,7 @@ const _: () = {
                             i8,
                         >(<__describe::Probe<i8>>::FOUND, "i8"),
                         offset: __OFFSETS_TagSent[1usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[],
@@ -1880,6 +1901,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagReceived[0usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "data_addr",
@@ -1894,6 +1916,7 @@ const _: () = {
                             ":: core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagReceived[1usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "data_len",
@@ -1908,6 +1931,7 @@ const _: () = {
                             ":: core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagReceived[2usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "sender_tag",
@@ -1917,6 +1941,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagReceived[3usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "status",
@@ -1926,6 +1951,7 @@ const _: () = {
                             i8,
                         >(<__describe::Probe<i8>>::FOUND, "i8"),
                         offset: __OFFSETS_TagReceived[4usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[
@@ -1942,6 +1968,7 @@ const _: () = {
                         address: ::core::option::Option::Some("data_addr"),
                         when: ::core::option::Option::None,
                         registered: true,
+                        optional: false,
                     },
                 ],
             },

@@ -327,6 +327,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagSend[0usize],
+                        optional: true,
                     },
                     __describe::Field {
                         name: "dest",
@@ -336,6 +337,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_TagSend[1usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "key",
@@ -348,6 +350,7 @@ const _: () = {
                             len: 16,
                         },
                         offset: __OFFSETS_TagSend[2usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[],
@@ -367,6 +370,7 @@ const _: () = {
                             Point,
                         >(<__describe::Probe<Point>>::FOUND, "Point"),
                         offset: __OFFSETS_Move[0usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[],
@@ -389,6 +393,7 @@ const _: () = {
                             "codecs::color::Wire",
                         ),
                         offset: __OFFSETS_Sum[0usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "rows",
@@ -398,6 +403,7 @@ const _: () = {
                             u32,
                         >(<__describe::Probe<u32>>::FOUND, "u32"),
                         offset: __OFFSETS_Sum[1usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "place",
@@ -407,6 +413,7 @@ const _: () = {
                             Point,
                         >(<__describe::Probe<Point>>::FOUND, "Point"),
                         offset: __OFFSETS_Sum[2usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "count",
@@ -418,6 +425,7 @@ const _: () = {
                             u8,
                         >(<__describe::Probe<u8>>::FOUND, "u8"),
                         offset: __OFFSETS_Sum[3usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[
@@ -431,6 +439,7 @@ const _: () = {
                         address: ::core::option::Option::Some("place.x"),
                         when: ::core::option::Option::None,
                         registered: false,
+                        optional: false,
                     },
                     __describe::Payload {
                         name: "rest",
@@ -442,6 +451,7 @@ const _: () = {
                         address: ::core::option::Option::None,
                         when: ::core::option::Option::Some("table.len() > 3"),
                         registered: false,
+                        optional: false,
                     },
                 ],
             },
@@ -1460,6 +1470,7 @@ const _: () = {
                             u64,
                         >(<__describe::Probe<u64>>::FOUND, "u64"),
                         offset: __OFFSETS_Done[0usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "status",
@@ -1469,6 +1480,7 @@ const _: () = {
                             i8,
                         >(<__describe::Probe<i8>>::FOUND, "i8"),
                         offset: __OFFSETS_Done[1usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[],
@@ -1488,6 +1500,7 @@ const _: () = {
                             Point,
                         >(<__describe::Probe<Point>>::FOUND, "Point"),
                         offset: __OFFSETS_Moved[0usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[],
@@ -1512,6 +1525,7 @@ const _: () = {
                             ":: core::primitive::u64",
                         ),
                         offset: __OFFSETS_Table[0usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "first_len",
@@ -1526,6 +1540,7 @@ const _: () = {
                             ":: core::primitive::u64",
                         ),
                         offset: __OFFSETS_Table[1usize],
+                        optional: false,
                     },
                     __describe::Field {
                         name: "second_addr",
@@ -1540,6 +1555,7 @@ const _: () = {
                             ":: core::primitive::u64",
                         ),
                         offset: __OFFSETS_Table[2usize],
+                        optional: false,
                     },
                 ],
                 payloads: &[
@@ -1553,6 +1569,7 @@ const _: () = {
                         address: ::core::option::Option::Some("first_addr"),
                         when: ::core::option::Option::None,
                         registered: false,
+                        optional: false,
                     },
                     __describe::Payload {
                         name: "second",
@@ -1567,6 +1584,7 @@ const _: () = {
                         address: ::core::option::Option::Some("second_addr"),
                         when: ::core::option::Option::Some("second_addr != 0"),
                         registered: false,
+                        optional: false,
                     },
                 ],
             },

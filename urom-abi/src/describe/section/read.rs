@@ -114,7 +114,8 @@ impl<'a> Reader<'a> {
             4 => FieldKind::Selector { of: self.text()? },
             _ => return Err(self.malformed("what a field is for is not known")),
         };
-        Ok(Field { name, docs, kind, ty: self.ty(0)?, offset: self.length()? })
+        let (ty, offset, optional) = (self.ty(0)?, self.length()?, self.truth()?);
+        Ok(Field { name, docs, kind, ty, offset, optional })
     }
 
     fn payload(&mut self) -> Result<Payload, ReadError> {
@@ -125,8 +126,9 @@ impl<'a> Reader<'a> {
             2 => Count::Given(self.text()?),
             _ => return Err(self.malformed("how many elements a payload has is not known")),
         };
-        let (address, when, registered) = (self.optional()?, self.optional()?, self.truth()?);
-        Ok(Payload { name, docs, ty, count, address, when, registered })
+        let (address, when) = (self.optional()?, self.optional()?);
+        let (registered, optional) = (self.truth()?, self.truth()?);
+        Ok(Payload { name, docs, ty, count, address, when, registered, optional })
     }
 
     fn ty(&mut self, depth: usize) -> Result<Type, ReadError> {

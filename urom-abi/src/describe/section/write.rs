@@ -132,6 +132,7 @@ impl Writer<'_> {
         }
         self.ty(&field.ty, 0);
         self.length(field.offset);
+        self.choice(field.optional as u8);
     }
 
     const fn payload(&mut self, payload: &Payload) {
@@ -149,6 +150,7 @@ impl Writer<'_> {
         self.optional(payload.address);
         self.optional(payload.when);
         self.choice(payload.registered as u8);
+        self.choice(payload.optional as u8);
     }
 
     const fn ty(&mut self, ty: &Type, depth: usize) {
