@@ -1,0 +1,40 @@
+//! The plugin: keeps a running sum of the values that its host sends.
+
+use std::cell::Cell;
+
+use protocol::{Accumulate, Accumulated, Handler};
+
+use urom_pdk::prelude::*;
+
+#[cfg(test)]
+mod tests;
+
+/// One for each worker, which calls it from one thread: so cells do.
+struct Reduction {
+    sum: Cell<f64>,
+    count: Cell<u64>,
+}
+
+#[urom_plugin]
+impl Handler for Reduction {
+    fn open(_cx: &OpenContext) -> Result<Self> {
+        Ok(Reduction {
+            sum: Cell::new(0.0),
+            count: Cell::new(0),
+        })
+    }
+
+    async fn accumulate(&self, _cx: &Context, cmd: Accumulate<'_>) -> Result<Accumulated> {
+        let own: f64 = cmd.values.iter().sum();
+        if !own.is_finite() {
+            let why = "the values have no finite sum";
+            return Err(Error::new(DocaError::INVALID_VALUE, why));
+        }
+        self.sum.set(self.sum.get() + own);
+        self.count.set(self.count.get() + cmd.values.len() as u64);
+        Ok(Accumulated {
+            sum: self.sum.get(),
+            count: self.count.get(),
+        })
+    }
+}
