@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 /// The verb did what it is for; `check` found nothing that keeps a service from taking the file.
-#[expect(dead_code, reason = "until the first verb is there")]
 pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
 
 /// It could not: the reason is on standard error. Also what `check` ends with when it found something.

@@ -8,7 +8,6 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
 
 /// A line on standard error, as cargo writes them: what is being done, and with what.
-#[expect(dead_code, reason = "until the first verb is there")]
 pub(crate) fn progress(what: &str, with: &str) {
     eprintln!("{GREEN}{what:>12}{GREEN:#} {with}");
 }
