@@ -28,6 +28,9 @@ pub(crate) const C_COMPILER: Need = Need { found: Found::Program("cc"), packages
 pub(crate) const CXX_COMPILER: Need = Need { found: Found::Program("c++"), packages: &["g++"] };
 /// Finds the system's UCX.
 pub(crate) const PKG_CONFIG: Need = Need { found: Found::Program("pkg-config"), packages: &["pkg-config"] };
+/// What cargo-generate links with.
+pub(crate) const OPENSSL: Need =
+    Need { found: Found::File("/usr/include/openssl/ssl.h"), packages: &["libssl-dev"] };
 /// Runs the plugin tests under a memory checker.
 pub(crate) const VALGRIND: Need = Need { found: Found::Program("valgrind"), packages: &["valgrind"] };
 /// Downloads UCX.

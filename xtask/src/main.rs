@@ -25,6 +25,7 @@ mod setup;
 mod shell;
 mod steps;
 mod target;
+mod template;
 mod test;
 mod ucx;
 mod workspace;
@@ -115,6 +116,15 @@ enum Task {
         #[arg(long)]
         allow_dirty: bool,
     },
+    /// Generates a workspace for every combination of the template's answers, builds and runs each.
+    Template {
+        /// Two combinations only, and not those that build the kit anew.
+        #[arg(long)]
+        quick: bool,
+        /// Generates nothing but what is committed: the template's workspace in place, and cargo-urom's copy of it.
+        #[arg(long, conflicts_with = "quick")]
+        bless: bool,
+    },
     /// Compares the C headers with the Rust code behind them, and with what libdoca_urom.so exports.
     Abi,
     /// Runs the tests of foreign bytes and foreign memory under the address and leak sanitizers, and under Miri.
@@ -163,6 +173,8 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
             setup::for_bindings()?;
             bindings::run(&workspace.target_dir, check)?;
         }
+        Task::Template { bless: true, .. } => template::bless(&workspace)?,
+        Task::Template { quick, .. } => template::run(&workspace, quick)?,
         Task::Abi => {
             setup::run(&workspace, None)?;
             setup::for_bindings()?;

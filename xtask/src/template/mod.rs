@@ -1,0 +1,60 @@
+//! `cargo xtask template`: generates a workspace for every combination of answers with the real cargo-generate, and holds
+//! each to what the template promises.
+
+mod bundle;
+mod commands;
+mod generate;
+mod header;
+mod matrix;
+mod tree;
+
+use anyhow::{Context, Result};
+
+use crate::workspace::Workspace;
+use crate::{debian, setup, shell};
+use generate::{Answers, Generator};
+
+/// Where the template lies.
+const FOLDER: &str = "templates/plugin";
+
+/// Tries the template; `quick` leaves out what it takes to build the kit anew, the forms for git and for a registry.
+pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<()> {
+    let generator = prepare(workspace)?;
+    let in_place = workspace.root.join(FOLDER);
+    bundle::check(&workspace.root, &in_place)?;
+    check_in_place(&generator, &in_place)?;
+    matrix::run(workspace, &generator, quick)?;
+    println!("template: ok");
+    Ok(())
+}
+
+/// Makes what is made of the template's `.liquid` files: the workspace in place, and the copy in cargo-urom.
+pub(crate) fn bless(workspace: &Workspace) -> Result<()> {
+    let generator = prepare(workspace)?;
+    let in_place = workspace.root.join(FOLDER);
+    let directory = tempfile::tempdir().context("no temporary directory")?;
+    header::write(workspace, &generator, directory.path(), &in_place)?;
+    let made = generator.path(directory.path(), &in_place, &Answers::default())?;
+    for (path, text) in tree::read(&made)? {
+        let to = in_place.join(&path);
+        std::fs::write(&to, text).with_context(|| format!("writing {}", to.display()))?;
+    }
+    bundle::write(&workspace.root, &in_place)
+}
+
+fn prepare(workspace: &Workspace) -> Result<Generator> {
+    setup::run(workspace, None)?;
+    debian::ensure(&[&debian::PKG_CONFIG, &debian::OPENSSL])?;
+    Generator::install(&workspace.target_dir.join("tools"))
+}
+
+/// The workspace in place is what the default answers give, and formatted.
+fn check_in_place(generator: &Generator, in_place: &std::path::Path) -> Result<()> {
+    let directory = tempfile::tempdir().context("no temporary directory")?;
+    let made = generator.path(directory.path(), in_place, &Answers::default())?;
+    let mut files = tree::read(in_place)?;
+    files.retain(|path, _| !path.ends_with(".liquid") && path != "cargo-generate.toml");
+    let what = format!("{FOLDER} is not what its .liquid files give: run cargo xtask template --bless");
+    tree::same(&files, &tree::read(&made)?).context(what)?;
+    shell::step("template: format in place", shell::cargo().args(["fmt", "--check"]).current_dir(in_place))
+}

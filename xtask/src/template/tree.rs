@@ -1,0 +1,113 @@
+//! A workspace's files as texts, to compare.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::bindings::first_difference;
+
+/// Texts by their paths within the workspace.
+pub(super) type Tree = BTreeMap<String, String>;
+
+/// What lies in a workspace beside its sources.
+const NOT_SOURCES: [&str; 3] = [".git", "Cargo.lock", "target"];
+
+/// The files below a directory, without what cargo and git put there.
+pub(super) fn read(root: &Path) -> Result<Tree> {
+    let mut tree = Tree::new();
+    add(root, "", &mut tree)?;
+    Ok(tree)
+}
+
+fn add(directory: &Path, prefix: &str, tree: &mut Tree) -> Result<()> {
+    let entries = fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))?;
+    for entry in entries {
+        let entry = entry.with_context(|| format!("reading {}", directory.display()))?;
+        let name = entry.file_name();
+        if NOT_SOURCES.iter().any(|other| name == OsStr::new(other)) {
+            continue;
+        }
+        let path = entry.path();
+        let name = format!("{prefix}{}", name.to_string_lossy());
+        if path.is_dir() {
+            add(&path, &format!("{name}/"), tree)?;
+        } else {
+            let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+            tree.insert(name, text);
+        }
+    }
+    Ok(())
+}
+
+/// Fails at the first difference of two trees.
+pub(super) fn same(one: &Tree, other: &Tree) -> Result<()> {
+    for path in one.keys().chain(other.keys()) {
+        match (one.get(path), other.get(path)) {
+            (Some(a), Some(b)) => {
+                if let Some(line) = first_difference(a, b) {
+                    bail!("{path} differs in line {line}");
+                }
+            }
+            (Some(_), None) => bail!("{path} is only in the first of the two"),
+            _ => bail!("{path} is only in the second of the two"),
+        }
+    }
+    Ok(())
+}
+
+/// Fails where a placeholder was not replaced.
+pub(super) fn without_placeholders(tree: &Tree) -> Result<()> {
+    for (path, text) in tree {
+        let left =
+            ["{{", "{%", "%}", ".liquid"].into_iter().find(|sign| path.contains(sign) || text.contains(sign));
+        if let Some(sign) = left {
+            bail!("{path} has a left-over `{sign}`");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> Tree {
+        files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())).collect()
+    }
+
+    #[test]
+    fn sources_are_read_and_what_tools_put_there_is_not() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        for path in ["a.rs", "b/c.rs", "target/d", ".git/e", "Cargo.lock", ".github/f"] {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+            fs::write(path, "text").expect("a file");
+        }
+        let found = read(root.path()).expect("readable");
+        assert_eq!(found, tree(&[("a.rs", "text"), ("b/c.rs", "text"), (".github/f", "text")]));
+    }
+
+    #[test]
+    fn trees_differ_by_their_files_and_by_their_lines() {
+        let one = tree(&[("a", "x\ny\n"), ("b", "")]);
+        same(&one, &one).expect("it is the same");
+        for (other, what) in [
+            (tree(&[("a", "x\nz\n"), ("b", "")]), "a differs in line 2"),
+            (tree(&[("a", "x\ny\n")]), "b is only in the first of the two"),
+            (tree(&[("a", "x\ny\n"), ("b", ""), ("c", "")]), "c is only in the second of the two"),
+        ] {
+            assert_eq!(same(&one, &other).expect_err(what).to_string(), what);
+        }
+    }
+
+    #[test]
+    fn a_placeholder_is_found_in_names_and_in_texts() {
+        without_placeholders(&tree(&[("a.rs", "let x = { 1 };")])).expect("there is none");
+        for bad in [("{{plugin_name}}.h", ""), ("a", "x{{ y }}"), ("a", "{% if"), ("a.liquid", "")] {
+            without_placeholders(&tree(&[bad])).expect_err("there is one");
+        }
+    }
+}
