@@ -12,11 +12,11 @@ use anyhow::{Context, Result, bail};
 use crate::shell;
 use crate::workspace::{Published, Workspace};
 
-/// What crates.io takes, as cargo's reference of the manifest says.
+/// What the public registry takes, as cargo's reference of the manifest says.
 const MOST_KEYWORDS: usize = 5;
 const LONGEST_KEYWORD: usize = 20;
 
-/// The categories in use, each looked up in crates.io's list: it drops those it does not know without an error.
+/// The categories in use, each looked up in the registry's list: it drops those it does not know without an error.
 const CATEGORIES: &[&str] = &[
     "api-bindings",
     "asynchronous",
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_crates_io_would_refuse_or_drop_is_a_fault() {
+    fn what_the_registry_would_refuse_or_drop_is_a_fault() {
         let (folder, none) = (folder(), Vec::new());
         let mut package = package(folder.path(), &none);
         (package.documentation, package.readme) = (None, Some("other.md"));
