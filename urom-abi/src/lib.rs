@@ -29,6 +29,8 @@
 compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target is not");
 
 pub mod address;
+#[cfg(feature = "test-util")]
+pub mod arbitrary;
 mod c_text;
 pub mod cpu;
 pub mod describe;
@@ -65,3 +67,19 @@ pub const WORKER_ID_ANY: u64 = u64::MAX;
 
 /// The most plugins one worker can carry: plugin ids are bits of a 64-bit mask, of which DOCA uses 62.
 pub const MAX_PLUGINS: usize = 62;
+
+/// What the macros make for tests: nothing, unless the feature `test-util` is on.
+#[cfg(feature = "test-util")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __arbitrary {
+    ($($items:tt)*) => { $($items)* };
+}
+
+/// What the macros make for tests: nothing, unless the feature `test-util` is on.
+#[cfg(not(feature = "test-util"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __arbitrary {
+    ($($items:tt)*) => {};
+}

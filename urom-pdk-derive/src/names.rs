@@ -89,6 +89,11 @@ pub(crate) fn expression(key: &str, variant: &Variant, payload: &Field) -> Ident
     constant(&format!("__{key}_of_{}_", owner(variant)), &payload.ident)
 }
 
+/// The function that makes up a variant, for tests.
+pub(crate) fn maker(variant: &Variant) -> Ident {
+    constant("__arbitrary_", &variant.ident)
+}
+
 /// The constant of the sizes and alignments of a variant's fields.
 pub(crate) fn extents_const(variant: &Variant) -> Ident {
     constant("__EXTENTS_", &variant.ident)

@@ -25,6 +25,8 @@ pub use fingerprint::Fingerprint;
 pub use fixed::{
     Field, Plain, Tag, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
 };
+#[cfg(feature = "test-util")]
+pub(crate) use inline::Readable;
 pub use inline::{Borrowed, Optional, Outgoing, Owned};
 pub use known::{element, fixed_size, known_fits, size_of_elements};
 pub use notifications::Notifications;

@@ -1,5 +1,6 @@
 //! From the model to code. Nothing here finds mistakes: what is rendered was validated.
 
+mod arbitrary;
 mod codec;
 mod command;
 mod describe;
@@ -52,8 +53,8 @@ impl Render<'_> {
         let functions = if self.inert {
             TokenStream::new()
         } else {
-            let (expressions, codecs) = (self.expressions(), self.codecs());
-            quote!(#expressions #codecs)
+            let (expressions, codecs, arbitrary) = (self.expressions(), self.codecs(), self.arbitrary());
+            quote!(#expressions #codecs #arbitrary)
         };
         let description = self.description();
         let allowed = if self.inert {

@@ -216,6 +216,7 @@ fn is_described_by(variant: &Variant, field: &Field) -> bool {
     })
 }
 
-fn index(variant: &Variant, field: &Field) -> usize {
+/// The place of a field among all of its variant, words among them: the number of its local.
+pub(super) fn index(variant: &Variant, field: &Field) -> usize {
     variant.fields.iter().position(|other| other.ident == field.ident).unwrap_or_default()
 }

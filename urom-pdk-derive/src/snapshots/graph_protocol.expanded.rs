@@ -160,6 +160,33 @@ const _: () = {
             },
         ],
     };
+    ::urom_abi::__arbitrary! {
+        #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn
+        __arbitrary_Loopback < 'arbitrary > (input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Command, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
+        ::urom_abi::arbitrary::plain(input, __AT_Loopback_data) ?;
+        ::core::result::Result::Ok(Command::Loopback { data : field_0 }) }
+        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
+        'arbitrary > for Command { fn arbitrary(input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::urom_abi::arbitrary::Result < Self > { ::urom_abi::arbitrary::attempt(input, |
+        input | { let chosen = ::urom_abi::arbitrary::choose(input, 1usize) ?; match
+        chosen { 0usize => __arbitrary_Loopback(input), _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
+        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) } } #[automatically_derived] impl < 'arbitrary >
+        ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for Loopback { fn arbitrary(input
+        : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::urom_abi::arbitrary::Result < Self > { match
+        ::urom_abi::arbitrary::attempt(input, __arbitrary_Loopback, | made | {
+        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) ? { Command::Loopback { data, .. } =>
+        ::core::result::Result::Ok(Loopback { data }), #[allow(unreachable_patterns,
+        reason = "there may be one variant")] _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+    }
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
@@ -586,6 +613,33 @@ const _: () = {
             },
         ],
     };
+    ::urom_abi::__arbitrary! {
+        #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn
+        __arbitrary_LoopbackDone < 'arbitrary > (input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
+        ::urom_abi::arbitrary::plain(input, __AT_LoopbackDone_data) ?;
+        ::core::result::Result::Ok(Notification::LoopbackDone { data : field_0 }) }
+        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
+        'arbitrary > for Notification { fn arbitrary(input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::urom_abi::arbitrary::Result < Self > { ::urom_abi::arbitrary::attempt(input, |
+        input | { let chosen = ::urom_abi::arbitrary::choose(input, 1usize) ?; match
+        chosen { 0usize => __arbitrary_LoopbackDone(input), _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
+        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
+        Notification::encode(made, out)) }) } } #[automatically_derived] impl <
+        'arbitrary > ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for LoopbackDone {
+        fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,)
+        -> ::urom_abi::arbitrary::Result < Self > { match
+        ::urom_abi::arbitrary::attempt(input, __arbitrary_LoopbackDone, | made | {
+        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
+        Notification::encode(made, out)) }) ? { Notification::LoopbackDone { data, .. }
+        => ::core::result::Result::Ok(LoopbackDone { data }),
+        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+    }
     #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.

@@ -702,6 +702,80 @@ const _: () = {
             },
         ],
     };
+    ::urom_abi::__arbitrary! {
+        #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_MemMap
+        < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
+        ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
+        field_0 = ::urom_abi::arbitrary::plain(input, __AT_MemMap_context) ?; let mut
+        field_1 = ::urom_abi::arbitrary::plain(input, __AT_MemMap_map_params) ?; let
+        is_there = true; let field_2 = ::urom_abi::arbitrary::borrowed:: < & 'a[u8] >
+        (input, is_there, ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 >
+        ::Free) ?; field_1.exported_memh_buffer =
+        ::urom_abi::wire::address_word("MemMap", "exported_memh", & field_2) ?;
+        ::core::result::Result::Ok(Command::MemMap { context : field_0, map_params :
+        field_1, exported_memh : field_2 }) } #[allow(unused_mut, unused_variables,
+        reason = "a field may have no word in it, and a message no field")] fn
+        __arbitrary_TagSend < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured <
+        'a >,) -> ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit >
+        { let mut field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_context) ?;
+        let mut field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let
+        mut field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_tag) ?; let
+        is_there = true; let field_2 = ::urom_abi::arbitrary::data(input,
+        ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?;
+        ::core::result::Result::Ok(Command::TagSend { context : field_0, dest : field_1,
+        data : field_2, tag : field_3 }) } #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_TagRecv
+        < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
+        ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
+        field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_context) ?; let mut
+        field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_buffer) ?; let mut
+        field_2 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_count) ?; let mut
+        field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag) ?; let mut
+        field_4 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag_mask) ?; let mut
+        field_5 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_memh_id) ?;
+        ::core::result::Result::Ok(Command::TagRecv { context : field_0, buffer :
+        field_1, count : field_2, tag : field_3, tag_mask : field_4, memh_id : field_5 })
+        } #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a >
+        for Command < 'a > { fn arbitrary(input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'a >,) -> ::urom_abi::arbitrary::Result <
+        Self > { ::urom_abi::arbitrary::attempt(input, | input | { let chosen =
+        ::urom_abi::arbitrary::choose(input, 3usize) ?; match chosen { 0usize =>
+        __arbitrary_MemMap(input), 1usize => __arbitrary_TagSend(input), 2usize =>
+        __arbitrary_TagRecv(input), _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
+        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) } } #[automatically_derived] impl < 'a >
+        ::urom_abi::arbitrary::Arbitrary < 'a > for MemMap < 'a > { fn arbitrary(input :
+        & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
+        ::urom_abi::arbitrary::Result < Self > { match
+        ::urom_abi::arbitrary::attempt(input, __arbitrary_MemMap, | made | {
+        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) ? { Command::MemMap { context, map_params,
+        exported_memh, .. } => ::core::result::Result::Ok(MemMap { context, map_params,
+        exported_memh }), #[allow(unreachable_patterns, reason =
+        "there may be one variant")] _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+        #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a > for
+        TagSend < 'a > { fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured <
+        'a >,) -> ::urom_abi::arbitrary::Result < Self > { match
+        ::urom_abi::arbitrary::attempt(input, __arbitrary_TagSend, | made | {
+        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) ? { Command::TagSend { context, dest, data, tag,
+        .. } => ::core::result::Result::Ok(TagSend { context, dest, data, tag }),
+        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+        #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a > for
+        TagRecv { fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,)
+        -> ::urom_abi::arbitrary::Result < Self > { match
+        ::urom_abi::arbitrary::attempt(input, __arbitrary_TagRecv, | made | {
+        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) ? { Command::TagRecv { context, buffer, count,
+        tag, tag_mask, memh_id, .. } => ::core::result::Result::Ok(TagRecv { context,
+        buffer, count, tag, tag_mask, memh_id }), #[allow(unreachable_patterns, reason =
+        "there may be one variant")] _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+    }
     #[automatically_derived]
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
@@ -1974,6 +2048,75 @@ const _: () = {
             },
         ],
     };
+    ::urom_abi::__arbitrary! {
+        #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn
+        __arbitrary_MemMapped < 'arbitrary > (input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
+        ::urom_abi::arbitrary::plain(input, __AT_MemMapped_context) ?; let mut field_1 =
+        ::urom_abi::arbitrary::plain(input, __AT_MemMapped_memh_id) ?;
+        ::core::result::Result::Ok(Notification::MemMapped { context : field_0, memh_id :
+        field_1 }) } #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_TagSent
+        < 'arbitrary > (input : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary
+        >,) -> ::core::result::Result < Notification, ::urom_abi::arbitrary::Unfit > {
+        let mut field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagSent_context) ?;
+        let mut field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagSent_status) ?;
+        ::core::result::Result::Ok(Notification::TagSent { context : field_0, status :
+        field_1 }) } #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn
+        __arbitrary_TagReceived < 'arbitrary > (input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagReceived_context) ?; let mut field_2
+        = ::urom_abi::arbitrary::plain(input, __AT_TagReceived_sender_tag) ?; let mut
+        field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagReceived_status) ?; let
+        is_there = true; let field_1 = ::urom_abi::arbitrary::received(input,
+        ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?;
+        ::core::result::Result::Ok(Notification::TagReceived { context : field_0, data :
+        field_1, sender_tag : field_2, status : field_3 }) } #[automatically_derived]
+        impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for
+        Notification { fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured <
+        'arbitrary >,) -> ::urom_abi::arbitrary::Result < Self > {
+        ::urom_abi::arbitrary::attempt(input, | input | { let chosen =
+        ::urom_abi::arbitrary::choose(input, 3usize) ?; match chosen { 0usize =>
+        __arbitrary_MemMapped(input), 1usize => __arbitrary_TagSent(input), 2usize =>
+        __arbitrary_TagReceived(input), _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
+        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
+        Notification::encode(made, out)) }) } } #[automatically_derived] impl <
+        'arbitrary > ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for MemMapped { fn
+        arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::urom_abi::arbitrary::Result < Self > { match
+        ::urom_abi::arbitrary::attempt(input, __arbitrary_MemMapped, | made | {
+        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
+        Notification::encode(made, out)) }) ? { Notification::MemMapped { memh_id, .. }
+        => ::core::result::Result::Ok(MemMapped { memh_id }),
+        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
+        'arbitrary > for TagSent { fn arbitrary(input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::urom_abi::arbitrary::Result < Self > { match
+        ::urom_abi::arbitrary::attempt(input, __arbitrary_TagSent, | made | {
+        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
+        Notification::encode(made, out)) }) ? { Notification::TagSent { status, .. } =>
+        ::core::result::Result::Ok(TagSent { status }), #[allow(unreachable_patterns,
+        reason = "there may be one variant")] _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
+        'arbitrary > for TagReceived { fn arbitrary(input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::urom_abi::arbitrary::Result < Self > { match
+        ::urom_abi::arbitrary::attempt(input, __arbitrary_TagReceived, | made | {
+        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
+        Notification::encode(made, out)) }) ? { Notification::TagReceived { data,
+        sender_tag, status, .. } => ::core::result::Result::Ok(TagReceived { data,
+        sender_tag, status }), #[allow(unreachable_patterns, reason =
+        "there may be one variant")] _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+    }
     #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.

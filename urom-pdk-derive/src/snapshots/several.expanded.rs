@@ -483,6 +483,73 @@ const _: () = {
     ) -> ::core::result::Result<Color, &'static ::core::primitive::str> {
         codecs::color::decode(value)
     }
+    kit::abi::__arbitrary! {
+        #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_TagSend
+        < 'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
+        ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let mut
+        field_0 = kit::abi::arbitrary::plain(input, __AT_TagSend_context) ?; let mut
+        field_1 = kit::abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let mut field_2
+        = kit::abi::arbitrary::plain(input, __AT_TagSend_key) ?;
+        ::core::result::Result::Ok(Command::TagSend { context : field_0, dest : field_1,
+        key : field_2 }) } #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_Move <
+        'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
+        ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let mut
+        field_0 = kit::abi::arbitrary::plain(input, __AT_Move_to) ?;
+        ::core::result::Result::Ok(Command::Move { to : field_0 }) } #[allow(unused_mut,
+        unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_Sum <
+        'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
+        ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let
+        field_0 = kit::abi::arbitrary::coded(input, __AT_Sum_color,
+        __decode_of_Sum_color) ?; let mut field_1 = kit::abi::arbitrary::plain(input,
+        __AT_Sum_rows) ?; let mut field_2 = kit::abi::arbitrary::plain(input,
+        __AT_Sum_place) ?; let is_there = true; let field_3 =
+        kit::abi::arbitrary::borrowed:: < Elements < 'm, u16 > > (input, is_there,
+        kit::abi::arbitrary::Length::Given(__len_of_Sum_table(& field_0, field_1))) ?;
+        field_2.x = kit::abi::wire::address_word("Sum", "table", & field_3) ?; let
+        is_there = __when_of_Sum_rest(field_3); let field_4 =
+        kit::abi::arbitrary::borrowed:: < Option < & 'm[u8] > > (input, is_there,
+        kit::abi::arbitrary::Length:: < ::core::primitive::u64 > ::Short) ?;
+        ::core::result::Result::Ok(Command::Sum { color : field_0, rows : field_1, place
+        : field_2, table : field_3, rest : field_4 }) } #[automatically_derived] impl <
+        'm > kit::abi::arbitrary::Arbitrary < 'm > for Command < 'm > { fn
+        arbitrary(input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
+        kit::abi::arbitrary::Result < Self > { kit::abi::arbitrary::attempt(input, |
+        input | { let chosen = kit::abi::arbitrary::choose(input, 3usize) ?; match chosen
+        { 0usize => __arbitrary_TagSend(input), 1usize => __arbitrary_Move(input), 2usize
+        => __arbitrary_Sum(input), _ =>
+        ::core::result::Result::Err(kit::abi::arbitrary::Unfit), } }, | made | {
+        kit::abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) } } #[automatically_derived] impl < 'm >
+        kit::abi::arbitrary::Arbitrary < 'm > for TagSend { fn arbitrary(input : & mut
+        kit::abi::arbitrary::Unstructured < 'm >,) -> kit::abi::arbitrary::Result < Self
+        > { match kit::abi::arbitrary::attempt(input, __arbitrary_TagSend, | made | {
+        kit::abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) ? { Command::TagSend { context, dest, key, .. } =>
+        ::core::result::Result::Ok(TagSend { context, dest, key }),
+        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
+        #[automatically_derived] impl < 'm > kit::abi::arbitrary::Arbitrary < 'm > for
+        Move { fn arbitrary(input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
+        kit::abi::arbitrary::Result < Self > { match kit::abi::arbitrary::attempt(input,
+        __arbitrary_Move, | made | {
+        kit::abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) ? { Command::Move { to, .. } =>
+        ::core::result::Result::Ok(Move { to }), #[allow(unreachable_patterns, reason =
+        "there may be one variant")] _ =>
+        ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
+        #[automatically_derived] impl < 'm > kit::abi::arbitrary::Arbitrary < 'm > for
+        Sum < 'm > { fn arbitrary(input : & mut kit::abi::arbitrary::Unstructured < 'm
+        >,) -> kit::abi::arbitrary::Result < Self > { match
+        kit::abi::arbitrary::attempt(input, __arbitrary_Sum, | made | {
+        kit::abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) ? { Command::Sum { color, rows, place, table,
+        rest, .. } => ::core::result::Result::Ok(Sum { color, rows, place, table, rest
+        }), #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
+    }
     #[automatically_derived]
     impl<'m> Command<'m> {
         /// The size in bytes of every message without its inline payloads.
@@ -1599,6 +1666,68 @@ const _: () = {
         first: <Payload<u16> as kit::abi::wire::Owned>::View<'_>,
     ) -> impl kit::abi::wire::Count {
         first.len()
+    }
+    kit::abi::__arbitrary! {
+        #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_Done <
+        'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::core::result::Result < Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
+        kit::abi::arbitrary::plain(input, __AT_Done_context) ?; let mut field_1 =
+        kit::abi::arbitrary::plain(input, __AT_Done_status) ?;
+        ::core::result::Result::Ok(Answer::Done { context : field_0, status : field_1 })
+        } #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_Moved <
+        'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::core::result::Result < Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
+        kit::abi::arbitrary::plain(input, __AT_Moved_from) ?;
+        ::core::result::Result::Ok(Answer::Moved { from : field_0 }) }
+        #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_Table <
+        'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::core::result::Result < Answer, kit::abi::arbitrary::Unfit > { let is_there =
+        true; let field_0 = kit::abi::arbitrary::owned:: < Payload < u16 > > (input,
+        is_there, kit::abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?; let
+        is_there = kit::abi::arbitrary::flip(input) ?; let field_1 =
+        kit::abi::arbitrary::owned:: < Option < Payload > > (input, is_there,
+        kit::abi::arbitrary::Length::Given(__len_of_Table_second(kit::abi::wire::Owned::view(&
+        field_0)))) ?; ::core::result::Result::Ok(Answer::Table { first : field_0, second
+        : field_1 }) } #[automatically_derived] impl < 'arbitrary >
+        kit::abi::arbitrary::Arbitrary < 'arbitrary > for Answer { fn arbitrary(input : &
+        mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        kit::abi::arbitrary::Result < Self > { kit::abi::arbitrary::attempt(input, |
+        input | { let chosen = kit::abi::arbitrary::choose(input, 3usize) ?; match chosen
+        { 0usize => __arbitrary_Done(input), 1usize => __arbitrary_Moved(input), 2usize
+        => __arbitrary_Table(input), _ =>
+        ::core::result::Result::Err(kit::abi::arbitrary::Unfit), } }, | made | {
+        kit::abi::arbitrary::can_be_written(Answer::encoded_len(made), | out |
+        Answer::encode(made, out)) }) } } #[automatically_derived] impl < 'arbitrary >
+        kit::abi::arbitrary::Arbitrary < 'arbitrary > for Done { fn arbitrary(input : &
+        mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        kit::abi::arbitrary::Result < Self > { match kit::abi::arbitrary::attempt(input,
+        __arbitrary_Done, | made | {
+        kit::abi::arbitrary::can_be_written(Answer::encoded_len(made), | out |
+        Answer::encode(made, out)) }) ? { Answer::Done { status, .. } =>
+        ::core::result::Result::Ok(Done { status }), #[allow(unreachable_patterns, reason
+        = "there may be one variant")] _ =>
+        ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
+        #[automatically_derived] impl < 'arbitrary > kit::abi::arbitrary::Arbitrary <
+        'arbitrary > for Moved { fn arbitrary(input : & mut
+        kit::abi::arbitrary::Unstructured < 'arbitrary >,) -> kit::abi::arbitrary::Result
+        < Self > { match kit::abi::arbitrary::attempt(input, __arbitrary_Moved, | made |
+        { kit::abi::arbitrary::can_be_written(Answer::encoded_len(made), | out |
+        Answer::encode(made, out)) }) ? { Answer::Moved { from, .. } =>
+        ::core::result::Result::Ok(Moved { from }), #[allow(unreachable_patterns, reason
+        = "there may be one variant")] _ =>
+        ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
+        #[automatically_derived] impl < 'arbitrary > kit::abi::arbitrary::Arbitrary <
+        'arbitrary > for Table { fn arbitrary(input : & mut
+        kit::abi::arbitrary::Unstructured < 'arbitrary >,) -> kit::abi::arbitrary::Result
+        < Self > { match kit::abi::arbitrary::attempt(input, __arbitrary_Table, | made |
+        { kit::abi::arbitrary::can_be_written(Answer::encoded_len(made), | out |
+        Answer::encode(made, out)) }) ? { Answer::Table { first, second, .. } =>
+        ::core::result::Result::Ok(Table { first, second }),
+        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
     }
     #[automatically_derived]
     impl Answer {

@@ -156,6 +156,12 @@
 //! [`Worker::from_iface`] drives a plugin that it knows by its table of methods alone, such as one in C that is linked
 //! into the test, and [`Worker::load`] one that was built as a library. Both speak a protocol that was stated in Rust.
 //!
+//! # Arbitrary messages
+//!
+//! Every command and notification can be made up: [`Seed`] makes messages of a fuzzer's bytes, and with the feature
+//! `proptest` there are strategies, `seeds` and `messages`. Lengths and conditions hold by construction, so what comes is
+//! what a host might send; [`send_bytes`](Worker::send_bytes) is for what none would.
+//!
 //! # Threads
 //!
 //! A worker belongs to the thread that opened it, as every test has one, and the clock to the thread as well. Plugins may
@@ -169,6 +175,7 @@ mod library;
 mod lookups;
 mod open;
 mod pack;
+mod seed;
 mod sent;
 mod worker;
 
@@ -177,5 +184,8 @@ pub use fault::{Asked, Fault, Report};
 pub use ledger::Notification;
 pub use lookups::Lookup;
 pub use open::iface;
+pub use seed::Seed;
+#[cfg(feature = "proptest")]
+pub use seed::{messages, seeds};
 pub use sent::{Bytes, Sent};
 pub use worker::{CONNECTION, Worker};

@@ -1,5 +1,6 @@
 //! The test kit: what it does for a plugin that is right, and what it says of plugins that are wrong.
 
+mod arbitrary;
 mod clock;
 mod domains;
 mod driving;

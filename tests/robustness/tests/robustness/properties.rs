@@ -3,12 +3,17 @@
 mod commands;
 mod notifications;
 
+use std::collections::BTreeSet;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use robustness::check;
 use robustness::incoming::{Arrived, living};
 use robustness::subject::{Answered, Sent, written};
 use urom_abi::Payload;
+use urom_pdk::test_util::{Seed, seeds};
 
 /// How many values of each message are tried. Nothing is written to files: what was found is to become a test.
 fn config() -> ProptestConfig {
@@ -22,9 +27,16 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![1 => Just(Vec::new()), 5 => vec(any::<u8>(), 1..64), 1 => vec(any::<u8>(), 64..long)]
 }
 
-/// Numbers, the ends of their range among them.
-fn word() -> impl Strategy<Value = u64> {
-    prop_oneof![any::<u64>(), 0..4u64, (u64::MAX - 3)..=u64::MAX]
+/// Which kinds there are among many values, in alphabetical order.
+fn seen(kind: impl Fn(&Seed) -> &'static str) -> Vec<&'static str> {
+    let mut kinds = BTreeSet::new();
+    let mut runner =
+        TestRunner::new_with_rng(ProptestConfig::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    for _ in 0..500 {
+        let seed = seeds().new_tree(&mut runner).expect("a seed").current();
+        kinds.insert(kind(&seed));
+    }
+    kinds.into_iter().collect()
 }
 
 /// What is written is read as the same value, takes the bytes that were told, and nothing else.

@@ -1,0 +1,236 @@
+//! Arbitrary messages, for property tests and fuzzers (feature `test-util`).
+//!
+//! `#[urom_command]` and `#[urom_notification]` implement [`Arbitrary`] for the enum and for the structure of each of its
+//! variants. What comes of it is a message that can be written: payloads have the lengths that other fields state, are
+//! there when their conditions hold, and words within other fields are what a reader will find there. Numbers are small
+//! about as often as they are large or anything.
+//!
+//! ```
+//! # mod protocol {
+//! #     use urom_abi::{urom_command, urom_notification};
+//! #     #[urom_notification]
+//! #     #[derive(Debug)]
+//! #     pub enum Notification { Stored { count: u64 } }
+//! #     #[urom_command(plugin = "worker_store", version = 1)]
+//! #     #[derive(Debug, PartialEq)]
+//! #     pub enum Command<'a> {
+//! #         #[urom(reply = Stored)]
+//! #         Store { rows: u64, #[urom(inline, addr = none, len = rows.checked_mul(2))] table: &'a [u8] },
+//! #     }
+//! # }
+//! # use protocol::{Command, Store};
+//! use urom_abi::arbitrary::{Arbitrary, Unstructured};
+//!
+//! let mut input = Unstructured::new(&[3; 100]); // what a fuzzer made up
+//! let Store { rows, table } = Store::arbitrary(&mut input)?;
+//! assert_eq!(table.len() as u64, rows * 2);
+//!
+//! let command = Command::arbitrary(&mut input)?;
+//! let mut bytes = vec![0; command.encoded_len().unwrap()];
+//! command.encode(&mut bytes).unwrap();
+//! assert_eq!(Command::decode(&bytes).unwrap(), command);
+//! # Ok::<(), urom_abi::arbitrary::Error>(())
+//! ```
+//!
+//! # Errors
+//! An implementation fails with `IncorrectFormat` when nothing that it tried was a message: a length or a condition that
+//! hardly any values fulfil, or a codec that refuses nearly all.
+//!
+//! # Who may rely on what
+//! An echoed field is no part of a notification's structure. Where the length of a payload depends on one, what the
+//! structure's implementation makes fits some value of it.
+
+pub use arbitrary::{Arbitrary, Error, Result, Unstructured};
+
+use std::num::NonZeroU64;
+
+use crate::payload::{Data, Payload, Received, Registered};
+use crate::wire::{Count, EncodeError, Field, Outgoing, Owned, Readable};
+
+/// How often fields are made up before all that is left is zeros.
+const ATTEMPTS: usize = 8;
+/// How many elements a payload has at most whose length nothing else states.
+const MOST: usize = 4096;
+/// The same where the word for it may be a single byte.
+const MOST_IN_A_BYTE: usize = 255;
+/// What payloads are made of when the input is used up.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// What was made up is no message.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Unfit;
+
+impl From<EncodeError> for Unfit {
+    fn from(_: EncodeError) -> Unfit {
+        Unfit
+    }
+}
+
+impl From<Error> for Unfit {
+    fn from(_: Error) -> Unfit {
+        Unfit
+    }
+}
+
+/// The first of a few attempts that `fits`; the last is made of zeros.
+#[doc(hidden)]
+pub fn attempt<'a, T>(
+    input: &mut Unstructured<'a>,
+    make: impl Fn(&mut Unstructured<'a>) -> std::result::Result<T, Unfit>,
+    fits: impl Fn(&T) -> bool,
+) -> Result<T> {
+    let made = |input: &mut Unstructured<'a>| make(input).ok().filter(|made| fits(made));
+    let found = (0..ATTEMPTS).find_map(|_| made(input));
+    found.or_else(|| made(&mut Unstructured::new(&[]))).ok_or(Error::IncorrectFormat)
+}
+
+/// Whether a message can be written.
+#[doc(hidden)]
+pub fn can_be_written(
+    len: Option<usize>,
+    encode: impl FnOnce(&mut [u8]) -> std::result::Result<usize, EncodeError>,
+) -> bool {
+    len.is_some_and(|len| encode(&mut vec![0; len]).is_ok())
+}
+
+/// Which of `count` variants.
+#[doc(hidden)]
+pub fn choose(input: &mut Unstructured<'_>, count: usize) -> std::result::Result<usize, Unfit> {
+    Ok(input.choose_index(count)?)
+}
+
+/// Yes or no.
+#[doc(hidden)]
+pub fn flip(input: &mut Unstructured<'_>) -> std::result::Result<bool, Unfit> {
+    Ok(input.arbitrary()?)
+}
+
+/// Bytes that are small numbers, negative or very large ones, or anything.
+fn fill(input: &mut Unstructured<'_>, bytes: &mut [u8]) -> Result<()> {
+    let word = if input.arbitrary()? { 4 } else { 8 };
+    for word in bytes.chunks_mut(word) {
+        let (changed, others) = match input.arbitrary::<u8>()? {
+            0..100 => (1, 0),
+            100..140 => (1, 0xff),
+            _ => (word.len(), 0),
+        };
+        let (changed, rest) = word.split_at_mut(changed);
+        rest.fill(others);
+        input.fill_buffer(changed)?;
+    }
+    Ok(())
+}
+
+/// A plain field.
+#[doc(hidden)]
+pub fn plain<T, const AT: usize, const LEN: usize>(
+    input: &mut Unstructured<'_>,
+    field: Field<T, AT, LEN>,
+) -> std::result::Result<T, Unfit> {
+    let mut fixed = [0; LEN];
+    fill(input, &mut fixed[AT..AT + size_of::<T>()])?;
+    Ok(field.read(&fixed))
+}
+
+/// A field with a codec.
+#[doc(hidden)]
+pub fn coded<W, T, const AT: usize, const LEN: usize>(
+    input: &mut Unstructured<'_>,
+    field: Field<W, AT, LEN>,
+    decode: impl Fn(W) -> std::result::Result<T, &'static str>,
+) -> std::result::Result<T, Unfit> {
+    for _ in 0..ATTEMPTS {
+        if let Ok(value) = decode(plain(input, field)?) {
+            return Ok(value);
+        }
+    }
+    decode(field.zero()).map_err(|_| Unfit)
+}
+
+/// How many elements a payload has.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Length<C> {
+    /// As many as these.
+    Given(C),
+    /// Any number: its length word has 64 bits.
+    Free,
+    /// Any number that every word can hold.
+    Short,
+}
+
+impl<C: Count> Length<C> {
+    fn elements(self, input: &mut Unstructured<'_>) -> std::result::Result<usize, Unfit> {
+        let most = match self {
+            Length::Given(count) => return count.count().map_err(|_| Unfit),
+            Length::Free => MOST,
+            Length::Short => MOST_IN_A_BYTE,
+        };
+        let is_long = input.ratio(1, 10)?;
+        Ok(input.int_in_range(0..=if is_long { most } else { most.min(64) })?)
+    }
+
+    /// The bytes of a payload of type `P`.
+    fn bytes<'a, P: Outgoing>(self, input: &mut Unstructured<'a>) -> std::result::Result<&'a [u8], Unfit> {
+        let len = match P::FIXED {
+            Some(len) => len,
+            None => self.elements(input)?.checked_mul(P::UNIT).ok_or(Unfit)?,
+        };
+        if len <= input.len() { Ok(input.bytes(len)?) } else { ZEROS.get(..len).ok_or(Unfit) }
+    }
+}
+
+/// The payload of a command.
+#[doc(hidden)]
+pub fn borrowed<'a, P: Readable<'a>>(
+    input: &mut Unstructured<'a>,
+    there: bool,
+    length: Length<impl Count>,
+) -> std::result::Result<P, Unfit> {
+    if !there {
+        return P::absent(0u64).ok().flatten().ok_or(Unfit);
+    }
+    P::present(length.bytes::<P>(input)?).ok_or(Unfit)
+}
+
+/// The payload of a command that may be in registered memory.
+#[doc(hidden)]
+pub fn data<'a>(
+    input: &mut Unstructured<'a>,
+    length: Length<impl Count>,
+) -> std::result::Result<Data<'a>, Unfit> {
+    if !flip(input)? {
+        return length.bytes::<Data<'_>>(input).map(Data::Inline);
+    }
+    let memory = NonZeroU64::new(input.arbitrary::<u8>()?.into()).ok_or(Unfit)?;
+    let address = input.arbitrary::<u32>()?.into();
+    let len = length.elements(input)? as u64;
+    Ok(Data::Registered(Registered { memory, address, len }))
+}
+
+/// The payload of a notification.
+#[doc(hidden)]
+pub fn owned<P: Owned>(
+    input: &mut Unstructured<'_>,
+    there: bool,
+    length: Length<impl Count>,
+) -> std::result::Result<P, Unfit> {
+    if !there {
+        return Ok(P::own(false, 0, Payload::default()));
+    }
+    let bytes = length.bytes::<P>(input)?;
+    Ok(P::own(true, (bytes.len() / P::UNIT) as u64, Payload::from(bytes)))
+}
+
+/// The payload of a notification that may have landed in registered memory.
+#[doc(hidden)]
+pub fn received(
+    input: &mut Unstructured<'_>,
+    length: Length<impl Count>,
+) -> std::result::Result<Received, Unfit> {
+    if flip(input)? {
+        return Ok(Received::Registered { len: length.elements(input)? as u64 });
+    }
+    owned(input, true, length)
+}

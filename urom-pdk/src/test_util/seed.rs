@@ -1,0 +1,132 @@
+//! Arbitrary messages out of bytes, and strategies for proptest.
+
+use std::fmt;
+
+use urom_abi::arbitrary::{Arbitrary, Unstructured};
+
+/// Bytes that arbitrary messages are made of: what a fuzzer gives, or proptest (the feature `proptest`).
+///
+/// Commands borrow their payloads, so proptest cannot hand one out; it hands out a seed, which the command borrows. The
+/// same seed makes the same messages.
+///
+/// ```
+/// # mod protocol {
+/// #     use urom_abi::{urom_command, urom_notification};
+/// #     #[urom_notification]
+/// #     #[derive(Debug)]
+/// #     pub enum Notification { Stored { count: u64 } }
+/// #     #[urom_command(plugin = "worker_store", version = 1)]
+/// #     pub enum Command<'a> {
+/// #         #[urom(reply = Stored)]
+/// #         Store { #[urom(inline)] bytes: &'a [u8] },
+/// #     }
+/// # }
+/// # use protocol::{Store, Stored, Handler, Protocol};
+/// # use urom_pdk::prelude::*;
+/// use urom_pdk::test_util::{Seed, Worker};
+///
+/// # struct Counting;
+/// # #[urom_plugin]
+/// # impl Handler for Counting {
+/// #     fn open(_: &OpenContext) -> Result<Self> { Ok(Counting) }
+/// #     async fn store(&self, _: &Context, cmd: Store<'_>) -> Result<Stored> {
+/// #         Ok(Stored { count: cmd.bytes.len() as u64 })
+/// #     }
+/// # }
+/// # fn main() {
+/// let seed = Seed::new(&[0x5a; 200]);
+/// let command: Store<'_> = seed.make();
+/// let worker = Worker::<Protocol>::open::<Counting>();
+/// let len = command.bytes.len() as u64;
+/// assert_eq!(worker.call(command).unwrap().count, len);
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Seed(Vec<u8>);
+
+impl Seed {
+    /// A seed of these bytes. Of none, every number of a message is 0.
+    pub fn new(bytes: &[u8]) -> Seed {
+        Seed(bytes.to_vec())
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The message that these bytes make: a command, a notification, an enum of them, or anything else that is
+    /// [`Arbitrary`].
+    ///
+    /// # Panics
+    /// When they make none and no bytes make none either: a codec that takes hardly any values, or a length that no
+    /// payload can have.
+    pub fn make<'a, T: Arbitrary<'a>>(&'a self) -> T {
+        let made = T::arbitrary(&mut Unstructured::new(&self.0));
+        made.or_else(|_| T::arbitrary(&mut Unstructured::new(&[])))
+            .unwrap_or_else(|error| panic!("no {} could be made up: {error}", std::any::type_name::<T>()))
+    }
+}
+
+impl fmt::Debug for Seed {
+    /// As it is written in a test that repeats what proptest found.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Seed::new(&{:?})", self.0)
+    }
+}
+
+#[cfg(feature = "proptest")]
+mod strategies {
+    use proptest::arbitrary::any;
+    use proptest::collection::vec;
+    use proptest::strategy::Strategy;
+
+    use super::{Arbitrary, Seed, fmt};
+
+    /// Seeds: enough bytes for every field of a message, and for payloads up to some thousand bytes now and then.
+    ///
+    /// ```
+    /// # mod protocol {
+    /// #     use urom_abi::{urom_command, urom_notification};
+    /// #     #[urom_notification]
+    /// #     pub enum Notification { Stored {} }
+    /// #     #[urom_command(plugin = "worker_store", version = 1)]
+    /// #     #[derive(Debug, PartialEq)]
+    /// #     pub enum Command<'a> {
+    /// #         #[urom(reply = Stored)]
+    /// #         Store { #[urom(inline)] bytes: &'a [u8] },
+    /// #     }
+    /// # }
+    /// # use protocol::Command;
+    /// use proptest::proptest;
+    /// use urom_pdk::test_util::seeds;
+    ///
+    /// proptest! {
+    ///     # fn hidden(seed in seeds()) {}
+    ///     // #[test]
+    ///     fn what_is_written_is_read_as_it_was(seed in seeds()) {
+    ///         let command: Command<'_> = seed.make();
+    ///         let mut bytes = vec![0; command.encoded_len().unwrap()];
+    ///         command.encode(&mut bytes).unwrap();
+    ///         assert_eq!(Command::decode(&bytes).unwrap(), command);
+    ///     }
+    /// }
+    /// # fn main() { what_is_written_is_read_as_it_was() }
+    /// ```
+    pub fn seeds() -> impl Strategy<Value = Seed> {
+        let usual = vec(any::<u8>(), 0..300);
+        let long = vec(any::<u8>(), 300..6000);
+        proptest::prop_oneof![9 => usual, 1 => long].prop_map(Seed)
+    }
+
+    /// Arbitrary messages that borrow nothing: commands without payloads, and notifications.
+    pub fn messages<T>() -> impl Strategy<Value = T>
+    where
+        T: for<'a> Arbitrary<'a> + fmt::Debug + 'static,
+    {
+        seeds().prop_map(|seed| seed.make::<T>())
+    }
+}
+
+#[cfg(feature = "proptest")]
+pub use strategies::{messages, seeds};

@@ -1,0 +1,184 @@
+//! Messages of every form, made up: what conditions, lengths, words and codecs say holds, whatever the bytes.
+
+use std::fmt::Debug;
+
+use bytemuck::{Pod, Zeroable};
+use proptest::prelude::*;
+use urom_abi::arbitrary::{Arbitrary, Error, Unstructured};
+use urom_abi::{Elements, Payload, urom_command, urom_notification};
+use urom_pdk::test_util::{Seed, messages, seeds};
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable, urom_abi::Described)]
+pub(crate) struct Table {
+    at: u64,
+    rows: u32,
+    columns: u32,
+}
+
+/// A codec that takes few values.
+mod even {
+    pub(crate) type Wire = u64;
+
+    pub(crate) fn encode(value: &u64) -> u64 {
+        *value
+    }
+
+    pub(crate) fn decode(value: u64) -> Result<u64, &'static str> {
+        if value.is_multiple_of(2) { Ok(value) } else { Err("odd") }
+    }
+}
+
+/// A codec that takes none.
+mod nothing {
+    pub(crate) type Wire = u64;
+
+    pub(crate) fn encode(value: &u64) -> u64 {
+        *value
+    }
+
+    pub(crate) fn decode(_: u64) -> Result<u64, &'static str> {
+        Err("never")
+    }
+}
+
+#[urom_command(plugin = "worker_forms", version = 1, tag = u16)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Command<'m> {
+    /// Payloads by their addresses.
+    #[urom(reply = Answered)]
+    Optional {
+        #[urom(inline)]
+        first: Option<&'m [u8]>,
+        #[urom(inline)]
+        second: Option<Elements<'m, u32>>,
+        #[urom(inline)]
+        third: &'m [u8; 3],
+    },
+    /// Words that are members of another field, and a length over it.
+    #[urom(reply = Answered)]
+    Members {
+        table: Table,
+        #[urom(inline, addr = table.at, len = table.rows)]
+        rows: Elements<'m, u16>,
+        #[urom(inline, addr = none, len = table.columns.checked_mul(table.rows), when = table.rows > 1)]
+        cells: Option<&'m [u8]>,
+    },
+    /// A word of one byte, and a codec.
+    #[urom(reply = Answered)]
+    Narrow {
+        #[urom(with = even)]
+        even: u64,
+        #[urom(inline, addr = none, len = count)]
+        bytes: &'m [u8],
+        #[urom(word)]
+        count: u8,
+    },
+    /// No payload, and no value.
+    #[urom(reply = Answered)]
+    Unheard {
+        #[urom(with = nothing)]
+        nothing: u64,
+    },
+    /// A length that hardly any number gives.
+    #[urom(reply = Answered)]
+    Picky {
+        number: u64,
+        #[urom(inline, addr = none, len = number.checked_sub(0x1234_5678_9abc))]
+        bytes: &'m [u8],
+    },
+}
+
+#[urom_notification]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Notification {
+    Answered {
+        #[urom(inline)]
+        first: Option<Payload<u32>>,
+        factor: u64,
+        #[urom(inline, addr = none, len = factor.checked_mul(2), when = first.is_some())]
+        second: Option<Payload>,
+    },
+}
+
+/// Every variant that can be made is the same when it is written and read.
+fn round_trip(command: Command<'_>) {
+    let mut bytes = vec![0; command.encoded_len().expect("it can be counted")];
+    command.encode(&mut bytes).expect("it can be written");
+    assert_eq!(Command::decode(&bytes).expect("it can be read"), command);
+}
+
+fn config() -> ProptestConfig {
+    let cases = if cfg!(miri) { 4 } else { 512 };
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn whatever_is_made_up_can_be_written_and_read(seed in seeds()) {
+        if let Ok(command) = made::<Command<'_>>(&seed) {
+            round_trip(command);
+        }
+    }
+
+    #[test]
+    fn lengths_and_conditions_hold(seed in seeds()) {
+        let Members { table, rows, cells } = seed.make();
+        prop_assert_eq!(rows.len() as u32, table.rows);
+        prop_assert_eq!(table.at, u64::from(!rows.is_empty()));
+        prop_assert_eq!(cells.map(<[u8]>::len), (table.rows > 1).then(|| (table.rows * table.columns) as usize));
+        let Narrow { even, bytes, .. } = seed.make();
+        prop_assert!(even.is_multiple_of(2) && bytes.len() < 256);
+    }
+
+    #[test]
+    fn a_notification_is_an_owner_of_what_it_brings(reply in messages::<Answered>()) {
+        let len = reply.second.as_ref().map(|payload| payload.len() as u64);
+        prop_assert_eq!(len, reply.first.as_ref().map(|_| reply.factor * 2));
+    }
+}
+
+fn made<'a, T: Arbitrary<'a>>(seed: &'a Seed) -> Result<T, Error> {
+    T::arbitrary(&mut Unstructured::new(seed.bytes()))
+}
+
+#[test]
+fn payloads_by_address_are_there_and_are_not() {
+    let kinds: Vec<bool> = (0..=255u8)
+        .map(|byte| {
+            let seed: Vec<u8> = (0..100).map(|i: u8| byte.wrapping_mul(i).wrapping_add(byte)).collect();
+            Seed::new(&seed).make::<Optional<'_>>().first.is_some()
+        })
+        .collect();
+    assert!(kinds.contains(&true) && kinds.contains(&false));
+}
+
+#[test]
+fn no_bytes_make_zeros() {
+    let seed = Seed::new(&[]);
+    let Members { table, rows, cells } = seed.make();
+    assert_eq!((table, rows.len(), cells), (Table::zeroed(), 0, None));
+    assert_eq!(seed.make::<Narrow<'_>>(), Narrow { even: 0, bytes: &[] });
+}
+
+#[test]
+fn the_same_bytes_make_the_same() {
+    let bytes: Vec<u8> = (0..=255).collect();
+    let (one, other) = (Seed::new(&bytes), Seed::new(&bytes));
+    assert_eq!(one.make::<Narrow<'_>>(), other.make::<Narrow<'_>>());
+    assert_eq!(format!("{:?}", Seed::new(&[1, 2])), "Seed::new(&[1, 2])");
+}
+
+#[test]
+fn what_nothing_can_make_is_an_error_and_no_endless_search() {
+    fn fails<'a, T: Arbitrary<'a> + Debug>(seed: &'a Seed) {
+        assert!(matches!(made::<T>(seed), Err(Error::IncorrectFormat)));
+    }
+    let seed = Seed::new(&[0x77; 300]);
+    fails::<Unheard>(&seed);
+    fails::<Picky<'_>>(&seed);
+    let text = crate::driving::panic_of(|| _ = seed.make::<Unheard>());
+    assert!(text.starts_with("no ") && text.contains("Unheard could be made up"), "{text}");
+}
