@@ -25,8 +25,12 @@
 mod build;
 mod call;
 mod check;
+mod description;
+#[expect(dead_code, reason = "until `check` is there")]
+mod elf;
 mod exit;
 mod inspect;
+mod message;
 mod new;
 mod output;
 mod run;

@@ -1,11 +1,69 @@
 //! `cargo urom inspect`: what a file says of its protocol.
 
+mod json;
+mod table;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+use anstream::print;
+use anyhow::{Result, bail};
+use urom_abi::describe::c_header;
+
+use crate::description::PluginFile;
+use crate::{exit, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo urom inspect target/debug/libworker_graph.so
+  cargo urom inspect target/debug/libworker_graph.so --format json | jq '.commands.variants[].name'
+  cargo urom inspect target/debug/libworker_graph.so --format c-header > worker_graph.h
+
+The file is read and never loaded, so it may be for another machine, and need not be trusted. What it says of its messages is
+what this kit's #[urom_plugin] put into it. A plugin in C has no such thing: then there is what its ELF file says, and its
+header has the rest.
+
+Exit codes: 0 when the file describes itself; also, as table and JSON, for a plugin that does not. 1 otherwise.";
 
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
-
-pub(crate) fn run(_args: &Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not there yet")
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The plugin's file.
+    #[arg(value_name = "FILE.so")]
+    file: PathBuf,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
 }
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people.
+    Table,
+    /// For scripts.
+    Json,
+    /// For hosts and plugins in C.
+    CHeader,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let file = PluginFile::look(&args.file)?;
+    let format = if args.json { Format::Json } else { args.format };
+    match (format, &file.description) {
+        (Format::Json, _) => output::json(&json::file(&file)?)?,
+        (Format::Table, _) => print!("{}", table::file(&file)?),
+        (Format::CHeader, Some(description)) => print!("{}", c_header(description.protocol)),
+        (Format::CHeader, None) => bail!(
+            "{} does not describe its messages, so there is no header to be made: a plugin in C has one of its own",
+            file.path.display()
+        ),
+    }
+    Ok(exit::DONE)
+}
+
+/// The two functions that a worker looks up.
+const SYMBOLS: [&str; 2] = [urom_abi::plugin::GET_IFACE_SYMBOL, urom_abi::plugin::GET_VERSION_SYMBOL];

@@ -1,0 +1,92 @@
+//! Which plugin is meant, where it lies, and who describes its commands.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use urom_abi::describe::Protocol;
+use urom_service::daemon::PLUGIN_PATH_VARIABLE;
+
+use crate::description::PluginFile;
+
+/// A plugin that is to be called.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// What a service calls it.
+    pub(super) name: String,
+    /// Its file, if it is on this machine.
+    pub(super) file: Option<PluginFile>,
+}
+
+impl Target {
+    /// Finds a plugin by its file or its name. `remote`: a service elsewhere has it, so that nothing need be here.
+    pub(super) fn find(plugin: &str, remote: bool) -> Result<Target> {
+        let path = Path::new(plugin);
+        if plugin.contains('/') || plugin.ends_with(".so") {
+            let file = PluginFile::look(path)?;
+            return Ok(Target { name: file.plugin_name()?, file: Some(file) });
+        }
+        let variable = std::env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
+        let found = variable.as_deref().and_then(|path| search(path, plugin));
+        if let Some(file) = found {
+            return Ok(Target { name: plugin.to_owned(), file: Some(PluginFile::look(&file)?) });
+        }
+        match (remote, variable) {
+            (true, _) => Ok(Target { name: plugin.to_owned(), file: None }),
+            (false, Some(path)) => bail!(
+                "there is no plugin `{plugin}` in {PLUGIN_PATH_VARIABLE}, which is {}: give the path of its .so, or the \
+                 service that has it with --service ADDR",
+                path.display()
+            ),
+            (false, None) => bail!(
+                "there is nowhere to look for the plugin `{plugin}`: give the path of its .so, set \
+                 {PLUGIN_PATH_VARIABLE}, or name the service that has it with --service ADDR"
+            ),
+        }
+    }
+
+    /// What describes the plugin's commands: its own file, or `other`.
+    ///
+    /// # Errors
+    /// A sentence with what to do when nothing does.
+    pub(super) fn protocol(&self, other: Option<&Path>) -> Result<&'static Protocol> {
+        if let Some(other) = other {
+            return match PluginFile::look(other)?.description {
+                Some(description) => Ok(description.protocol),
+                None => bail!(
+                    "{} describes no commands either: --protocol takes a .so that was built with this kit",
+                    other.display()
+                ),
+            };
+        }
+        match &self.file {
+            Some(file) => Ok(file.described()?.protocol),
+            None => bail!(
+                "nothing on this machine describes the commands of `{}`: name a .so that does with --protocol FILE.so, \
+                 or give the command's bytes with --raw",
+                self.name
+            ),
+        }
+    }
+}
+
+/// The file of a name in the directories, and among the files, of a plugin path.
+fn search(path: &OsStr, name: &str) -> Option<PathBuf> {
+    let entries = path.as_bytes().split(|byte| *byte == b';').filter(|entry| !entry.is_empty());
+    entries.map(|entry| Path::new(OsStr::from_bytes(entry))).find_map(|entry| {
+        let names = [format!("{name}.so"), format!("lib{name}.so")];
+        if entry.is_dir() {
+            let files = names.iter().map(|name| entry.join(name));
+            return files.into_iter().find(|file| file.is_file() && is_named(file, name));
+        }
+        let fits = names.iter().any(|name| entry.file_name() == Some(OsStr::new(name)));
+        (fits && entry.is_file() && is_named(entry, name)).then(|| entry.to_owned())
+    })
+}
+
+/// Whether a service would call the plugin in this file so.
+fn is_named(file: &Path, name: &str) -> bool {
+    let exactly = file.file_stem() == Some(OsStr::new(name));
+    exactly || PluginFile::look(file).and_then(|file| file.plugin_name()).is_ok_and(|found| found == name)
+}

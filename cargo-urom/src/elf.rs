@@ -1,0 +1,256 @@
+//! What a shared object's file says of itself, read without loading it. The file may be anything.
+
+use std::collections::BTreeMap;
+
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader, SectionHeader, Sym};
+use object::{Endianness, SymbolIndex};
+use urom_abi::describe::section::{self, Description, ReadError, SECTION};
+
+/// A machine that DOCA's workers run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Machine {
+    #[serde(rename = "x86_64")]
+    X86_64,
+    Aarch64,
+}
+
+impl Machine {
+    /// The machine of this program; `None` on those that workers do not run on.
+    pub(crate) const OURS: Option<Machine> = if cfg!(target_arch = "x86_64") {
+        Some(Machine::X86_64)
+    } else if cfg!(target_arch = "aarch64") {
+        Some(Machine::Aarch64)
+    } else {
+        None
+    };
+
+    /// That of a target, as `rustc` names them, or of the target's first word alone.
+    pub(crate) fn of_target(triple: &str) -> Option<Machine> {
+        match triple.split('-').next() {
+            Some("x86_64") => Some(Machine::X86_64),
+            Some("aarch64") => Some(Machine::Aarch64),
+            _ => None,
+        }
+    }
+
+    /// As people write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Machine::X86_64 => "x86-64",
+            Machine::Aarch64 => "AArch64",
+        }
+    }
+
+    /// The target to build for.
+    pub(crate) fn triple(self) -> &'static str {
+        match self {
+            Machine::X86_64 => "x86_64-unknown-linux-gnu",
+            Machine::Aarch64 => "aarch64-unknown-linux-gnu",
+        }
+    }
+}
+
+/// A symbol that others can find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Export {
+    pub(crate) name: String,
+    pub(crate) function: bool,
+}
+
+/// One thing of glibc that the file cannot do without.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Glibc {
+    /// The oldest version that has all of it, such as 2.34.
+    pub(crate) version: (u32, u32),
+    /// The symbols that ask for this version.
+    pub(crate) symbols: Vec<String>,
+}
+
+/// The facts.
+#[derive(Debug, Clone)]
+pub(crate) struct ElfFile {
+    /// `Err` is another machine's name.
+    pub(crate) machine: Result<Machine, String>,
+    /// Whether it can be loaded into a process: it is neither a program nor an object to be linked.
+    pub(crate) shared: bool,
+    /// Its dynamic symbols, in the file's order. One name may be there twice, with two versions.
+    pub(crate) exports: Vec<Export>,
+    /// The libraries it names (`DT_NEEDED`).
+    pub(crate) needed: Vec<String>,
+    /// What it needs of glibc, if anything.
+    pub(crate) glibc: Option<Glibc>,
+    /// How many bytes `strip` would take off.
+    pub(crate) debug_bytes: u64,
+    /// What the plugin kit's macros say of it; files that were not made with them have nothing.
+    pub(crate) description: Option<Result<Description, ReadError>>,
+}
+
+type Header = FileHeader64<Endianness>;
+
+impl ElfFile {
+    /// Reads a file's bytes.
+    ///
+    /// # Errors
+    /// Why this is no ELF file of 64 bits, or which part of it cannot be.
+    pub(crate) fn read(bytes: &[u8]) -> Result<ElfFile, String> {
+        if bytes.get(..4) != Some(&elf::ELFMAG) {
+            return Err("it is no ELF file".to_owned());
+        }
+        if bytes.get(4) == Some(&elf::ELFCLASS32.0) {
+            return Err("it is for a machine of 32 bits".to_owned());
+        }
+        parse(bytes).map_err(|error| format!("its ELF structure is damaged: {error}"))
+    }
+
+    /// Whether it exports a function of this name.
+    pub(crate) fn export(&self, name: &str) -> Option<&Export> {
+        self.exports.iter().find(|export| export.name == name)
+    }
+}
+
+fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
+    let header = Header::parse(bytes)?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, bytes)?;
+    let dynamic = sections.dynamic_table(endian, bytes)?;
+    let (mut needed, mut pie) = (Vec::new(), false);
+    for entry in &dynamic {
+        match entry.tag {
+            elf::DT_NEEDED => needed.push(text(dynamic.string(entry)?)),
+            elf::DT_FLAGS_1 => pie = entry.val & elf::DF_1_PIE.0 != 0,
+            _ => {}
+        }
+    }
+    let (mut debug_bytes, mut description) = (0, None);
+    for section in sections.iter() {
+        let name = sections.section_name(endian, section)?;
+        if name == SECTION.as_bytes() {
+            description = Some(section::read(section.data(endian, bytes)?));
+        }
+        if is_for_debuggers(name, section.sh_type(endian)) {
+            debug_bytes += section.sh_size(endian);
+        }
+    }
+    let (exports, glibc) = symbols(header, endian, bytes)?;
+    Ok(ElfFile {
+        machine: match header.e_machine(endian) {
+            elf::EM_X86_64 => Ok(Machine::X86_64),
+            elf::EM_AARCH64 if endian == Endianness::Little => Ok(Machine::Aarch64),
+            other => Err(format!("the machine {} in ELF's numbers", other.0)),
+        },
+        shared: header.e_type(endian) == elf::ET_DYN && !pie,
+        exports,
+        needed,
+        glibc,
+        debug_bytes,
+        description,
+    })
+}
+
+/// Whether a section serves debuggers only, and may be taken off.
+pub(crate) fn is_for_debuggers(name: &[u8], kind: elf::SectionType) -> bool {
+    kind == elf::SHT_SYMTAB || name == b".strtab" || name.starts_with(b".debug_") || name == b".gdb_index"
+}
+
+/// What the file has for others, and what it wants of glibc.
+fn symbols(
+    header: &Header,
+    endian: Endianness,
+    bytes: &[u8],
+) -> object::Result<(Vec<Export>, Option<Glibc>)> {
+    let sections = header.sections(endian, bytes)?;
+    let table = sections.symbols(endian, bytes, elf::SHT_DYNSYM)?;
+    let versions = sections.versions(endian, bytes)?.unwrap_or_default();
+    let mut exports = Vec::new();
+    let mut wanted: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
+    if let Some((mut files, link)) = sections.gnu_verneed(endian, bytes)? {
+        let strings = sections.strings(endian, bytes, link)?;
+        while let Some((_, mut names)) = files.next()? {
+            while let Some(name) = names.next()? {
+                if let Some(version) = glibc_version(name.name(endian, strings)?) {
+                    wanted.entry(version).or_default();
+                }
+            }
+        }
+    }
+    for (index, symbol) in table.enumerate() {
+        let name = table.symbol_name(endian, symbol)?;
+        if name.is_empty() || symbol.is_local() {
+            continue;
+        }
+        if symbol.is_undefined(endian) {
+            let asked = version_of(&versions, endian, index)?.and_then(glibc_version);
+            if let Some(version) = asked {
+                wanted.entry(version).or_default().push(text(name));
+            }
+        } else if !symbol.is_absolute(endian)
+            && matches!(symbol.st_visibility(), elf::STV_DEFAULT | elf::STV_PROTECTED)
+        {
+            let function = matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC);
+            exports.push(Export { name: text(name), function });
+        }
+    }
+    let glibc = wanted.pop_last().map(|(version, symbols)| Glibc { version, symbols });
+    Ok((exports, glibc))
+}
+
+fn version_of<'a>(
+    versions: &object::read::elf::VersionTable<'a, Header>,
+    endian: Endianness,
+    index: SymbolIndex,
+) -> object::Result<Option<&'a [u8]>> {
+    if versions.is_empty() {
+        return Ok(None);
+    }
+    let version = versions.version(versions.version_index(endian, index).index())?;
+    Ok(version.map(|version| version.name()))
+}
+
+/// The version in `GLIBC_2.34`. Packed relocations have a name in the place of the version they came with.
+fn glibc_version(name: &[u8]) -> Option<(u32, u32)> {
+    let name = std::str::from_utf8(name).ok()?.strip_prefix("GLIBC_")?;
+    if name == "ABI_DT_RELR" {
+        return Some((2, 36));
+    }
+    let mut parts = name.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_glibc_are_read_and_other_names_are_not() {
+        assert_eq!(glibc_version(b"GLIBC_2.34"), Some((2, 34)));
+        assert_eq!(glibc_version(b"GLIBC_2.2.5"), Some((2, 2)));
+        assert_eq!(glibc_version(b"GLIBC_ABI_DT_RELR"), Some((2, 36)));
+        for name in [&b"GLIBC_PRIVATE"[..], b"GLIBCXX_3.4", b"GCC_3.0", b"GLIBC_", b"GLIBC_2", b"\xff"] {
+            assert_eq!(glibc_version(name), None, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_cut_or_changed_anywhere_is_refused_or_read_but_never_a_panic() {
+        let whole = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(ElfFile::read(&whole).is_ok_and(|file| !file.shared && file.glibc.is_some()));
+        for len in (0..64).chain((64..whole.len()).step_by(whole.len() / 50)) {
+            let _ = ElfFile::read(&whole[..len]);
+        }
+        let mut changed = whole;
+        for at in 0..64 {
+            let was = changed[at];
+            for value in [0, 1, 0x7f, 0xff] {
+                changed[at] = value;
+                let _ = ElfFile::read(&changed);
+            }
+            changed[at] = was;
+        }
+    }
+}

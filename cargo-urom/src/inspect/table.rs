@@ -1,0 +1,176 @@
+//! A plugin's file as text for people.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use urom_abi::describe::section::Panic;
+use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant};
+
+use super::SYMBOLS;
+use crate::description::{PluginFile, printable};
+use crate::message::type_name;
+
+pub(super) fn file(file: &PluginFile) -> Result<String> {
+    let mut out = String::new();
+    let elf = &file.elf;
+    let machine =
+        elf.machine.as_ref().map_or_else(|other| printable(other), |machine| machine.name().to_owned());
+    _ = writeln!(out, "plugin       {}", printable(&file.plugin_name()?));
+    match &file.description {
+        Some(description) => {
+            let Protocol { version, fingerprint, .. } = description.protocol;
+            let panic = match description.build.panic {
+                Panic::Unwind => "unwinds",
+                Panic::Abort => "aborts the worker",
+            };
+            _ = writeln!(out, "version      {version}");
+            _ = writeln!(out, "fingerprint  {fingerprint:#018x}");
+            _ = writeln!(out, "machine      {machine}");
+            _ = writeln!(out, "built with   urom-pdk {}, a panic {panic}", printable(description.build.kit));
+            let Protocol { commands, notifications, .. } = description.protocol;
+            let mut structs = Vec::new();
+            messages(&mut out, "commands", commands, &mut structs);
+            messages(&mut out, "notifications", notifications, &mut structs);
+            structures(&mut out, structs);
+        }
+        None => {
+            _ = writeln!(
+                out,
+                "version      what its urom_plugin_get_version returns: `cargo urom check` asks it"
+            );
+            _ = writeln!(out, "machine      {machine}");
+            for name in SYMBOLS {
+                let there = if elf.export(name).is_some() {
+                    "exported"
+                } else {
+                    "missing: no service takes the file"
+                };
+                _ = writeln!(out, "symbol       {name}, {there}");
+            }
+            for library in &elf.needed {
+                _ = writeln!(out, "needs        {}", printable(library));
+            }
+            out.push_str(
+                "\nThe file does not describe its commands, as plugins in C and ones without this kit's #[urom_plugin] do not.\n\
+                 Their header does. `cargo urom call --protocol FILE.so` takes the commands of another plugin that speaks the\n\
+                 same protocol and describes it, and `--raw` sends bytes.\n",
+            );
+        }
+    }
+    Ok(out)
+}
+
+fn messages(out: &mut String, title: &str, of: &Messages, structs: &mut Vec<&'static Struct>) {
+    _ = writeln!(out, "\n{title}: {} bytes each without payloads, tag {} at 0", of.len, type_name(&of.tag));
+    for variant in of.variants {
+        message(out, of, variant, structs);
+    }
+}
+
+fn message(out: &mut String, of: &Messages, variant: &Variant, structs: &mut Vec<&'static Struct>) {
+    let reply = variant.reply.map(|reply| format!(" -> {}", printable(reply))).unwrap_or_default();
+    let also = variant.also.map(|also| format!(", also {also}")).unwrap_or_default();
+    _ = writeln!(out, "\n  {} = {}{also}{reply}", printable(variant.name), variant.tag);
+    for line in first_paragraph(variant.docs) {
+        _ = writeln!(out, "    {line}");
+    }
+    let fields = of.header.iter().chain(variant.fields);
+    let mut rows: Vec<[String; 5]> = fields.clone().map(row).collect();
+    if !rows.is_empty() {
+        rows.insert(0, ["at", "bytes", "field", "type", ""].map(str::to_owned));
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let [at, bytes, name, ty] = [0, 1, 2, 3].map(width);
+    for row in &rows {
+        let line = format!(
+            "    {:>at$}  {:>bytes$}  {:<name$}  {:<ty$}  {}",
+            row[0], row[1], row[2], row[3], row[4]
+        );
+        _ = writeln!(out, "{}", line.trim_end());
+    }
+    for (number, payload) in (1..).zip(variant.payloads) {
+        _ = writeln!(out, "    payload {number}: {}", described(payload));
+    }
+    fields.for_each(|field| collect(&field.ty, structs));
+    variant.payloads.iter().for_each(|payload| collect(&payload.ty, structs));
+}
+
+fn row(field: &Field) -> [String; 5] {
+    let note = match field.kind {
+        FieldKind::Plain if field.optional => format!("optional. {}", first_sentence(field.docs)),
+        FieldKind::Plain => first_sentence(field.docs),
+        FieldKind::Echo => "repeated by the answer".to_owned(),
+        FieldKind::Address { of } => format!("address word of {}", printable(of)),
+        FieldKind::Length { of } => format!("length of {}", printable(of)),
+        FieldKind::Selector { of } => format!("0, or the registered memory of {}", printable(of)),
+    };
+    let name = printable(field.name);
+    [field.offset.to_string(), field.ty.size().to_string(), name, printable(&type_name(&field.ty)), note]
+}
+
+/// A payload in words.
+fn described(payload: &Payload) -> String {
+    let count = match payload.count {
+        Count::Word(word) => printable(word),
+        Count::Fixed(count) => count.to_string(),
+        Count::Given(expression) => format!("`{}`", printable(expression)),
+    };
+    let what = match payload.ty {
+        Type::Int { bytes: 1, signed: false } => "bytes".to_owned(),
+        ty => format!("elements of {}", printable(&type_name(&ty))),
+    };
+    let when = payload.when.map(|when| format!(", if `{}`", printable(when))).unwrap_or_default();
+    let registered = if payload.registered { ", or in registered memory" } else { "" };
+    let optional = if payload.optional { ", optional" } else { "" };
+    format!("{}, {count} {what}{when}{registered}{optional}", printable(payload.name))
+}
+
+/// The structures within a type, each once.
+fn collect(ty: &Type, structs: &mut Vec<&'static Struct>) {
+    match *ty {
+        Type::Array { of, .. } => collect(of, structs),
+        Type::Struct(of) if !structs.contains(&of) => {
+            structs.push(of);
+            of.fields.iter().for_each(|field| collect(&field.ty, structs));
+        }
+        _ => {}
+    }
+}
+
+fn structures(out: &mut String, structs: Vec<&'static Struct>) {
+    if !structs.is_empty() {
+        _ = writeln!(out, "\nstructures");
+    }
+    for of in structs {
+        _ = writeln!(out, "\n  {}: {} bytes, aligned to {}", printable(of.name), of.size, of.align);
+        for field in of.fields {
+            let (name, ty) = (printable(field.name), printable(&type_name(&field.ty)));
+            let line = format!("    {:>4}  {name}: {ty}  {}", field.offset, first_sentence(field.docs));
+            _ = writeln!(out, "{}", line.trim_end());
+        }
+    }
+}
+
+/// The lines of a documentation up to the first empty one.
+fn first_paragraph(docs: &str) -> Vec<String> {
+    let lines = docs.lines().map(|line| printable(line.trim()));
+    lines.skip_while(String::is_empty).take_while(|line| !line.is_empty()).collect()
+}
+
+fn first_sentence(docs: &str) -> String {
+    let text = first_paragraph(docs).join(" ");
+    text.split_once(". ").map_or_else(|| text.clone(), |(sentence, _)| format!("{sentence}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documentation_is_cut_to_what_a_line_holds_and_cannot_move_the_cursor() {
+        assert_eq!(first_sentence(" One thing. Another.\n\n More."), "One thing.");
+        assert_eq!(first_sentence("\n Over\n two lines.\n"), "Over two lines.");
+        assert_eq!(first_sentence(" \u{1b}[2J"), "\u{fffd}[2J");
+        assert_eq!(first_sentence(""), "");
+    }
+}

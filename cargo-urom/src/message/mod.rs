@@ -1,0 +1,23 @@
+//! Messages by description: commands made of `field=value`, notifications taken apart, whatever the plugin.
+//!
+//! A typed program has encoders and decoders of its own, which the macros made. This module does the same from a
+//! [`describe::Protocol`](urom_abi::describe::Protocol) alone, byte for byte, as far as the description goes: conditions and
+//! lengths that the definition gives as Rust expressions are text here. [`expr`] computes the simple ones; of the others a
+//! remark says that nobody checked them.
+
+mod decode;
+mod encode;
+mod expr;
+mod names;
+mod place;
+mod shown;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use decode::{Decoded, decode, not_echoed};
+pub(crate) use encode::{Assignment, encode};
+pub(crate) use names::{command, type_name};
+pub(crate) use shown::Shown;
+pub(crate) use value::bytes;

@@ -1,0 +1,90 @@
+//! Names: which command is meant, what a type is called, and what to say when there is nothing of a name.
+
+use urom_abi::describe::{Field, FieldKind, Messages, Type, Variant};
+
+use super::place;
+
+/// How alike two names are before one is taken for a slip of the other.
+const ALIKE: f64 = 0.75;
+
+/// The command of a name: `TagSend`, `tag_send` and `tag-send` are one.
+pub(crate) fn command(messages: &Messages, name: &str) -> Result<&'static Variant, String> {
+    let found = messages.variants.iter().find(|variant| plain(variant.name) == plain(name));
+    found.ok_or_else(|| {
+        let names = messages.variants.iter().map(|variant| variant.name);
+        unknown("there is no command", name, names)
+    })
+}
+
+/// A name without what styles differ in.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
+}
+
+/// A sentence on a name that is none of `known`.
+pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let score = |other: &str| strsim::jaro_winkler(&plain(name), &plain(other));
+    let best = known.iter().max_by(|a, b| score(a).total_cmp(&score(b))).filter(|other| score(other) > ALIKE);
+    let name = name.escape_debug();
+    let all = || known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match best {
+        None if known.is_empty() => format!("{what} `{name}`, nor any other"),
+        None => format!("{what} `{name}`: there is {}", all()),
+        Some(best) => format!("{what} `{name}`: did you mean `{best}`? There is {}", all()),
+    }
+}
+
+/// A type as Rust spells it.
+pub(crate) fn type_name(ty: &Type) -> String {
+    match *ty {
+        Type::Int { bytes, signed } => format!("{}{}", if signed { 'i' } else { 'u' }, 8 * bytes),
+        Type::Float { bytes } => format!("f{}", 8 * bytes),
+        Type::Array { of, len } => format!("[{}; {len}]", type_name(of)),
+        Type::Struct(of) => of.name.to_owned(),
+        Type::Opaque { name, .. } => name.to_owned(),
+    }
+}
+
+/// What can be set in a command: `data=<bytes> [context=<u64>]`, the optional ones in brackets, without the words that are
+/// filled in.
+pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
+    let plain = |field: &&Field| matches!(field.kind, FieldKind::Plain | FieldKind::Echo);
+    let fields = place::fields(messages, variant)
+        .filter(plain)
+        .map(|field| (field.optional, format!("{}=<{}>", field.name, type_name(&field.ty))));
+    let payloads = variant.payloads.iter().map(|payload| {
+        let text = match payload.ty {
+            Type::Int { bytes: 1, signed: false } => format!("{}=<bytes>", payload.name),
+            ty => format!("{}=<[{}]>", payload.name, type_name(&ty)),
+        };
+        (payload.optional || payload.when.is_some(), text)
+    });
+    let word = |(optional, text)| if optional { format!("[{text}]") } else { text };
+    fields.chain(payloads).map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_recognised_and_all_names_are_listed() {
+        let known = ["context", "dest", "tag_mask"];
+        let text = unknown("there is no field", "contxt", known.into_iter());
+        assert_eq!(
+            text,
+            "there is no field `contxt`: did you mean `context`? There is `context`, `dest`, `tag_mask`"
+        );
+        let text = unknown("there is no field", "zzz", known.into_iter());
+        assert_eq!(text, "there is no field `zzz`: there is `context`, `dest`, `tag_mask`");
+        assert!(unknown("there is no field", "a", [].into_iter()).ends_with("nor any other"));
+    }
+
+    #[test]
+    fn types_have_the_names_of_rust() {
+        const INNER: Type = Type::Int { bytes: 4, signed: true };
+        assert_eq!(type_name(&Type::Array { of: &INNER, len: 3 }), "[i32; 3]");
+        assert_eq!(type_name(&Type::Float { bytes: 8 }), "f64");
+    }
+}

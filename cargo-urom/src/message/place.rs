@@ -1,0 +1,174 @@
+//! Places within a message: a field, a member of a field, an element of an array, by a path like `params.keys[2]`.
+
+use urom_abi::describe::{Field, Messages, StructField, Type, Variant};
+
+use super::names;
+
+/// Some bytes of a message, and what they hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) ty: Type,
+    /// From the first byte of whatever the path began in.
+    pub(super) offset: usize,
+}
+
+/// One step of a path behind the first name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step<'a> {
+    Member(&'a str),
+    Index(usize),
+}
+
+/// Splits `a.b[2].c` into its first name and the steps behind it.
+pub(super) fn split(path: &str) -> Result<(&str, Vec<Step<'_>>), String> {
+    let end = path.find(['.', '[']).unwrap_or(path.len());
+    let (root, mut rest) = path.split_at(end);
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        if let Some(behind) = rest.strip_prefix('.') {
+            let end = behind.find(['.', '[']).unwrap_or(behind.len());
+            let (name, behind) = behind.split_at(end);
+            steps.push(Step::Member(name));
+            rest = behind;
+        } else {
+            let index = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'));
+            let (index, behind) = index.ok_or_else(|| format!("`{path}` has a `[` without its `]`"))?;
+            let number =
+                index.parse().map_err(|_| format!("`{index}` in `{path}` is no index: write a number"))?;
+            steps.push(Step::Index(number));
+            rest = behind;
+        }
+    }
+    Ok((root, steps))
+}
+
+/// All fields of a message's fixed part but the tag.
+pub(super) fn fields<'a>(messages: &Messages, variant: &Variant) -> impl Iterator<Item = &'a Field> {
+    messages.header.iter().chain(variant.fields)
+}
+
+/// Goes the steps from a place.
+pub(super) fn walk(from: Place, path: &str, steps: &[Step<'_>]) -> Result<Place, String> {
+    let mut place = from;
+    for step in steps {
+        place = match (*step, place.ty) {
+            (Step::Member(name), Type::Struct(of)) => {
+                let field = of.fields.iter().find(|field| field.name == name).ok_or_else(|| {
+                    let names = of.fields.iter().map(|field| field.name);
+                    names::unknown(&format!("`{path}`: {} has no field", of.name), name, names)
+                })?;
+                let StructField { ty, offset, .. } = *field;
+                Place { ty, offset: place.offset.saturating_add(offset) }
+            }
+            (Step::Index(index), Type::Array { of, len }) if index < len => {
+                let offset = place.offset.saturating_add(of.size().saturating_mul(index));
+                Place { ty: *of, offset }
+            }
+            (Step::Index(index), Type::Array { len, .. }) => {
+                return Err(format!(
+                    "`{path}`: there is no element {index}, only 0 to {}",
+                    len.saturating_sub(1)
+                ));
+            }
+            (Step::Member(name), ty) => {
+                return Err(format!("`{path}`: a {} has no fields, so no `{name}`", names::type_name(&ty)));
+            }
+            (Step::Index(_), ty) => {
+                return Err(format!("`{path}`: a {} has no elements", names::type_name(&ty)));
+            }
+        };
+    }
+    Ok(place)
+}
+
+/// The place of a path that begins with a field of the fixed part; `None` when there is no such place.
+pub(super) fn find(messages: &Messages, variant: &Variant, path: &str) -> Option<Place> {
+    let (root, steps) = split(path).ok()?;
+    let field = fields(messages, variant).find(|field| field.name == root)?;
+    walk(Place { ty: field.ty, offset: field.offset }, path, &steps).ok()
+}
+
+impl Place {
+    /// Its bytes.
+    pub(super) fn of<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        bytes.get(self.offset..self.offset.checked_add(self.ty.size())?)
+    }
+
+    /// Its bytes, to be written.
+    pub(super) fn of_mut<'a>(&self, bytes: &'a mut [u8]) -> Option<&'a mut [u8]> {
+        bytes.get_mut(self.offset..self.offset.checked_add(self.ty.size())?)
+    }
+
+    /// The integer that lies there; `None` when it is no integer.
+    pub(super) fn integer(&self, bytes: &[u8]) -> Option<i128> {
+        match self.ty {
+            Type::Int { signed, .. } => integer(self.of(bytes)?, signed),
+            _ => None,
+        }
+    }
+
+    /// Writes an unsigned integer; `None` when it does not fit, or this is no place for one.
+    pub(super) fn put(&self, bytes: &mut [u8], value: u64) -> Option<()> {
+        let Type::Int { bytes: size @ 1..=8, .. } = self.ty else { return None };
+        let (low, high) =
+            value.to_le_bytes().split_at_checked(size).map(|(low, high)| (low.to_vec(), high.to_vec()))?;
+        if high.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        self.of_mut(bytes)?.copy_from_slice(&low);
+        Some(())
+    }
+}
+
+/// A little-endian integer of up to 8 bytes.
+pub(super) fn integer(bytes: &[u8], signed: bool) -> Option<i128> {
+    let mut word = [0; 8];
+    word.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    let value = u64::from_le_bytes(word);
+    let negative = signed && bytes.last().is_some_and(|byte| byte & 0x80 != 0);
+    let modulus = 1i128 << (8 * bytes.len());
+    Some(i128::from(value) - if negative { modulus } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const U16: Type = Type::Int { bytes: 2, signed: false };
+    const PAIR: Type = Type::Array { of: &U16, len: 2 };
+
+    #[test]
+    fn a_path_is_a_name_and_steps() {
+        let steps = vec![Step::Member("b"), Step::Index(2), Step::Member("c")];
+        assert_eq!(split("a.b[2].c"), Ok(("a", steps)));
+        assert_eq!(split("a"), Ok(("a", vec![])));
+        for bad in ["a[", "a[x]", "a[-1]", "a[]", "a[1]b"] {
+            let result = split(bad);
+            assert!(result.is_err(), "{bad}: {result:?}");
+        }
+    }
+
+    #[test]
+    fn steps_lead_to_elements_and_nowhere_else() {
+        let from = Place { ty: PAIR, offset: 8 };
+        assert_eq!(walk(from, "a[1]", &[Step::Index(1)]), Ok(Place { ty: U16, offset: 10 }));
+        let outside = walk(from, "a[2]", &[Step::Index(2)]).unwrap_err();
+        assert!(outside.contains("only 0 to 1"), "{outside}");
+        assert!(walk(from, "a.b", &[Step::Member("b")]).is_err());
+        assert!(walk(from, "a[1][0]", &[Step::Index(1), Step::Index(0)]).is_err());
+    }
+
+    #[test]
+    fn integers_are_read_by_their_sign_and_written_when_they_fit() {
+        assert_eq!(integer(&[0xff], true), Some(-1));
+        assert_eq!(integer(&[0xff], false), Some(255));
+        assert_eq!(integer(&i64::MIN.to_le_bytes(), true), Some(i128::from(i64::MIN)));
+        assert_eq!(integer(&[0; 9], false), None);
+        let place = Place { ty: U16, offset: 1 };
+        let mut bytes = [9; 3];
+        assert_eq!(place.put(&mut bytes, 65_536), None);
+        assert_eq!(place.put(&mut bytes, 0x0102), Some(()));
+        assert_eq!(bytes, [9, 2, 1]);
+        assert_eq!(place.put(&mut bytes[..2], 0), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! Values that were read, as text for people and as JSON for scripts.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+/// A value of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Shown {
+    Int(i128),
+    Float(f64),
+    List(Vec<Shown>),
+    Record(Vec<(&'static str, Shown)>),
+    Bytes(Vec<u8>),
+    /// A payload that is not there.
+    Absent,
+    /// A payload that lies in registered memory, and how many bytes of it.
+    Registered(i128),
+}
+
+/// How many bytes are written out for people.
+const MOST: usize = 256;
+
+impl Shown {
+    /// Bytes are an object of their number, their digits and, where they are one, their text. Integers are numbers, as
+    /// large as they are; what JSON has no number for is a string.
+    pub(crate) fn json(&self) -> Value {
+        match self {
+            Shown::Int(value) => u64::try_from(*value)
+                .map(Value::from)
+                .or_else(|_| i64::try_from(*value).map(Value::from))
+                .unwrap_or_else(|_| value.to_string().into()),
+            Shown::Float(value) if value.is_finite() => json!(value),
+            Shown::Float(value) => value.to_string().into(),
+            Shown::List(items) => items.iter().map(Shown::json).collect(),
+            Shown::Record(fields) => {
+                Value::Object(fields.iter().map(|(name, value)| ((*name).to_owned(), value.json())).collect())
+            }
+            Shown::Bytes(bytes) => json!({ "len": bytes.len(), "hex": hex(bytes), "text": text(bytes) }),
+            Shown::Absent => Value::Null,
+            Shown::Registered(bytes) => json!({ "registered": Shown::Int(*bytes).json() }),
+        }
+    }
+}
+
+/// In the notation that values are given in, but for what was added to bytes.
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shown::Int(value) => write!(f, "{value}"),
+            Shown::Float(value) => write!(f, "{value}"),
+            Shown::List(items) => {
+                f.write_str("[")?;
+                for (index, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if index == 0 { "" } else { "," })?;
+                }
+                f.write_str("]")
+            }
+            Shown::Record(fields) => {
+                f.write_str("{")?;
+                for (index, (name, value)) in fields.iter().enumerate() {
+                    write!(f, "{}{name}={value}", if index == 0 { "" } else { "," })?;
+                }
+                f.write_str("}")
+            }
+            Shown::Bytes(bytes) => match text(bytes) {
+                Some(text) if bytes.len() <= MOST => write!(f, "{text} ({} bytes)", bytes.len()),
+                _ => {
+                    let some = bytes.get(..MOST).unwrap_or(bytes);
+                    let more = if some.len() < bytes.len() { ".." } else { "" };
+                    write!(f, "hex:{}{more} ({} bytes)", hex(some), bytes.len())
+                }
+            },
+            Shown::Absent => f.write_str("(not there)"),
+            Shown::Registered(bytes) => write!(f, "(in registered memory, {bytes} bytes)"),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes that are a text a terminal can take.
+fn text(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    (!text.is_empty() && !text.chars().any(char::is_control)).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_see_text_where_there_is_text() {
+        assert_eq!(Shown::Bytes(b"hello".into()).to_string(), "hello (5 bytes)");
+        assert_eq!(Shown::Bytes(b"a\x1b[2J".into()).to_string(), "hex:611b5b324a (5 bytes)");
+        assert_eq!(Shown::Bytes(vec![]).to_string(), "hex: (0 bytes)");
+        let long = Shown::Bytes(vec![0xff; 1000]).to_string();
+        assert!(long.len() < 600 && long.ends_with(".. (1000 bytes)"), "{long}");
+        let record = Shown::Record(vec![("a", Shown::Int(-1)), ("b", Shown::List(vec![Shown::Float(0.5)]))]);
+        assert_eq!(record.to_string(), "{a=-1,b=[0.5]}");
+    }
+
+    #[test]
+    fn scripts_see_every_number_and_every_byte() {
+        assert_eq!(Shown::Int(i128::from(u64::MAX)).json().to_string(), "18446744073709551615");
+        assert_eq!(Shown::Int(i128::from(i64::MIN)).json().to_string(), "-9223372036854775808");
+        assert_eq!(Shown::Float(f64::NAN).json(), json!("NaN"));
+        let bytes = Shown::Bytes(vec![0xff; 1000]).json();
+        assert_eq!((bytes["len"].clone(), bytes["text"].clone()), (json!(1000), Value::Null));
+        assert_eq!(bytes["hex"].as_str().map(str::len), Some(2000));
+        assert_eq!(Shown::Absent.json(), Value::Null);
+        assert_eq!(Shown::Registered(7).json(), json!({ "registered": 7 }));
+    }
+}

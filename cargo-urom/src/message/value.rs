@@ -1,0 +1,364 @@
+//! Values as text: numbers, lists, structures and bytes, into the bytes of their type.
+//!
+//! | type | text |
+//! | --- | --- |
+//! | integer | `7`, `-7`, `0x1f`, `1_000` |
+//! | float | `0.5`, `1e-3`, `inf` |
+//! | array | `[1,2,3]`; an array of `u8` also as bytes |
+//! | structure | `{a=1,b=[2,3]}`; what is not named is zero |
+//! | bytes | any text; `hex:0a0b` or `0x0a0b`; `@file`; `text:@not-a-file` |
+//! | any type | `hex:` or `@file`, with exactly its bytes |
+
+use std::fs;
+
+use urom_abi::describe::Type;
+
+use super::names::{self, type_name};
+
+/// The bytes that a text stands for: itself, `text:` and a text, `hex:` or `0x` and digits, or `@` and a file's path.
+pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
+    match raw(text) {
+        Some(bytes) => bytes,
+        None => match text.strip_prefix("0x") {
+            Some(digits) => hex(digits),
+            None => Ok(text.strip_prefix("text:").unwrap_or(text).as_bytes().to_vec()),
+        },
+    }
+}
+
+/// The bytes of `hex:..` and `@file`, which stand for themselves in every type.
+fn raw(text: &str) -> Option<Result<Vec<u8>, String>> {
+    if let Some(digits) = text.strip_prefix("hex:") {
+        return Some(hex(digits));
+    }
+    let file = text.strip_prefix('@')?;
+    Some(fs::read(file).map_err(|error| {
+        format!("the file `{file}` cannot be read: {error}; write `text:@..` for a text that begins with `@`")
+    }))
+}
+
+fn hex(digits: &str) -> Result<Vec<u8>, String> {
+    let wrong =
+        || format!("`{}` is no row of bytes: write two hexadecimal digits for each", digits.escape_debug());
+    let digits = digits.as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return Err(wrong());
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |pair: &[u8]| match *pair {
+        [high, low] => Some((digit(high)? * 16 + digit(low)?) as u8),
+        _ => None,
+    };
+    digits.chunks(2).map(|pair| byte(pair).ok_or_else(wrong)).collect()
+}
+
+/// Whether a type is one byte of many, so that a row of it is bytes and not numbers.
+pub(super) fn is_byte(ty: &Type) -> bool {
+    matches!(ty, Type::Int { bytes: 1, signed: false })
+}
+
+/// The elements of a payload. Bytes are [`bytes`] or a list of numbers, others a list or, without brackets, just one.
+pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
+    if is_byte(ty) && !text.starts_with('[') {
+        return bytes(text);
+    }
+    let size = ty.size();
+    if let Some(given) = raw(text) {
+        let given = given?;
+        return match size {
+            0 => Err(format!("{} has no bytes, and {} are given", type_name(ty), given.len())),
+            size if given.len() % size == 0 => Ok(given),
+            size => Err(format!(
+                "{} bytes are no whole number of elements: a {} takes {size}",
+                given.len(),
+                type_name(ty)
+            )),
+        };
+    }
+    let items = match (list(text), ty) {
+        (Some(items), _) => items?,
+        (None, Type::Array { .. }) => {
+            return Err(format!("expected a list of {}: `[[..],[..]]`", type_name(ty)));
+        }
+        (None, _) => vec![text],
+    };
+    let mut all = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let mut element = vec![0; size];
+        write(ty, item, &mut element).map_err(|why| format!("element {index}: {why}"))?;
+        all.extend(element);
+    }
+    Ok(all)
+}
+
+/// Writes the value that `text` stands for into `out`, which is as long as the type.
+pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String> {
+    let text = text.trim();
+    if let Some(given) = raw(text) {
+        return exactly(ty, &given?, out);
+    }
+    match *ty {
+        Type::Int { bytes, signed } => {
+            let value = integer(text, bytes, signed)?;
+            copy(&value.to_le_bytes(), out);
+            Ok(())
+        }
+        Type::Float { bytes } => {
+            let value: f64 = text
+                .parse()
+                .map_err(|_| format!("`{}` is no number for an f{}", text.escape_debug(), 8 * bytes))?;
+            match bytes {
+                4 => copy(&(value as f32).to_le_bytes(), out),
+                _ => copy(&value.to_le_bytes(), out),
+            }
+            Ok(())
+        }
+        Type::Array { of, len } => match list(text) {
+            Some(items) => array(of, len, &items?, out),
+            None if is_byte(of) => filled(len, &bytes(text)?, out),
+            None => Err(format!("expected {len} values for a {}: `[..,..]`", type_name(ty))),
+        },
+        Type::Struct(of) => {
+            let inner =
+                text.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).ok_or_else(|| {
+                    let names: Vec<_> = of.fields.iter().map(|field| format!("{}=..", field.name)).collect();
+                    format!(
+                        "expected the fields of {}: `{{{}}}`, or `hex:` and {} bytes",
+                        of.name,
+                        names.join(","),
+                        of.size
+                    )
+                })?;
+            for item in parts(inner)? {
+                let (name, value) = item
+                    .split_once('=')
+                    .ok_or_else(|| format!("`{}` in {{..}} is no `field=value`", item.escape_debug()))?;
+                let name = name.trim();
+                let field = of.fields.iter().find(|field| field.name == name).ok_or_else(|| {
+                    let names = of.fields.iter().map(|field| field.name);
+                    names::unknown(&format!("{} has no field", of.name), name, names)
+                })?;
+                let end = field.offset.saturating_add(field.ty.size());
+                let place = out.get_mut(field.offset..end).unwrap_or_default();
+                write(&field.ty, value, place).map_err(|why| format!("{name}: {why}"))?;
+            }
+            Ok(())
+        }
+        Type::Opaque { name, size, .. } => Err(format!(
+            "what a {name} holds is not described: give its {size} bytes as `hex:..` or `@file`, or derive \
+             `urom_abi::Described` for it"
+        )),
+    }
+}
+
+fn array(of: &Type, len: usize, items: &[&str], out: &mut [u8]) -> Result<(), String> {
+    if items.len() != len {
+        return Err(format!("{} values are given, and the array has {len}", items.len()));
+    }
+    // A type without bytes has nothing to be written.
+    for (index, (item, place)) in items.iter().zip(out.chunks_mut(of.size().max(1))).enumerate() {
+        write(of, item, place).map_err(|why| format!("element {index}: {why}"))?;
+    }
+    Ok(())
+}
+
+/// A text in an array of bytes, with zeros behind it as C has them.
+fn filled(len: usize, given: &[u8], out: &mut [u8]) -> Result<(), String> {
+    let place = out
+        .get_mut(..given.len())
+        .ok_or_else(|| format!("{} bytes are given, and {len} fit", given.len()))?;
+    place.copy_from_slice(given);
+    Ok(())
+}
+
+fn exactly(ty: &Type, given: &[u8], out: &mut [u8]) -> Result<(), String> {
+    if given.len() != out.len() {
+        return Err(format!("{} bytes are given, and a {} takes {}", given.len(), type_name(ty), out.len()));
+    }
+    out.copy_from_slice(given);
+    Ok(())
+}
+
+/// As many of the bytes as there is room for.
+fn copy(bytes: &[u8], out: &mut [u8]) {
+    for (to, from) in out.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+}
+
+/// An integer of so many bytes, in decimal or hexadecimal.
+fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, String> {
+    let ty = type_name(&Type::Int { bytes, signed });
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let (radix, digits) = digits.strip_prefix("0x").map_or((10, digits), |digits| (16, digits));
+    let digits = digits.replace('_', "");
+    // A sign of its own is no digit.
+    let number = Some(&digits).filter(|digits| !digits.starts_with(['+', '-']));
+    let number = number.and_then(|digits| i128::from_str_radix(digits, radix).ok());
+    let number = number.ok_or_else(|| {
+        let hint = match text {
+            "true" => ": write 1",
+            "false" => ": write 0",
+            _ => "",
+        };
+        format!("`{}` is no integer for a {ty}{hint}", text.escape_debug())
+    })?;
+    let value = if negative { -number } else { number };
+    let bits = 8 * bytes.min(8) as u32;
+    let (least, most) = match signed {
+        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+        false => (0, (1i128 << bits) - 1),
+    };
+    if !(least..=most).contains(&value) {
+        return Err(format!("{text} does not fit a {ty}, which holds {least} to {most}"));
+    }
+    Ok(value)
+}
+
+/// The items of `[..]`; `None` for another text.
+fn list(text: &str) -> Option<Result<Vec<&str>, String>> {
+    let text = text.trim();
+    let inner = text.strip_prefix('[')?.strip_suffix(']')?;
+    Some(parts(inner))
+}
+
+/// What stands between the commas that are in no brackets.
+fn parts(text: &str) -> Result<Vec<&str>, String> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0usize, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' | '{' => depth += 1,
+            ']' | '}' => {
+                depth = depth
+                    .checked_sub(1)
+                    .ok_or_else(|| format!("`{text}` closes more brackets than it opens"))?;
+            }
+            ',' if depth == 0 => {
+                parts.extend(text.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if depth > 0 {
+        return Err(format!("`{text}` opens more brackets than it closes"));
+    }
+    let last = text.get(start..).unwrap_or_default();
+    if !last.trim().is_empty() {
+        parts.push(last);
+    }
+    Ok(parts.into_iter().map(str::trim).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use urom_abi::describe::{Struct, StructField};
+
+    use super::*;
+
+    const U8: Type = Type::Int { bytes: 1, signed: false };
+    const I16: Type = Type::Int { bytes: 2, signed: true };
+    const U64: Type = Type::Int { bytes: 8, signed: false };
+    const TILE: Struct = Struct {
+        name: "Tile",
+        docs: "",
+        size: 8,
+        align: 4,
+        fields: &[
+            StructField { name: "at", docs: "", offset: 0, ty: Type::Array { of: &I16, len: 2 } },
+            StructField { name: "weight", docs: "", offset: 4, ty: Type::Float { bytes: 4 } },
+        ],
+    };
+
+    fn written(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
+        let mut out = vec![0; ty.size()];
+        write(ty, text, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn integers_are_decimal_or_hexadecimal_with_a_sign() {
+        assert_eq!(written(&I16, "-2"), Ok(vec![0xfe, 0xff]));
+        assert_eq!(written(&I16, "-0x10"), Ok(vec![0xf0, 0xff]));
+        assert_eq!(written(&U64, "0xffff_ffff_ffff_ffff"), Ok(vec![0xff; 8]));
+        assert_eq!(written(&U64, "18446744073709551615"), Ok(vec![0xff; 8]));
+    }
+
+    #[test]
+    fn integers_that_do_not_fit_are_refused_with_the_range() {
+        for (ty, text, part) in [
+            (&U8, "256", "holds 0 to 255"),
+            (&U8, "-1", "holds 0 to 255"),
+            (&I16, "32768", "holds -32768 to 32767"),
+            (&U64, "18446744073709551616", "holds 0 to 18446744073709551615"),
+            (&U8, "true", "write 1"),
+            (&U8, "", "no integer"),
+            (&U8, "--1", "no integer"),
+            (&U8, "0x-1", "no integer"),
+            (&U8, "1.5", "no integer"),
+        ] {
+            let error = written(ty, text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn structures_are_lists_of_fields_and_what_is_not_named_is_zero() {
+        let tile = Type::Struct(&TILE);
+        let bytes = [&[1, 0, 0xfe, 0xff][..], &0.5f32.to_le_bytes()].concat();
+        assert_eq!(written(&tile, "{at=[1, -2], weight=0.5}"), Ok(bytes));
+        assert_eq!(written(&tile, "{weight=0}"), Ok(vec![0; 8]));
+        assert_eq!(written(&tile, "hex:0102030405060708"), Ok(vec![1, 2, 3, 4, 5, 6, 7, 8]));
+        for (text, part) in [
+            ("{wieght=1}", "did you mean `weight`"),
+            ("{at=[1]}", "the array has 2"),
+            ("{at=[1,2}", "brackets"),
+            ("{at}", "no `field=value`"),
+            ("1", "expected the fields of Tile"),
+            ("hex:01", "takes 8"),
+        ] {
+            let error = written(&tile, text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_text_digits_or_a_file() {
+        assert_eq!(bytes("a=b"), Ok(b"a=b".to_vec()));
+        assert_eq!(bytes(""), Ok(vec![]));
+        assert_eq!(
+            (bytes("hex:0aFf"), bytes("0x0a"), bytes("text:0x")),
+            (Ok(vec![10, 255]), Ok(vec![10]), Ok(b"0x".to_vec()))
+        );
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), [0, 1]).unwrap();
+        assert_eq!(bytes(&format!("@{}", file.path().display())), Ok(vec![0, 1]));
+        for bad in ["hex:0", "hex:0g", "0xé", "@/nowhere/at/all"] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn elements_are_a_list_or_one_or_whole_bytes() {
+        assert_eq!(elements(&I16, "[1,-1]"), Ok(vec![1, 0, 0xff, 0xff]));
+        assert_eq!(elements(&I16, "[]"), Ok(vec![]));
+        assert_eq!(elements(&I16, "5"), Ok(vec![5, 0]));
+        assert_eq!(elements(&I16, "hex:01020304"), Ok(vec![1, 2, 3, 4]));
+        assert_eq!(elements(&U8, "[1,2]"), Ok(vec![1, 2]));
+        assert_eq!(elements(&U8, "12"), Ok(b"12".to_vec()));
+        assert!(elements(&I16, "hex:010203").unwrap_err().contains("takes 2"));
+        assert!(elements(&I16, "[1,x]").unwrap_err().starts_with("element 1"));
+    }
+
+    #[test]
+    fn an_array_of_bytes_takes_a_text_and_zeros_behind_it() {
+        let name = Type::Array { of: &U8, len: 4 };
+        assert_eq!(written(&name, "ab"), Ok(vec![b'a', b'b', 0, 0]));
+        assert_eq!(written(&name, "[1,2,3,4]"), Ok(vec![1, 2, 3, 4]));
+        assert!(written(&name, "abcde").unwrap_err().contains("4 fit"));
+        assert!(written(&name, "hex:01").unwrap_err().contains("takes 4"));
+    }
+}
