@@ -1,0 +1,252 @@
+//! `cargo urom call`: commands by hand, to plugins in Rust and in C, at a daemon and embedded.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use urom_tests::{PluginDirectory, Uromd};
+
+use crate::common::{Said, daemon, in_c, run, rust, tool, tool_says, with_doca};
+
+/// Calls with these words, separated by spaces.
+fn call(words: &str) -> Result<Said> {
+    tool_says(["call"].into_iter().chain(words.split_whitespace()))
+}
+
+/// Whether a failed call says all of it, in one line.
+fn says(said: Said, parts: &[&str]) -> Result<()> {
+    let error = said.bad()?;
+    let errors: Vec<_> = error.lines().filter(|line| line.starts_with("error: ")).collect();
+    ensure!(errors.len() == 1, "{} errors and not one:\n{error}", errors.len());
+    ensure!(parts.iter().all(|part| errors[0].contains(part)), "no {parts:?} in\n{error}");
+    Ok(())
+}
+
+#[test]
+fn a_file_and_a_name_are_called_embedded_and_at_a_daemon() -> Result<()> {
+    let file = rust("worker_graph")?;
+    let (daemon, plugins) = daemon(&["worker_graph"])?;
+    let answer = "LoopbackDone\n  data = 42\n";
+    assert_eq!(call(&format!("{file} loopback data=42"))?.good()?, answer);
+    assert_eq!(call(&format!("{file} loopback data=42 --service {}", daemon.address()))?.good()?, answer);
+    let by_name = |words: &[&str]| {
+        let mut command = tool()?;
+        command.args(["call", "worker_graph", "Loopback", "data=0x2a"]).args(words);
+        run(command.env("UROM_PLUGIN_PATH", plugins.path()))?.good()
+    };
+    assert_eq!(by_name(&[])?, answer);
+    assert_eq!(by_name(&["--service", daemon.address()])?, answer);
+    Ok(())
+}
+
+#[test]
+fn a_plugin_in_c_is_called_by_the_description_of_another() -> Result<()> {
+    let protocol = rust("worker_graph")?;
+    let file = in_c("worker_graph")?;
+    let words = |command: &mut std::process::Command| -> Result<Said> {
+        run(with_doca(command.args(["call", &file, "loopback", "data=7", "--protocol", &protocol]))?)
+    };
+    assert_eq!(words(&mut tool()?)?.good()?, "LoopbackDone\n  data = 7\n");
+
+    let mut plugins = PluginDirectory::with(&[])?;
+    plugins.add(in_c("worker_sandbox")?.as_ref())?;
+    let prefix = urom_tests::c::prefix()?;
+    let daemon =
+        Uromd::start_with(plugins.path(), |command| command.env("LD_LIBRARY_PATH", prefix.library_path()))?;
+    // 4 KiB in the plugin. C answers with the tag of another message, which the definition says.
+    let map = "mem_map context=5 map_params={field_mask=7,address=0x1000,length=4096,flags=2}";
+    let protocol = rust("worker_sandbox")?;
+    let said =
+        call(&format!("worker_sandbox {map} --protocol {protocol} --service {} --json", daemon.address()))?;
+    let said = said.json()?;
+    assert_eq!(
+        (&said["notification"]["name"], &said["notification"]["fields"]["context"]),
+        (&json!("MemMapped"), &json!(5))
+    );
+    ensure!(said["notification"]["fields"]["memh_id"].as_u64() > Some(0), "{said}");
+    Ok(())
+}
+
+#[test]
+fn without_a_description_it_is_said_what_to_do() -> Result<()> {
+    let file = in_c("worker_graph")?;
+    says(call(&format!("{file} loopback data=7"))?, &[&file, "--protocol FILE.so", "--raw"])?;
+    says(
+        call(&format!("{file} loopback data=7 --protocol {file}"))?,
+        &["--protocol takes a .so that was built with this kit"],
+    )?;
+    let (daemon, _plugins) = daemon(&["worker_graph"])?;
+    let far = call(&format!("worker_graph loopback data=7 --service {}", daemon.address()))?;
+    says(far, &["`worker_graph`", "--protocol FILE.so", "--raw"])?;
+    Ok(())
+}
+
+#[test]
+fn raw_bytes_need_no_description() -> Result<()> {
+    let (daemon, _plugins) = daemon(&["worker_graph"])?;
+    let bytes = "00000000000000002a00000000000000";
+    let at = format!("--service {}", daemon.address());
+    let said = call(&format!("worker_graph --raw hex:{bytes} {at}"))?.good()?;
+    assert_eq!(said, format!("hex:{bytes} (16 bytes)\n"));
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("command");
+    fs::write(&file, [&[0; 8][..], &[9], &[0; 7]].concat())?;
+    // A description reads the answer.
+    let said = call(&format!("{} --raw @{} {at}", rust("worker_graph")?, file.display()))?.good()?;
+    assert_eq!(said, "LoopbackDone\n  data = 9\n");
+    says(call(&format!("worker_graph --raw hex:0 {at}"))?, &["--raw", "two hexadecimal digits"])?;
+    Ok(())
+}
+
+#[test]
+fn answers_are_json_for_scripts() -> Result<()> {
+    let said =
+        call(&format!("{} loopback data=18446744073709551615 --json", rust("worker_graph")?))?.json()?;
+    assert_eq!(said["status"], json!({ "code": 0, "name": "DOCA_SUCCESS", "description": "success" }));
+    assert_eq!(said["notification"], json!({ "name": "LoopbackDone", "fields": { "data": u64::MAX } }));
+    assert_eq!(said["bytes"]["hex"], "0000000000000000ffffffffffffffff");
+    ensure!(said["nanoseconds"].as_u64() > Some(0), "{said}");
+    Ok(())
+}
+
+#[test]
+fn arrays_take_text_and_come_back_as_bytes() -> Result<()> {
+    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
+    let file = rust("worker_faulty")?;
+    let said =
+        call(&format!("{file} env name=UROM_PLUGIN_PATH --service {} --json", daemon.address()))?.json()?;
+    let fields = &said["notification"]["fields"];
+    ensure!(fields["len"].as_u64() > Some(1) && fields["value"]["len"] == 64, "{said}");
+    let none =
+        call(&format!("{file} env name=NO_SUCH_VARIABLE --service {} --json", daemon.address()))?.json()?;
+    assert_eq!(none["notification"]["fields"]["len"], json!(u64::MAX));
+    Ok(())
+}
+
+#[test]
+fn a_status_other_than_success_is_named_and_fails_the_call() -> Result<()> {
+    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
+    let file = rust("worker_faulty")?;
+    let at = format!("--service {}", daemon.address());
+    for (words, code, text) in [
+        ("fail code=16", "DOCA_ERROR_NOT_FOUND", "resource not found"),
+        ("fail code=6", "DOCA_ERROR_INVALID_VALUE", "invalid input"),
+        ("panic", "DOCA_ERROR_UNEXPECTED", "unexpected scenario detected"),
+    ] {
+        let said = call(&format!("{file} {words} {at}"))?;
+        assert_eq!(said.out, "Done\n");
+        says(said, &["`worker_faulty`", code, text, "worker's log"])?;
+    }
+    let said = call(&format!("{file} fail code=16 {at} --json"))?;
+    let json: Value = serde_json::from_str(&said.out)?;
+    assert_eq!((said.code, &json["status"]["code"]), (Some(1), &json!(16)));
+    says(call(&format!("{file} crash {at}"))?, &["Crash of `worker_faulty` ended with", "worker"])?;
+    Ok(())
+}
+
+#[test]
+fn what_never_answers_is_waited_for_as_long_as_one_says() -> Result<()> {
+    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
+    let start = Instant::now();
+    let said = call(&format!("{} hang --timeout 1 --service {}", rust("worker_faulty")?, daemon.address()))?;
+    ensure!(start.elapsed() >= Duration::from_secs(1));
+    says(said, &["was not answered within 1 s", "--timeout"])
+}
+
+#[test]
+fn mistakes_are_answered_before_anything_is_started() -> Result<()> {
+    let graph = rust("worker_graph")?;
+    let sandbox = rust("worker_sandbox")?;
+    let absent = "/nowhere/worker_absent.so";
+    for (words, parts) in [
+        (format!("{graph} lopback data=1"), &["no command `lopback`", "did you mean `Loopback`?"][..]),
+        (format!("{graph} loopback dota=1"), &["no field `dota`", "did you mean `data`?"]),
+        (format!("{graph} loopback"), &["needs `data`", "data=<u64>"]),
+        (format!("{graph} loopback data=x"), &["data: `x` is no integer for a u64"]),
+        (format!("{graph} loopback data=18446744073709551616"), &["does not fit a u64"]),
+        (
+            format!("{sandbox} tag_send dest=1 tag=2 data=@/nowhere"),
+            &["data: the file `/nowhere` cannot be read"],
+        ),
+        (format!("{absent} loopback data=1"), &[absent, "cannot be read"]),
+        ("worker_graph loopback data=1".to_owned(), &["nowhere to look", "UROM_PLUGIN_PATH", "--service"]),
+    ] {
+        says(call(&words)?, parts).context(words)?;
+    }
+    let mut command = tool()?;
+    command.args(["call", "worker_absent", "x"]).env("UROM_PLUGIN_PATH", "/nowhere;/tmp");
+    says(run(&mut command)?, &["no plugin `worker_absent` in UROM_PLUGIN_PATH, which is /nowhere;/tmp"])?;
+    for wrong in
+        ["", "x.so loopback data", "x.so loopback data=1 --repeat 0", "x.so loopback data=1 --in-flight 2"]
+    {
+        assert_eq!(call(wrong)?.code, Some(2), "{wrong}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_service_that_is_not_there_or_lacks_the_plugin_is_named() -> Result<()> {
+    let graph = rust("worker_graph")?;
+    // Nobody listens on a port that was just given back.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let said = call(&format!("{graph} loopback data=1 --service {port}"))?;
+    says(said, &[&port.to_string(), "from --service", "start uromd there"])?;
+    let (daemon, _plugins) = daemon(&["worker_sandbox"])?;
+    let said = call(&format!("{graph} loopback data=1 --service {}", daemon.address()))?;
+    says(said, &["looking for plugin `worker_graph`", "the service has `worker_sandbox`", "UROM_PLUGIN_PATH"])
+}
+
+#[test]
+fn a_repeated_call_reports_every_command() -> Result<()> {
+    let (daemon, _plugins) = daemon(&["worker_graph"])?;
+    let words =
+        format!("{} loopback data=42 --repeat 2000 --service {}", rust("worker_graph")?, daemon.address());
+    for (in_flight, warm_up, words) in [
+        (1, 200, words.clone()),
+        (13, 200, format!("{words} --in-flight 13")),
+        (4, 7, format!("{words} --in-flight 4 --warm-up 7")),
+    ] {
+        let said = call(&format!("{words} --json"))?.json()?;
+        let number = |name: &str| said[name].as_u64();
+        assert_eq!((number("count"), number("asked"), number("errors")), (Some(2000), Some(2000), Some(0)));
+        assert_eq!((number("in_flight"), number("warm_up")), (Some(in_flight), Some(warm_up)));
+        let latency = ["min", "p50", "p90", "p99", "max"]
+            .map(|name| said["latency_ns"][name].as_u64().unwrap_or_default());
+        ensure!(latency.is_sorted() && latency[0] > 0, "{said}");
+        // By Little's law: the window over the mean time. The median is no larger than twice the mean.
+        let (rate, seconds) =
+            (said["rate"].as_f64().context("rate")?, said["seconds"].as_f64().context("seconds")?);
+        ensure!((rate * seconds - 2000.0).abs() < 1.0, "{said}");
+        ensure!(rate * latency[1] as f64 / 1e9 < 2.0 * in_flight as f64 + 0.1, "{said}");
+        let table = call(&words)?.good()?;
+        for part in
+            ["commands    2000 of 2000", &format!("after {warm_up} for warming up"), "p99", "per second"]
+        {
+            ensure!(table.contains(part), "no {part:?} in\n{table}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn errors_of_a_repeated_call_are_counted_and_fail_it() -> Result<()> {
+    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
+    let file = rust("worker_faulty")?;
+    let at = format!("--in-flight 8 --service {}", daemon.address());
+    let said = call(&format!("{file} fail code=16 --repeat 100 {at} --json"))?;
+    let json: Value = serde_json::from_str(&said.out)?;
+    assert_eq!((&json["count"], &json["errors"]), (&json!(100), &json!(100)));
+    says(said, &["100 of 100 answers: resource not found (DOCA_ERROR_NOT_FOUND)"])?;
+    let said = call(&format!("{file} hang --repeat 100 --warm-up 0 --timeout 1 {at} --json"))?;
+    let json: Value = serde_json::from_str(&said.out)?;
+    assert_eq!(json["count"], json!(0));
+    says(said, &["it ended after 0 of 100 commands", "DOCA_ERROR_TIME_OUT"])?;
+    says(
+        call(&format!("{file} hang --repeat 100 --timeout 1 {at}"))?,
+        &["the warm-up ended after 0 commands"],
+    )?;
+    let said = call(&format!("{file} crash --repeat 100 --warm-up 0 {at} --json"))?;
+    assert_eq!(said.code, Some(1), "{said:?}");
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! The tool itself, run as a user runs it.
+
+use std::ffi::OsStr;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use urom_tests::c::{Source, prefix};
+use urom_tests::{PluginDirectory, Uromd, profile_directory};
+
+/// How a run of the tool ended, and what it said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// `cargo-urom urom`, as cargo starts it, without the variables that would say where services and plugins are.
+pub(crate) fn tool() -> Result<Command> {
+    let program = profile_directory()?.join("cargo-urom");
+    ensure!(program.exists(), "{} is not there: run the tests with `cargo xtask test`", program.display());
+    let mut command = Command::new(program);
+    command.arg("urom").stdin(Stdio::null());
+    for name in ["UROM_PLUGIN_PATH", "UROM_CPUS", "UROM_DOCA_LIBRARY", "DOCA_UROM_SERVICE_FILE"] {
+        command.env_remove(name);
+    }
+    Ok(command)
+}
+
+/// Runs it to its end.
+pub(crate) fn run(command: &mut Command) -> Result<Said> {
+    let output = command.output().with_context(|| format!("{command:?}"))?;
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) })
+}
+
+/// Runs it with these words.
+pub(crate) fn tool_says<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Result<Said> {
+    run(tool()?.args(words))
+}
+
+impl Said {
+    /// Standard output of a run that went well.
+    pub(crate) fn good(self) -> Result<String> {
+        ensure!(self.code == Some(0), "it ended with {:?}:\n{}{}", self.code, self.out, self.err);
+        Ok(self.out)
+    }
+
+    /// The same as JSON.
+    pub(crate) fn json(self) -> Result<Value> {
+        let text = self.good()?;
+        serde_json::from_str(&text).with_context(|| text.clone())
+    }
+
+    /// Standard error of a run that failed, with 1.
+    pub(crate) fn bad(self) -> Result<String> {
+        ensure!(self.code == Some(1), "it ended with {:?}:\n{}{}", self.code, self.out, self.err);
+        Ok(self.err)
+    }
+}
+
+/// The file of a plugin in Rust, as cargo built it.
+pub(crate) fn rust(plugin: &str) -> Result<String> {
+    let file = profile_directory()?.join(format!("lib{plugin}.so"));
+    Ok(file.to_str().context("a path in UTF-8")?.to_owned())
+}
+
+/// The file of a plugin in C, compiled now.
+pub(crate) fn in_c(plugin: &str) -> Result<String> {
+    let source = match plugin {
+        "worker_sandbox" => Source::new("sandbox_plugin.c").ucx(),
+        _ => Source::new("graph_plugin.c"),
+    };
+    Ok(source.plugin(plugin)?.to_str().context("a path in UTF-8")?.to_owned())
+}
+
+/// A daemon with plugins in Rust.
+pub(crate) fn daemon(plugins: &[&str]) -> Result<(Uromd, PluginDirectory)> {
+    let plugins = PluginDirectory::with(plugins)?;
+    Ok((Uromd::start(plugins.path())?, plugins))
+}
+
+/// Lets what the tool starts find the libraries of the prefix, which plugins in C need.
+pub(crate) fn with_doca(command: &mut Command) -> Result<&mut Command> {
+    Ok(command.env("LD_LIBRARY_PATH", prefix()?.library_path()))
+}

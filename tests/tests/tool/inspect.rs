@@ -1,0 +1,180 @@
+//! `cargo urom inspect`: what files say of themselves, and that they are never loaded.
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use urom_abi::describe::{Messages, Protocol, c_header};
+use urom_abi::protocol::Protocol as _;
+use urom_tests::c::Source;
+
+use crate::common::{in_c, rust, tool_says};
+
+const PLUGINS: [(&str, &Protocol); 2] = [
+    ("worker_graph", graph_protocol::Protocol::DESCRIPTION),
+    ("worker_sandbox", sandbox_protocol::Protocol::DESCRIPTION),
+];
+
+#[test]
+fn the_table_shows_every_command_with_its_fields_and_payloads() -> Result<()> {
+    let table = tool_says(["inspect", &rust("worker_sandbox")?])?.good()?;
+    let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    for line in [
+        "plugin worker_sandbox",
+        "version 1",
+        "commands: 72 bytes each without payloads, tag u64 at 0",
+        "TagSend = 1 -> TagSent",
+        "8 8 context u64 repeated by the answer",
+        "16 48 map_params MapParams Which memory.",
+        "24 8 data_addr u64 address word of data",
+        "32 8 data_len u64 length of data",
+        "48 8 memh_id u64 0, or the registered memory of data",
+        "payload 1: data, data_len bytes, or in registered memory, optional",
+        "payload 1: data, data_len bytes, or in registered memory",
+        "48 8 memh_id u64 optional. Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.",
+        "MemMapped = 0, also 1",
+        "16 1 status i8 How the send ended.",
+        "MapParams: 48 bytes, aligned to 8",
+        "24 flags: u32 2 (`UCP_MEM_MAP_ALLOCATE`) for memory that the plugin allocates.",
+    ] {
+        let words: Vec<_> = line.split_whitespace().collect();
+        ensure!(lines.contains(&words), "no line {line:?} in\n{table}");
+    }
+    let fingerprint = sandbox_protocol::Protocol::DESCRIPTION.fingerprint;
+    ensure!(table.contains(&format!("{fingerprint:#018x}")), "{table}");
+    Ok(())
+}
+
+/// What JSON has to say of the messages of one direction.
+fn stated(of: &Messages) -> Value {
+    let field = |field: &urom_abi::describe::Field| json!([field.name, field.offset, field.ty.size()]);
+    let variants = of.variants.iter().map(|variant| {
+        json!({
+            "name": variant.name,
+            "tag": variant.tag,
+            "also": variant.also,
+            "reply": variant.reply,
+            "fields": variant.fields.iter().map(field).collect::<Vec<_>>(),
+            "payloads": variant.payloads.iter().map(|payload| payload.name).collect::<Vec<_>>(),
+        })
+    });
+    json!({ "len": of.len, "variants": variants.collect::<Vec<_>>() })
+}
+
+/// The same part of what it says.
+fn said(of: &Value) -> Value {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let variants = list(&of["variants"]).into_iter().map(|variant| {
+        let field = |field: Value| json!([field["name"], field["offset"], field["size"]]);
+        json!({
+            "name": variant["name"],
+            "tag": variant["tag"],
+            "also": variant["also"],
+            "reply": variant["reply"],
+            "fields": list(&variant["fields"]).into_iter().map(field).collect::<Vec<_>>(),
+            "payloads": list(&variant["payloads"]).iter().map(|payload| payload["name"].clone()).collect::<Vec<_>>(),
+        })
+    });
+    json!({ "len": of["len"], "variants": variants.collect::<Vec<_>>() })
+}
+
+#[test]
+fn json_says_what_the_definition_says() -> Result<()> {
+    for (name, protocol) in PLUGINS {
+        for words in [&["--format", "json"][..], &["--json"]] {
+            let shown = tool_says([&["inspect", &rust(name)?], words].concat())?.json()?;
+            assert_eq!((&shown["plugin"], &shown["described"]), (&json!(name), &json!(true)));
+            let shown = &shown["protocol"];
+            assert_eq!((&shown["name"], &shown["version"]), (&json!(name), &json!(protocol.version)));
+            assert_eq!(shown["fingerprint"], format!("{:#018x}", protocol.fingerprint));
+            assert_eq!(said(&shown["commands"]), stated(&protocol.commands));
+            assert_eq!(said(&shown["notifications"]), stated(&protocol.notifications));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_c_header_is_that_of_the_definition() -> Result<()> {
+    for (name, protocol) in PLUGINS {
+        let header = tool_says(["inspect", &rust(name)?, "--format", "c-header"])?.good()?;
+        assert_eq!(header, c_header(protocol));
+    }
+    Ok(())
+}
+
+#[test]
+fn of_a_plugin_in_c_there_is_what_its_file_says() -> Result<()> {
+    let file = in_c("worker_graph")?;
+    let table = tool_says(["inspect", &file])?.good()?;
+    for part in [
+        "worker_graph",
+        "urom_plugin_get_iface, exported",
+        "libdoca_common.so.2",
+        "does not describe",
+        "--protocol",
+    ] {
+        ensure!(table.contains(part), "no {part:?} in\n{table}");
+    }
+    let shown = tool_says(["inspect", "--json", &file])?.json()?;
+    assert_eq!((&shown["described"], &shown["protocol"]), (&json!(false), &Value::Null));
+    let error = tool_says(["inspect", &file, "--format", "c-header"])?.bad()?;
+    ensure!(error.contains("no header"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_file_is_looked_at_without_running_anything_of_it() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let source = directory.path().join("trap.c");
+    fs::write(
+        &source,
+        "#include <stdlib.h>\n\
+         void spring(void);\n\
+         __attribute__((constructor)) void spring(void) { abort(); }\n",
+    )?;
+    let file = Source::new(&source).plugin("worker_trap")?;
+    let table = tool_says(["inspect".as_ref(), file.as_os_str()])?.good()?;
+    ensure!(table.contains("urom_plugin_get_iface, missing"), "{table}");
+    Ok(())
+}
+
+#[test]
+fn what_is_no_plugin_is_refused_with_the_reason() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let place = |name: &str| directory.path().join(name).display().to_string();
+    let whole = fs::read(rust("worker_graph")?)?;
+    fs::write(place("text.so"), "not at all")?;
+    fs::write(place("cut.so"), &whole[..whole.len() / 2])?;
+    let at = whole.windows(8).position(|bytes| bytes == b"uromdesc").context("a description")?;
+    let mut damaged = whole.clone();
+    damaged[at + 12] ^= 1;
+    fs::write(place("damaged.so"), &damaged)?;
+    let mut later = whole;
+    later[at + 8] = 99;
+    fs::write(place("later.so"), &later)?;
+    for (file, part) in [
+        (place("absent.so"), "cannot be read"),
+        (directory.path().display().to_string(), "cannot be read"),
+        (place("text.so"), "no ELF file"),
+        (place("cut.so"), "damaged"),
+        (place("damaged.so"), "the description should have"),
+        (place("later.so"), "the layout 99"),
+    ] {
+        let error = tool_says(["inspect", &file])?.bad()?;
+        ensure!(
+            error.contains(part) && error.contains(&file) && error.lines().count() == 1,
+            "{file}: {error}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn the_help_shows_examples() -> Result<()> {
+    for verb in ["inspect", "call"] {
+        let help = tool_says([verb, "--help"])?.good()?;
+        ensure!(help.contains(&format!("  cargo urom {verb} target/debug/libworker_graph.so")), "{help}");
+    }
+    Ok(())
+}

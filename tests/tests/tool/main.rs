@@ -1,0 +1,5 @@
+//! `cargo urom` through its real binary. One module for each verb.
+
+mod call;
+mod common;
+mod inspect;
