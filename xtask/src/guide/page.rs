@@ -93,7 +93,7 @@ fn commands(block: &[(&str, usize)], stays: bool, steps: &mut Vec<Step>) -> Resu
             steps.push(Step::Command { line: *line, command: command.to_owned(), output: Vec::new() });
             continue;
         }
-        match steps.last_mut().filter(|_| first < block.len()) {
+        match steps.get_mut(first..).and_then(<[_]>::last_mut) {
             Some(Step::Command { command, output, .. }) => match text.strip_prefix("> ") {
                 Some(more) if output.is_empty() => {
                     command.push('\n');
@@ -126,6 +126,14 @@ mod tests {
     fn commands_come_with_what_is_printed_below_them() {
         let page = "Text.\n\n```console\n$ one\n$ two \\\n> more\nout\n\nput\n```\n```sh\nnot run\n```\n";
         let expected = [command(4, "one", &[]), command(5, "two \\\nmore", &["out", "", "put"])];
+        assert_eq!(steps(page).expect("it is well-formed"), expected);
+    }
+
+    #[test]
+    fn short_blocks_may_follow_long_ones() {
+        let page = "```console\n$ a\n$ b\n$ c\n```\n```console\n$ d\nout\n```\n";
+        let expected =
+            [command(2, "a", &[]), command(3, "b", &[]), command(4, "c", &[]), command(7, "d", &["out"])];
         assert_eq!(steps(page).expect("it is well-formed"), expected);
     }
 
@@ -168,7 +176,7 @@ mod tests {
         for page in ["nothing", "```console\n```\n", "```console\noutput\n$ command\n```\n"] {
             assert!(steps(page).is_err(), "{page}");
         }
-        let second = "```console\n$ command\n```\n```console\noutput\n```\n";
+        let second = "```console\n$ command\n```\n```console\noutput\n$ command\n```\n";
         assert!(steps(second).is_err(), "output belongs to a command of its own block");
     }
 }
