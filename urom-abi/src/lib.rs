@@ -20,6 +20,7 @@
 //! | [`describe`] | protocols as constants, and their C headers | the same |
 //! | [`host`] | the function table of a host library | `doca_urom.h`, `doca_ctx.h`, `doca_pe.h`, `doca_buf.h` |
 //! | [`signals`] | what the threads of a library leave to the program | - |
+//! | [`machine`] | which machine a file is for | - |
 //! | [`cpu`], [`version`] | CPU sets, version words | `doca_cpu_set_t`, `DOCA_VERSION_EXACT` |
 //!
 //! Byte order everywhere is the machine's own, and structures are those of a 64-bit C compiler: both ends of a
@@ -39,6 +40,7 @@ pub mod error;
 pub mod host;
 pub mod list;
 pub mod log;
+pub mod machine;
 pub mod payload;
 pub mod plugin;
 pub mod protocol;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::fmt::Write;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -14,9 +14,10 @@ use std::sync::{Mutex, PoisonError};
 use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
 use urom_abi::DocaError;
 use urom_abi::host::Api;
+use urom_abi::machine;
 
 use super::version::{Verdict, judge};
-use super::{File, Library, elf};
+use super::{File, Library};
 use crate::error::{Error, Result};
 
 /// A file that was loaded; never unloaded, as the library may have threads, and programs have copies of the table.
@@ -66,6 +67,13 @@ pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
     Ok(new.library())
 }
 
+/// A remark on a file that is for another machine than this program; the loader may say that there is no such file.
+fn foreign(path: &Path) -> Option<String> {
+    let mut header = [0; machine::HEADER_LEN];
+    fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).ok()?;
+    machine::foreign(&header)
+}
+
 fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
     // SAFETY: the file is the caller's word: see `Library::load`, "Trust". Its destructors do not run before the program
     // ends, as the handle is never closed.
@@ -74,7 +82,7 @@ fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
         // The loader's sentence, without the wrapping of `libloading`.
         let said = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
         let failed = Error::new(DocaError::INITIALIZATION, what.to_owned());
-        match elf::foreign(path) {
+        match foreign(path) {
             Some(foreign) => failed.why(format!("{foreign}: {said}")).hint("name one for this machine"),
             // The loader begins with the file that is wrong: this one, or one that it needs.
             None if !said.starts_with(&*path.to_string_lossy()) => {

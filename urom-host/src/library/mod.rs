@@ -1,6 +1,5 @@
 //! Which DOCA library is called: a table of its functions.
 
-mod elf;
 mod find;
 mod load;
 mod version;

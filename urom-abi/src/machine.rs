@@ -1,8 +1,10 @@
-//! What the loader does not say of a file: that it is for another machine.
+//! Which machine an ELF file is for: what the loader does not say of a file that it cannot load.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+/// How many bytes of a file say it.
+pub const HEADER_LEN: usize = 20;
+
+const X86_64: u16 = 62;
+const AARCH64: u16 = 183;
 
 /// The machine of this program as ELF numbers it; 0 is none.
 const OURS: u16 = if cfg!(target_arch = "x86_64") {
@@ -13,20 +15,26 @@ const OURS: u16 = if cfg!(target_arch = "x86_64") {
     0
 };
 
-const X86_64: u16 = 62;
-const AARCH64: u16 = 183;
-
-/// A remark on a file that is for another machine than this program; the loader may say that there is no such file.
-pub(super) fn foreign(path: &Path) -> Option<String> {
-    let mut header = [0; 20];
-    File::open(path).and_then(|mut file| file.read_exact(&mut header)).ok()?;
-    let machine = machine(&header)?;
+/// A remark on an ELF file that is for another machine than this program, by the file's first bytes. `None` for one of this
+/// machine, and for what is no ELF file.
+///
+/// ```
+/// use urom_abi::machine::{HEADER_LEN, foreign};
+///
+/// let mut header = [0; HEADER_LEN];
+/// header[..6].copy_from_slice(b"\x7fELF\x02\x01");
+/// header[18] = 243;
+/// assert!(foreign(&header).is_some_and(|remark| remark.starts_with("it is for RISC-V")));
+/// ```
+#[must_use]
+pub fn foreign(header: &[u8; HEADER_LEN]) -> Option<String> {
+    let machine = machine(header)?;
     (OURS != 0 && machine != OURS)
         .then(|| format!("it is for {}, and this program runs on {}", name(machine), name(OURS)))
 }
 
 /// `e_machine` of an ELF file.
-fn machine(header: &[u8; 20]) -> Option<u16> {
+fn machine(header: &[u8; HEADER_LEN]) -> Option<u16> {
     let word = [header[18], header[19]];
     match header {
         [0x7f, b'E', b'L', b'F', _, 1, ..] => Some(u16::from_le_bytes(word)),
@@ -41,6 +49,7 @@ fn name(machine: u16) -> String {
         40 => "32-bit Arm".to_owned(),
         X86_64 => "x86-64".to_owned(),
         AARCH64 => "AArch64".to_owned(),
+        243 => "RISC-V".to_owned(),
         other => format!("machine {other} in ELF's numbers"),
     }
 }
@@ -49,8 +58,8 @@ fn name(machine: u16) -> String {
 mod tests {
     use super::*;
 
-    fn header(order: u8, machine: [u8; 2]) -> [u8; 20] {
-        let mut header = [0; 20];
+    fn header(order: u8, machine: [u8; 2]) -> [u8; HEADER_LEN] {
+        let mut header = [0; HEADER_LEN];
         header[..6].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, order]);
         header[18..].copy_from_slice(&machine);
         header
@@ -61,13 +70,14 @@ mod tests {
         assert_eq!(machine(&header(1, [183, 0])), Some(AARCH64));
         assert_eq!(machine(&header(2, [0, 22])), Some(22));
         assert_eq!(machine(&header(3, [183, 0])), None);
-        assert_eq!(machine(&[b'#'; 20]), None);
+        assert_eq!(machine(&[b'#'; HEADER_LEN]), None);
     }
 
     #[test]
-    fn nothing_is_said_of_this_program_and_of_what_is_no_elf_file() {
-        assert_eq!(foreign(&std::env::current_exe().unwrap()), None);
-        assert_eq!(foreign(Path::new(env!("CARGO_MANIFEST_DIR"))), None);
-        assert_eq!(foreign(&Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")), None);
+    fn nothing_is_said_of_this_machine_and_of_what_is_no_elf_file() {
+        assert_eq!(foreign(&header(1, OURS.to_le_bytes())), None);
+        assert_eq!(foreign(&[b'#'; HEADER_LEN]), None);
+        let remark = foreign(&header(1, [40, 0])).unwrap();
+        assert!(remark.starts_with("it is for 32-bit Arm"), "{remark}");
     }
 }
