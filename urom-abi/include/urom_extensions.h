@@ -27,7 +27,7 @@ doca_error_t urom_service_set_address(struct doca_urom_service *service, const c
 
 /*
  * Asks for the embedded service: workers are threads of this process. `plugin_path` is as in UROM_PLUGIN_PATH; NULL:
- * that variable. BAD_STATE when the service is not idle.
+ * that variable, else the directory of the running program. BAD_STATE when the service is not idle.
  */
 DOCA_STABLE
 doca_error_t urom_service_set_embedded(struct doca_urom_service *service, const char *plugin_path);

@@ -257,15 +257,19 @@ fn names_and_versions_that_do_not_fit_are_said_in_full() {
 }
 
 #[test]
-fn a_plugin_under_the_name_that_cargo_gave_its_file_is_told_from_one_that_is_not_there() {
+fn a_plugin_is_found_under_the_name_that_cargo_gave_its_file() {
     let plugins = plugins();
     let link = |name: &str| plugins.path().join(name);
     std::fs::rename(link("worker_graph.so"), link("libworker_graph.so")).unwrap();
     let service = Service::builder().plugin_path(plugins.path()).connect().unwrap();
-    let error = service.plugin::<Graph>().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    let advice = "it was found as `libworker_graph`: link or copy the file as `worker_graph.so`";
-    assert!(error.to_string().contains(advice), "{error}");
+    start(&service);
+}
+
+#[test]
+fn without_a_path_plugins_of_the_same_build_are_found() {
+    assert_eq!(std::env::var_os("UROM_PLUGIN_PATH"), None, "the tests run without it");
+    let service = Service::builder().embedded().connect().unwrap();
+    start(&service);
 }
 
 #[test]

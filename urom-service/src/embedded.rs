@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use urom_abi::cpu::{CpuSet, ParseCpuSetError};
 use urom_abi::signals;
 
 use crate::daemon::config::{DaemonConfig, process_cpus};
+use crate::daemon::discovery::PLUGIN_PATH_VARIABLE;
 use crate::daemon::{Launcher, serve};
 use crate::log::{Log, LogLevel};
 use crate::threads::{Alive, wait_for_all};
@@ -26,7 +28,8 @@ const CPUS_VARIABLE: &str = "UROM_CPUS";
 /// What an embedded service starts with.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddedOptions {
-    /// Where plugins lie, in place of `UROM_PLUGIN_PATH`.
+    /// Where plugins lie, in place of `UROM_PLUGIN_PATH`. When neither is set, the service looks beside the running program
+    /// (in the folder above when that is cargo's `deps` or `examples`).
     pub plugin_path: Option<OsString>,
     /// The message limit in bytes; 4096 by default.
     pub max_message: Option<usize>,
@@ -74,7 +77,7 @@ impl Embedded {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
             cpus,
-            plugin_path: options.plugin_path,
+            plugin_path: options.plugin_path.or_else(default_place),
             ..DaemonConfig::default()
         };
         let listener = std::net::TcpListener::bind(config.listen)?;
@@ -105,7 +108,7 @@ impl Embedded {
         Ok(Embedded { address, running: Mutex::new(Some(Running { stop, thread })) })
     }
 
-    /// The service of this process for a plugin path (`None`: that of `UROM_PLUGIN_PATH`), a message limit in bytes and the
+    /// The service of this process for a plugin path (`None`: see [`EmbeddedOptions::plugin_path`]), a message limit in bytes and the
     /// CPUs of `UROM_CPUS`: started on first use, stopped when its last user drops it, or the process exits.
     ///
     /// # Errors
@@ -178,6 +181,21 @@ extern "C" fn at_exit() {
     drop(stopped);
 }
 
+/// Where cargo puts plugins that it builds together with this program, unless `UROM_PLUGIN_PATH` says where they are.
+fn default_place() -> Option<OsString> {
+    if env::var_os(PLUGIN_PATH_VARIABLE).is_some_and(|path| !path.is_empty()) {
+        return None;
+    }
+    Some(beside(&env::current_exe().ok()?)?.into())
+}
+
+/// The directory in which cargo leaves the libraries of the build that a program is of.
+fn beside(program: &Path) -> Option<&Path> {
+    let directory = program.parent()?;
+    let of_cargo = ["deps", "examples"].iter().any(|name| directory.ends_with(name));
+    if of_cargo { directory.parent() } else { Some(directory) }
+}
+
 /// Reads `UROM_CPUS`; nothing when it is not set, or empty.
 fn cpus_variable(value: Option<OsString>) -> io::Result<Option<CpuSet>> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
@@ -193,6 +211,18 @@ fn cpus_variable(value: Option<OsString>) -> io::Result<Option<CpuSet>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plugins_are_looked_for_where_cargo_puts_those_of_the_same_build() {
+        for (program, directory) in [
+            ("/t/debug/host", "/t/debug"),
+            ("/t/debug/deps/host-0123", "/t/debug"),
+            ("/t/debug/examples/host", "/t/debug"),
+            ("/usr/bin/host", "/usr/bin"),
+        ] {
+            assert_eq!(beside(Path::new(program)), Some(Path::new(directory)), "{program}");
+        }
+    }
 
     #[test]
     fn the_cpu_variable_is_a_list_or_named_in_an_error() {

@@ -10,8 +10,9 @@
 //! - the **host** program uses this crate's library part (through `urom-host`, or as DOCA's C interface).
 //!
 //! What comes from outside a process is checked and never believed: bytes, lengths, slots, a plugin's echo of a command.
-//! A plugin's *code* is believed. The daemon loads every file of the plugin path in order to list it, so a file that
-//! crashes while it is loaded takes the daemon along; one that crashes at work takes its worker. A plugin's own events
+//! A plugin's *code* is believed. The daemon loads every file of the plugin path that has a plugin's symbols in
+//! order to list it, so one that crashes while it is loaded takes the daemon along; one that crashes at work takes its
+//! worker. A plugin's own events
 //! wake nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and twenty times
 //! otherwise.
 //!
@@ -24,6 +25,7 @@ pub mod embedded;
 pub mod library;
 pub mod log;
 mod mailbox;
+pub mod plugin_elf;
 mod plugin_file;
 mod session;
 mod threads;

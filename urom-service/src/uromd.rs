@@ -17,7 +17,7 @@ use crate::log::{Log, LogLevel};
 use crate::wire::control::DEFAULT_PORT;
 use crate::worker::{self, Place, WorkerConfig};
 
-/// The DOCA UROM service: finds plugins in the directories of UROM_PLUGIN_PATH (separated by `;`), and starts a worker
+/// The DOCA UROM service: finds plugins in UROM_PLUGIN_PATH (directories and files, separated by `;`), and starts a worker
 /// process for each worker a host asks for.
 #[derive(Debug, Parser)]
 #[command(name = "uromd", version, args_conflicts_with_subcommands = true)]

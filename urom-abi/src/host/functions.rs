@@ -207,7 +207,8 @@ macro_rules! host_extensions {
                 address: *const c_char,
                 origin: *const c_char,
             ) -> DocaError;
-            /// Asks for the embedded service, with `plugin_path` (as `UROM_PLUGIN_PATH`; NULL: that variable). Idle only.
+            /// Asks for the embedded service, with `plugin_path` (as `UROM_PLUGIN_PATH`; NULL: that variable, else the place of
+            /// the running program). Idle only.
             fn urom_service_set_embedded(service: *mut Service, plugin_path: *const c_char) -> DocaError;
             /// Lets a service start without a device: any line of the service file that is for this host will do. Idle only.
             fn urom_service_set_any_device(service: *mut Service) -> DocaError;

@@ -58,7 +58,7 @@ pub(super) enum Place {
     Environment,
     /// At an address, and where that came from.
     Address { address: String, origin: String },
-    /// In this process, with plugins from a path or from `UROM_PLUGIN_PATH`.
+    /// In this process, with plugins from a path, else from `UROM_PLUGIN_PATH` or from beside the program.
     Embedded { plugin_path: Option<PathBuf> },
 }
 
@@ -121,7 +121,9 @@ impl ServiceBuilder {
         self
     }
 
-    /// The service in this process, whatever the environment says. Plugins come from `UROM_PLUGIN_PATH`.
+    /// The service in this process, whatever the environment says. Plugins come from `UROM_PLUGIN_PATH`; when that is not
+    /// set, or empty, from beside the running program, which is where cargo leaves those that it builds with it (in the folder
+    /// above when the program lies in cargo's `deps` or `examples`).
     ///
     /// It runs the daemon's and the workers' own code, on threads: right for tests and first steps. What a process of
     /// its own would have, environment and CPUs per worker, does not apply there.
@@ -138,7 +140,9 @@ impl ServiceBuilder {
         self
     }
 
-    /// The [embedded](Self::embedded) service with plugins from these directories, separated by `;`.
+    /// The [embedded](Self::embedded) service with plugins from these directories and files, separated by `;`.
+    ///
+    /// A file `NAME.so` is the plugin `NAME`; so is `libNAME.so`, as cargo names what it builds, when the file states that name.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};

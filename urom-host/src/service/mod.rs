@@ -67,7 +67,7 @@ pub struct Service {
 impl Service {
     /// Connects to the service that the environment names: the daemon that `DOCA_UROM_SERVICE_FILE` has for this host,
     /// or, without that variable, the embedded service, which runs in this process and finds plugins in
-    /// `UROM_PLUGIN_PATH`. The library is the one that [`Library::find`] finds.
+    /// `UROM_PLUGIN_PATH`, or beside the program (see [`ServiceBuilder::embedded`]). The library is the one that [`Library::find`] finds.
     ///
     /// # Errors
     /// As [`ServiceBuilder::connect`].
@@ -375,7 +375,7 @@ impl ServiceCore {
                 )
             }
             false => {
-                "put the directory of its .so into the service's UROM_PLUGIN_PATH and connect again; the \
+                "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect again; the \
                       service's log says which files it found and does not serve, and why"
                     .to_owned()
             }

@@ -1,8 +1,8 @@
-//! Plugin discovery: the directories of `UROM_PLUGIN_PATH`, what lies there, and which id each plugin has.
+//! Plugin discovery: the directories and files of `UROM_PLUGIN_PATH`, what lies there, and which id each plugin has.
 //!
 //! A host that connects gets what is there at that moment. An id belongs to a plugin's name for as long as the daemon
-//! runs. Files are loaded into the daemon to be listed, so a file whose constructor crashes takes the daemon along: only
-//! plugins belong into these directories.
+//! runs. A file is looked at before it is loaded: one that has not a plugin's symbols, or is for another machine, is passed
+//! over. Plugins are loaded into the daemon to be listed, so one whose constructor crashes takes the daemon along.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -17,10 +17,11 @@ use urom_abi::MAX_PLUGINS;
 use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
 use urom_abi::version;
 
+use crate::plugin_elf::{self, PluginElf};
 use crate::plugin_file::{PluginFile, PluginFileError};
 use crate::wire::control::PluginEntry;
 
-/// Where a daemon looks for plugins: directories, separated by `;`.
+/// Where a daemon looks for plugins: directories and files, separated by `;`.
 pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
 
 /// A plugin that hosts are told of, and where it lies.
@@ -35,19 +36,36 @@ pub(crate) struct Found {
 pub(crate) struct Catalogue {
     /// Bit numbers by name, in the order of first discovery.
     bits: BTreeMap<String, usize>,
-    /// What opening a file gave, as long as the file is the same.
-    opened: HashMap<PathBuf, Opened>,
+    /// What is known of a file, as long as it is the same.
+    known: HashMap<PathBuf, Known>,
     /// What was complained about last time: nothing is logged for every host anew.
     complaints: HashSet<String>,
 }
 
 #[derive(Debug)]
-struct Opened {
+struct Known {
     identity: Identity,
-    /// The path it was loaded by. The loader takes a path it knows for the file it knows, so a file in the place of
+    /// What it shows without being loaded; a reason against that otherwise.
+    looked: Result<PluginElf, String>,
+    /// The path it is loaded by. The loader takes a path it knows for the file it knows, so a file in the place of
     /// another is loaded by another spelling of the path.
     spelling: PathBuf,
-    result: Result<PluginFile, PluginFileError>,
+    /// What loading it gave, if it came to that.
+    opened: Option<Result<PluginFile, PluginFileError>>,
+}
+
+/// Why a file is not served.
+enum PassedOver {
+    /// Somebody will want to know.
+    Because(String),
+    /// Any library that lies beside plugins.
+    NoPlugin,
+}
+
+impl<T: Into<String>> From<T> for PassedOver {
+    fn from(reason: T) -> PassedOver {
+        PassedOver::Because(reason.into())
+    }
 }
 
 /// Tells one file from another at the same place.
@@ -83,16 +101,22 @@ impl Catalogue {
 
 impl Walk<'_> {
     fn path(&mut self, path: &OsStr) {
-        for directory in path.as_bytes().split(|byte| *byte == b';').filter(|part| !part.is_empty()) {
-            let directory = Path::new(OsStr::from_bytes(directory));
-            match plugin_files(directory) {
-                Ok(names) => names.iter().for_each(|name| self.file(&directory.join(name))),
+        for entry in path.as_bytes().split(|byte| *byte == b';').filter(|part| !part.is_empty()) {
+            let entry = Path::new(OsStr::from_bytes(entry));
+            if entry.is_file() {
+                // The loader looks for a bare name elsewhere.
+                let bare = entry.parent().is_none_or(|directory| directory.as_os_str().is_empty());
+                self.file(&if bare { Path::new(".").join(entry) } else { entry.to_owned() });
+                continue;
+            }
+            match plugin_files(entry) {
+                Ok(names) => names.iter().for_each(|name| self.file(&entry.join(name))),
                 Err(error) => {
-                    let colon = directory.as_os_str().as_bytes().contains(&b':');
+                    let colon = entry.as_os_str().as_bytes().contains(&b':');
                     let hint = if colon { "; directories are separated by `;`, not by `:`" } else { "" };
                     self.complain(format!(
                         "{PLUGIN_PATH_VARIABLE}: the directory {} cannot be read and is skipped: {error}{hint}",
-                        directory.display()
+                        entry.display()
                     ));
                 }
             }
@@ -101,20 +125,36 @@ impl Walk<'_> {
 
     /// Takes one file in, or says why not.
     fn file(&mut self, file: &Path) {
-        if let Err(reason) = self.try_file(file) {
-            self.complain(format!("{} is not served: {reason}", file.display()));
+        match self.try_file(file) {
+            Ok(()) => {}
+            Err(PassedOver::Because(reason)) => {
+                self.complain(format!("{} is not served: {reason}", file.display()));
+            }
+            Err(PassedOver::NoPlugin) => debug!("{} is a library and no plugin", file.display()),
         }
     }
 
-    fn try_file(&mut self, file: &Path) -> Result<(), String> {
-        let name = plugin_name(file)?;
+    fn try_file(&mut self, file: &Path) -> Result<(), PassedOver> {
+        let known = self.catalogue.know(file)?;
+        let name = match &known.looked {
+            Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {
+                return Err(PassedOver::NoPlugin);
+            }
+            Ok(PluginElf { missing, .. }) if !missing.is_empty() => {
+                return Err(PluginFileError::Symbol(missing[0]).to_string().into());
+            }
+            Ok(looked) => plugin_name(file, looked.stated_name())?,
+            Err(reason) => return Err(reason.clone().into()),
+        };
         if let Some(first) = self.found.iter().find(|found| found.entry.name == name) {
             return Err(format!(
                 "a plugin of the name `{name}` was found at {} before",
                 first.file.display()
-            ));
+            )
+            .into());
         }
-        let (plugin, file) = self.open(file)?;
+        let plugin = known.open(file)?;
+        let file = known.spelling.clone();
         let bits = &mut self.catalogue.bits;
         let bit = match bits.get(&name) {
             Some(bit) => *bit,
@@ -126,41 +166,13 @@ impl Walk<'_> {
             None => {
                 return Err(format!(
                     "all {MAX_PLUGINS} plugin ids are taken; restart the daemon to free those of plugins that are gone"
-                ));
+                )
+                .into());
             }
         };
         let entry = PluginEntry { id: 1 << bit, version: plugin.version, name };
         self.found.push(Found { entry, file });
         Ok(())
-    }
-
-    /// Opens a file, unless it is one that was opened before; the plugin, and the path to load it by.
-    fn open(&mut self, file: &Path) -> Result<(PluginFile, PathBuf), String> {
-        let identity = identity(file).map_err(|error| error.to_string())?;
-        let before = self.catalogue.opened.remove(file);
-        let opened = match before {
-            Some(opened) if opened.identity == identity => opened,
-            before => {
-                let spelling = before.map_or_else(|| file.to_owned(), |opened| respell(&opened.spelling));
-                // One that crashes takes the daemon along, and leaves this line behind.
-                info!("loading {}", file.display());
-                let result = PluginFile::open(&spelling);
-                if let Ok(plugin) = &result {
-                    let api = version::display(plugin.iface.api_version);
-                    info!(
-                        "found the plugin {}, version {}, built for DOCA {api}",
-                        file.display(),
-                        plugin.version
-                    );
-                }
-                Opened { identity, spelling, result }
-            }
-        };
-        let Opened { spelling, result, .. } = self.catalogue.opened.entry(file.to_owned()).or_insert(opened);
-        match result {
-            Ok(plugin) => Ok((*plugin, spelling.clone())),
-            Err(error) => Err(error.to_string()),
-        }
     }
 
     fn complain(&mut self, text: String) {
@@ -170,6 +182,51 @@ impl Walk<'_> {
             warn!("{text}");
         }
         self.complaints.insert(text);
+    }
+}
+
+impl Catalogue {
+    /// Looks at a file, unless it is one that was looked at before.
+    fn know(&mut self, file: &Path) -> Result<&mut Known, PassedOver> {
+        let identity = identity(file).map_err(|error| error.to_string())?;
+        let known = match self.known.remove(file) {
+            Some(known) if known.identity == identity => known,
+            before => {
+                let spelling = before.map_or_else(|| file.to_owned(), |known| known.respelled());
+                let looked = plugin_elf::look(file).map_err(|error| error.to_string());
+                Known { identity, looked, spelling, opened: None }
+            }
+        };
+        Ok(self.known.entry(file.to_owned()).or_insert(known))
+    }
+}
+
+impl Known {
+    /// Loads the file, unless that was done before.
+    fn open(&mut self, file: &Path) -> Result<PluginFile, PassedOver> {
+        let open = || {
+            // One that crashes takes the daemon along, and leaves this line behind.
+            info!("loading {}", file.display());
+            let opened = PluginFile::open(&self.spelling);
+            if let Ok(plugin) = &opened {
+                let api = version::display(plugin.iface.api_version);
+                info!(
+                    "found the plugin {}, version {}, built for DOCA {api}",
+                    file.display(),
+                    plugin.version
+                );
+            }
+            opened
+        };
+        match self.opened.get_or_insert_with(open) {
+            Ok(plugin) => Ok(*plugin),
+            Err(error) => Err(error.to_string().into()),
+        }
+    }
+
+    /// The path for the next file at this place.
+    fn respelled(self) -> PathBuf {
+        if self.opened.is_some() { respell(&self.spelling) } else { self.spelling }
     }
 }
 
@@ -194,10 +251,23 @@ fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// The file's name without `.so`, if a host can be told it.
-fn plugin_name(file: &Path) -> Result<String, String> {
+/// Whether a file is named as linkers want libraries named.
+fn is_library(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.as_bytes().starts_with(b"lib"))
+}
+
+/// The plugin's name, if a host can be told it: that of the file without `.so`.
+///
+/// Cargo builds `libNAME.so`, with `_` for each `-` of the name. Such a file is the plugin `NAME` when it states that name.
+fn plugin_name(file: &Path, stated: Option<&str>) -> Result<String, String> {
+    if file.extension() != Some(OsStr::new("so")) && file.file_name() != Some(OsStr::new(".so")) {
+        return Err("its name does not end in `.so`".to_owned());
+    }
     let name = file.file_stem().unwrap_or_default();
     let name = name.to_str().ok_or("its name is not UTF-8")?;
+    let as_built =
+        |stated: &&str| name.strip_prefix("lib").is_some_and(|name| name == stated.replace('-', "_"));
+    let name = stated.filter(as_built).unwrap_or(name);
     if name == ".so" || name.is_empty() {
         return Err("it has no name before `.so`".to_owned());
     }

@@ -4,6 +4,10 @@ use std::fs;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
+use urom_abi::describe::section::{self, Build, Panic, SECTION};
+use urom_abi::describe::{Messages, Protocol, Type};
+use urom_service::plugin_elf;
+
 use crate::support::client::Client;
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
@@ -34,12 +38,11 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
     plugins.add_source("e_no_progress", &source(fine, "iface->progress = 0; return 0;"));
     plugins.add_source("f_no_symbols", "int nothing;\n");
     plugins.add_source("g_no_iface", "int urom_plugin_get_version(long *v) { *v = 1; return 0; }\n");
-    plugins.add_source(
-        "h_unresolved",
-        "int missing_function(void); int f(void) { return missing_function(); }\n",
-    );
+    let calls = "int missing_function(void); int f(void) { return missing_function(); }\n";
+    plugins.add_source("h_unresolved", &format!("{}{calls}", source(fine, "return 0;")));
     plugins.add_source("i_long_iface", &source(fine, "((uint64_t *)iface)[20] = 1; return 0;"));
     let path = plugins.path();
+    fs::write(path.join("j_foreign.so"), foreign(&path.join("a_fine.so"))).unwrap();
     fs::write(path.join("j_text.so"), "This is not an ELF file. ".repeat(100)).unwrap();
     fs::write(path.join("k_empty.so"), "").unwrap();
     fs::create_dir(path.join("l_directory.so")).unwrap();
@@ -69,8 +72,9 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
         ("f_no_symbols.so", "does not export `urom_plugin_get_version`"),
         ("g_no_iface.so", "does not export `urom_plugin_get_iface`"),
         ("h_unresolved.so", "missing_function"),
-        ("j_text.so", "invalid ELF header"),
-        ("k_empty.so", "file too short"),
+        ("j_foreign.so", "it is for RISC-V"),
+        ("j_text.so", "does not begin as an ELF file does"),
+        ("k_empty.so", "the file is too short"),
         ("l_directory.so", "not a regular file"),
         ("m_dangling.so", "No such file"),
         ("n_socket.so", "not a regular file"),
@@ -138,11 +142,104 @@ fn replace(plugins: &Plugins, name: &str, text: &str) {
     fs::rename(beside, place).unwrap();
 }
 
+/// What nobody survives who loads it.
+const CRASH: &str =
+    "#include <stdlib.h>\n__attribute__((constructor)) static void crash(void) { abort(); }\n";
+
+/// A file's bytes as if it were for another machine.
+fn foreign(file: &Path) -> Vec<u8> {
+    let mut bytes = fs::read(file).unwrap();
+    bytes[18] = 243;
+    bytes
+}
+
+#[test]
+fn what_is_no_plugin_is_never_loaded_and_a_library_beside_plugins_is_no_cause_for_complaint() {
+    let plugins = Plugins::obedient();
+    for name in ["crash", "libcrash"] {
+        plugins.add_source(name, CRASH);
+    }
+    let half = "int urom_plugin_get_version(long *v) { *v = 1; return 0; }\n";
+    plugins.add_source("libhalf", &format!("{half}{CRASH}"));
+    let path = plugins.path();
+    fs::write(path.join("libforeign.so"), foreign(&path.join("obedient.so"))).unwrap();
+    let uromd = Uromd::start(&plugins);
+    let client = Client::connect(uromd.address);
+    assert_eq!(client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["obedient"]);
+    uromd.logged(&["[WRN]", "/crash.so is not served", "does not export"]);
+    uromd.logged(&["[WRN]", "/libhalf.so is not served", "does not export `urom_plugin_get_iface`"]);
+    uromd.logged(&["[WRN]", "/libforeign.so is not served", "RISC-V"]);
+    uromd.logged(&["[DBG]", "libcrash.so is a library and no plugin"]);
+    assert_eq!(uromd.lines_with("[WRN]"), 3);
+}
+
+#[test]
+fn a_file_that_was_cut_or_damaged_does_no_harm() {
+    let plugins = Plugins::obedient();
+    let whole = fs::read(plugins.path().join("obedient.so")).unwrap();
+    for (number, at) in (0..whole.len()).step_by(whole.len() / 40).enumerate() {
+        fs::write(plugins.path().join(format!("cut{number}.so")), &whole[..at]).unwrap();
+    }
+    let damaged = plugins.path().join("damaged");
+    let spread = (64..whole.len()).step_by(whole.len() / 200);
+    for (at, byte) in (0..64).chain(spread).flat_map(|at| [(at, 0xff), (at, whole[at] ^ 1)]) {
+        let mut bytes = whole.clone();
+        bytes[at] = byte;
+        fs::write(&damaged, bytes).unwrap();
+        let looked = plugin_elf::look(&damaged);
+        assert!(at >= 4 || looked.is_err(), "byte {at}: {looked:?}");
+    }
+    let uromd = Uromd::start(&plugins);
+    let client = Client::connect(uromd.address);
+    assert_eq!(client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["obedient"]);
+}
+
+#[test]
+fn entries_of_the_path_may_be_files() {
+    let plugins = Plugins::new();
+    let text = source("*version = 1; return 0;", "return 0;");
+    let [one, _two, three] = ["one", "two", "three"].map(|name| plugins.add_source(name, &text));
+    fs::copy(&one, plugins.path().join("one.old")).unwrap();
+    let entries = [three, one, plugins.path().join("one.old")];
+    let uromd = Uromd::start_with(&entries.each_ref().map(|entry| entry.to_str().unwrap()), &[]);
+    let client = Client::connect(uromd.address);
+    let names = client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>();
+    assert_eq!(names, ["three", "one"]);
+    uromd.logged(&["one.old is not served", "does not end in `.so`"]);
+}
+
+#[test]
+fn a_file_as_cargo_names_it_is_the_plugin_that_it_states_and_no_other() {
+    let (plugins, text) = (Plugins::new(), source("*version = 1; return 0;", "return 0;"));
+    let with = |name: &str, stated: &'static str| {
+        plugins.add_source(name, &format!("{text}{}", described(stated)));
+    };
+    with("libas_stated", "as-stated");
+    with("libother", "something_else");
+    with("renamed", "original");
+    plugins.add_source("libplain", &text);
+    let uromd = Uromd::start(&plugins);
+    let client = Client::connect(uromd.address);
+    let names = client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>();
+    assert_eq!(names, ["as-stated", "libother", "libplain", "renamed"]);
+}
+
+/// C code for the description of a plugin of some name.
+fn described(name: &'static str) -> String {
+    let tag = Type::Int { bytes: 8, signed: false };
+    let none = Messages { name: "None", docs: "", tag, len: 8, union_at: 8, header: &[], variants: &[] };
+    let protocol = Protocol { name, version: 1, fingerprint: 0, commands: none, notifications: none };
+    let build = Build { kit: "0", panic: Panic::Unwind };
+    let mut bytes = vec![0; section::len(&protocol, &build)];
+    section::write(&protocol, &build, &mut bytes);
+    let bytes = bytes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    format!("__attribute__((section(\"{SECTION}\"), used)) static const unsigned char d[] = {{{bytes}}};\n")
+}
+
 #[test]
 fn a_file_that_crashes_while_it_is_loaded_is_the_last_one_that_the_log_names() {
     let plugins = Plugins::new();
-    let crash = "#include <stdlib.h>\n__attribute__((constructor)) static void crash(void) { abort(); }\n";
-    plugins.add_source("crash", crash);
+    plugins.add_source("crash", &format!("{}{CRASH}", source("*version = 1; return 0;", "return 0;")));
     let mut uromd = Uromd::start(&plugins);
     let address = uromd.address;
     assert!(std::panic::catch_unwind(|| Client::connect(address)).is_err(), "the daemon is gone");
@@ -155,7 +252,9 @@ fn a_plugin_that_misses_docas_libraries_is_told_where_they_are() {
     let (plugins, absent) = (Plugins::new(), Plugins::new());
     let library = absent.add_source("libdoca_common", "int doca_log;\n");
     // Linked with a library that is gone when the plugin is loaded.
-    plugins.add_linked("orphan", "extern int doca_log; int *place(void) { return &doca_log; }\n", &library);
+    let uses = "extern int doca_log; int *place(void) { return &doca_log; }\n";
+    let text = format!("{}{uses}", source("*version = 1; return 0;", "return 0;"));
+    plugins.add_linked("orphan", &text, &library);
     fs::remove_file(library).unwrap();
     let uromd = Uromd::start(&plugins);
     Client::connect(uromd.address);

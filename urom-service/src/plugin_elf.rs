@@ -1,0 +1,98 @@
+//! What a plugin's file shows before anything of it runs: its machine, its two symbols, its description.
+//!
+//! Loading a file runs its constructors, so whoever goes through files of all kinds looks at them first. All of it is
+//! somebody else's bytes: what is read is bounded by the file, and nothing of it is believed beyond what it says.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+use object::elf::ET_DYN;
+use object::read::elf::{ElfFile64, FileHeader};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache};
+use urom_abi::describe::section::{self, Description, ReadError, SECTION};
+use urom_abi::machine;
+use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
+
+/// What a shared library for this machine shows of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginElf {
+    /// Which of a plugin's two symbols it does not export. Empty for a plugin, and for a file whose symbols only the loader
+    /// finds: one without section headers.
+    pub missing: Vec<&'static str>,
+    /// What it says of itself, if it has the section for that: Rust plugins of this kit do.
+    pub description: Option<Result<Description, ReadError>>,
+}
+
+/// Why a file cannot be a plugin for this machine.
+#[derive(Debug, thiserror::Error)]
+pub enum LookError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It is for another machine.
+    #[error("{0}")]
+    Foreign(String),
+    /// It is no ELF file, or a damaged one.
+    #[error("is not a shared library: {0}")]
+    NotElf(&'static str),
+    /// It is an ELF file of another kind.
+    #[error("is not a shared library: it is another kind of ELF file, such as an object file")]
+    NotShared,
+    /// Its tables make no sense.
+    #[error("cannot be read as an ELF file: {0}")]
+    Damaged(#[from] object::read::Error),
+}
+
+/// Looks at a file, and runs nothing of it.
+///
+/// # Errors
+/// Why it cannot be a plugin that this program loads.
+pub fn look(path: &Path) -> Result<PluginElf, LookError> {
+    let mut file = File::open(path)?;
+    let mut header = [0; machine::HEADER_LEN];
+    match file.read_exact(&mut header) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            return Err(LookError::NotElf("the file is too short"));
+        }
+        read => read?,
+    }
+    if !header.starts_with(b"\x7fELF") {
+        return Err(LookError::NotElf("it does not begin as an ELF file does"));
+    }
+    if let Some(remark) = machine::foreign(&header) {
+        return Err(LookError::Foreign(remark));
+    }
+    file.rewind()?;
+    // Reads what is asked for only: plugins with debug information are large.
+    let cache = ReadCache::new(file);
+    let elf = ElfFile64::<Endianness, _>::parse(&cache)?;
+    if elf.elf_header().e_type(elf.endian()) != ET_DYN {
+        return Err(LookError::NotShared);
+    }
+    let description = match elf.section_by_name(SECTION) {
+        Some(section) => Some(section::read(section.data()?)),
+        None => None,
+    };
+    let mut missing = vec![GET_VERSION_SYMBOL, GET_IFACE_SYMBOL];
+    if elf.sections().next().is_none() {
+        missing.clear();
+    }
+    for symbol in elf.dynamic_symbols().filter(|symbol| !symbol.is_undefined()) {
+        if missing.is_empty() {
+            break;
+        }
+        let name = symbol.name_bytes()?;
+        missing.retain(|wanted| wanted.as_bytes() != name);
+    }
+    Ok(PluginElf { missing, description })
+}
+
+impl PluginElf {
+    /// The name that the file states, if it does.
+    #[must_use]
+    pub fn stated_name(&self) -> Option<&'static str> {
+        let description = self.description.as_ref()?.as_ref().ok()?;
+        Some(description.protocol.name)
+    }
+}
