@@ -1,0 +1,190 @@
+//! What building for another machine takes: Rust's standard library for it, a linker with its C library, and UCX for plugins
+//! that use it. Everything that is missing is said at once. Nothing of the target's is run.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use cargo_config2::{Config, ResolveOptions};
+
+/// The environment with which cargo builds for `triple`, in the working directory. `ucx` is cargo's target directory when the
+/// plugin is linked with UCX.
+///
+/// # Errors
+/// What is missing, and how to install it; or that rustc or cargo's configuration cannot be understood.
+pub(crate) fn prepare(triple: &str, ucx: Option<&Path>) -> Result<Vec<(String, String)>> {
+    let directory = env::current_dir().context("cannot tell the working directory")?;
+    let here = Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?;
+    let search = ucx.map(|directory| ucx_probe::Search::new(triple).target_directory(directory));
+    here.prepare(triple, search.as_ref())
+}
+
+type Variables = dyn Fn(&str) -> Option<OsString>;
+
+/// This machine, as far as it matters.
+struct Here {
+    config: Config,
+    variable: Box<Variables>,
+}
+
+/// Something that the build needs and that is not there.
+struct Missing {
+    what: String,
+    /// What brings it: one of these.
+    remedies: Vec<String>,
+}
+
+/// What is known of a kind of machine.
+struct Machine {
+    /// The C compilers that build for it, by the names that Debian, crosstool-NG and Arm give them.
+    compilers: [String; 3],
+    /// Debian's packages of the first of them, and of its C library.
+    packages: [&'static str; 2],
+}
+
+impl Machine {
+    fn of(triple: &str) -> Result<Machine> {
+        let (arch, packages) = match triple.split('-').next() {
+            Some("aarch64") => ("aarch64", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
+            Some("x86_64") => ("x86_64", ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"]),
+            _ => bail!("cannot build for {triple}: a service runs on x86_64 and aarch64 Linux"),
+        };
+        let compilers =
+            ["linux-gnu", "unknown-linux-gnu", "none-linux-gnu"].map(|end| format!("{arch}-{end}-gcc"));
+        Ok(Machine { compilers, packages })
+    }
+}
+
+impl Here {
+    fn new(
+        directory: &Path,
+        variable: impl Fn(&str) -> Option<OsString> + 'static,
+        options: ResolveOptions,
+    ) -> Result<Here> {
+        let config =
+            Config::load_with_options(directory, options).context("cannot read cargo's configuration")?;
+        Ok(Here { config, variable: Box::new(variable) })
+    }
+
+    fn prepare(&self, triple: &str, ucx: Option<&ucx_probe::Search>) -> Result<Vec<(String, String)>> {
+        let machine = Machine::of(triple)?;
+        let linker_variable = format!("CARGO_TARGET_{}_LINKER", triple.replace('-', "_").to_uppercase());
+        let mut missing = Vec::new();
+        let mut environment = Vec::new();
+        missing.extend(self.without_standard_library(triple)?);
+        if self.has_linker_of_the_users(triple)? {
+            missing.extend(self.without_configured_linker(triple)?);
+        } else if let Some(compiler) = machine.compilers.iter().find(|name| self.on_path(name).is_some()) {
+            missing.extend(self.without_c_library(compiler, &machine));
+            environment.push((linker_variable, compiler.clone()));
+            let names = [format!("CC_{triple}"), ucx_probe::of_target("CC", triple), "TARGET_CC".to_owned()];
+            if names.iter().all(|name| (self.variable)(name).is_none()) {
+                environment.push((names[1].clone(), compiler.clone()));
+            }
+        } else {
+            missing.push(Missing {
+                what: format!("a linker for it: none of {} is on the PATH", machine.compilers.join(", ")),
+                remedies: vec![
+                    format!("apt-get install {}", machine.packages.join(" ")),
+                    format!("{linker_variable}=PROGRAM, for one with another name"),
+                ],
+            });
+        }
+        if let Some(Err(not_found)) = ucx.map(ucx_probe::Search::find) {
+            let tried = not_found.attempts().join("; ");
+            let remedies = not_found.remedies().to_vec();
+            missing.push(Missing { what: format!("UCX for it, which the plugin uses: {tried}"), remedies });
+        }
+        if missing.is_empty() { Ok(environment) } else { bail!(report(triple, &missing)) }
+    }
+
+    fn without_standard_library(&self, triple: &str) -> Result<Option<Missing>> {
+        let mut rustc = Command::from(self.config.rustc());
+        rustc.args(["--print", "target-libdir", "--target", triple]);
+        let output = rustc.output().context("cannot run rustc")?;
+        let first = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
+        };
+        if !output.status.success() {
+            bail!("rustc does not know the target {triple}: {}", first(&output.stderr));
+        }
+        let directory = PathBuf::from(first(&output.stdout));
+        let is_std = |entry: fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"libstd-");
+        if fs::read_dir(directory).into_iter().flatten().flatten().any(is_std) {
+            return Ok(None);
+        }
+        // Rustup tells which of its toolchains this is.
+        let toolchain = (self.variable)("RUSTUP_TOOLCHAIN").and_then(|name| name.into_string().ok());
+        let toolchain = toolchain.map_or_else(String::new, |name| format!("--toolchain {name} "));
+        Ok(Some(Missing {
+            what: "Rust's standard library for it".to_owned(),
+            remedies: vec![format!("rustup target add {toolchain}{triple}")],
+        }))
+    }
+
+    /// Whether a variable or cargo's configuration says how to link for the target.
+    fn has_linker_of_the_users(&self, triple: &str) -> Result<bool> {
+        let about = || format!("cannot read cargo's configuration of {triple}");
+        let flags = self.config.rustflags(triple).with_context(about)?;
+        let in_flags = flags.is_some_and(|flags| flags.flags.iter().any(|flag| flag.contains("linker=")));
+        Ok(in_flags || self.config.linker(triple).with_context(about)?.is_some())
+    }
+
+    fn without_configured_linker(&self, triple: &str) -> Result<Option<Missing>> {
+        let Some(linker) = self.config.linker(triple)? else { return Ok(None) };
+        if self.on_path(&linker).is_some() {
+            return Ok(None);
+        }
+        Ok(Some(Missing {
+            what: format!("the linker `{}`, which cargo's configuration names for it", linker.display()),
+            remedies: vec![
+                "install it, or take its name out of the configuration or the environment".to_owned(),
+            ],
+        }))
+    }
+
+    /// Without recommended packages, Debian's cross compiler comes without a C library.
+    fn without_c_library(&self, compiler: &str, machine: &Machine) -> Option<Missing> {
+        let program = self.on_path(compiler)?;
+        let output = Command::new(program).arg("-print-file-name=libc.so").output();
+        // It answers with the bare name when there is none.
+        let has_one = output.is_ok_and(|output| output.stdout.contains(&b'/'));
+        let missing = || Missing {
+            what: format!("the C library that {compiler} links with"),
+            remedies: vec![format!("apt-get install {}", machine.packages[1])],
+        };
+        (!has_one).then(missing)
+    }
+
+    /// Where a program is: on the PATH, or where its own path says.
+    fn on_path(&self, program: impl AsRef<OsStr>) -> Option<PathBuf> {
+        let path = (self.variable)("PATH").unwrap_or_default();
+        // Joining an absolute path gives that path.
+        let mut places = env::split_paths(&path).map(|directory| directory.join(program.as_ref()));
+        places.find(|file| {
+            fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+        })
+    }
+}
+
+fn report(triple: &str, missing: &[Missing]) -> String {
+    let mut text = format!("cannot build for {triple} yet; this machine lacks");
+    for Missing { what, remedies } in missing {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  - {what}");
+        for remedy in remedies {
+            let _ = write!(text, "\n      {remedy}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "cross_tests.rs"]
+mod tests;

@@ -1,0 +1,229 @@
+//! Made-up machines: directories for `PATH`, tools that are shell scripts, cargo's configuration.
+
+use std::collections::HashMap;
+use std::process::Stdio;
+
+use super::*;
+
+const ARM: &str = "aarch64-unknown-linux-gnu";
+const GCC: &str = "aarch64-linux-gnu-gcc";
+
+/// A compiler that knows its C library, as far as it is asked.
+const COMPILER: &str = "echo /usr/lib/libc.so";
+
+struct Sample {
+    root: tempfile::TempDir,
+    variables: HashMap<String, OsString>,
+}
+
+impl Sample {
+    /// A machine that has a rustc and nothing else.
+    fn bare() -> Sample {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let path = root.path().join("bin");
+        let sample = Sample { variables: HashMap::from([("PATH".to_owned(), path.into())]), root };
+        for directory in ["bin", "lib", "home", "project/.cargo"] {
+            fs::create_dir_all(sample.path(directory)).expect("a directory");
+        }
+        sample.tool("rustc", &format!("echo '{}'", sample.path("lib").display()));
+        sample
+    }
+
+    /// One that has all that building for aarch64 takes.
+    fn whole() -> Sample {
+        let sample = Sample::bare();
+        sample.file("lib/libstd-0123.rlib", "");
+        sample.tool(GCC, COMPILER);
+        sample
+    }
+
+    fn path(&self, relative: &str) -> PathBuf {
+        self.root.path().join(relative)
+    }
+
+    fn file(&self, relative: &str, text: &str) {
+        fs::write(self.path(relative), text).expect("a file");
+    }
+
+    /// Written by another process: a file that this one has open for writing, in a child of another test too, cannot be run.
+    fn tool(&self, name: &str, script: &str) {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "cat >\"$0\" && chmod +x \"$0\""]).arg(self.path("bin").join(name));
+        let mut shell = shell.stdin(Stdio::piped()).spawn().expect("a shell");
+        let mut input = shell.stdin.take().expect("it is piped");
+        std::io::Write::write_all(&mut input, format!("#!/bin/sh\n{script}\n").as_bytes()).expect("it reads");
+        drop(input);
+        assert!(shell.wait().expect("it ends").success());
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        self.variables.insert(name.to_owned(), value.into());
+    }
+
+    fn prepare_with(&self, triple: &str, ucx: Option<&ucx_probe::Search>) -> Result<Vec<(String, String)>> {
+        let options = ResolveOptions::default()
+            .env(self.variables.clone())
+            .cargo_home(self.path("home"))
+            .rustc(cargo_config2::PathAndArgs::new(self.path("bin/rustc")));
+        let variables = self.variables.clone();
+        let here = Here::new(&self.path("project"), move |name| variables.get(name).cloned(), options)?;
+        here.prepare(triple, ucx)
+    }
+
+    fn prepare(&self) -> Result<HashMap<String, String>> {
+        Ok(self.prepare_with(ARM, None)?.into_iter().collect())
+    }
+
+    fn refusal(&self) -> String {
+        self.prepare().expect_err("something is missing").to_string()
+    }
+}
+
+#[test]
+fn a_machine_that_has_all_gets_linker_and_compiler_set() {
+    let environment = Sample::whole().prepare().expect("it has all");
+    let of = |name: &str| environment.get(name).map(String::as_str);
+    assert_eq!(of("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"), Some(GCC));
+    assert_eq!(of("CC_aarch64_unknown_linux_gnu"), Some(GCC));
+    assert_eq!(environment.len(), 2);
+}
+
+#[test]
+fn compilers_of_other_makes_will_do_too() {
+    for name in ["aarch64-unknown-linux-gnu-gcc", "aarch64-none-linux-gnu-gcc"] {
+        let sample = Sample::whole();
+        fs::remove_file(sample.path("bin").join(GCC)).expect("it is there");
+        sample.tool(name, COMPILER);
+        let environment = sample.prepare().expect("it has all");
+        assert_eq!(environment["CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"], name);
+    }
+}
+
+#[test]
+fn everything_that_is_missing_is_said_at_once_with_its_command() {
+    let mut sample = Sample::bare();
+    let expected = [
+        "cannot build for aarch64-unknown-linux-gnu yet; this machine lacks\n",
+        "\n      rustup target add aarch64-unknown-linux-gnu\n",
+        "none of aarch64-linux-gnu-gcc, aarch64-unknown-linux-gnu-gcc, aarch64-none-linux-gnu-gcc is on the PATH",
+        "\n      apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross\n",
+        "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=PROGRAM",
+    ];
+    let text = sample.refusal();
+    for part in expected {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+    sample.set("RUSTUP_TOOLCHAIN", "nightly");
+    let text = sample.refusal();
+    assert!(text.contains("rustup target add --toolchain nightly aarch64-unknown-linux-gnu"), "{text}");
+}
+
+#[test]
+fn for_x86_64_the_packages_are_those_of_x86_64() {
+    let text =
+        Sample::bare().prepare_with("x86_64-unknown-linux-gnu", None).expect_err("it is bare").to_string();
+    assert!(text.contains("apt-get install gcc-x86-64-linux-gnu libc6-dev-amd64-cross"), "{text}");
+}
+
+#[test]
+fn a_compiler_without_a_c_library_is_found_out_before_the_build() {
+    let sample = Sample::whole();
+    for script in ["echo libc.so", "exit 1"] {
+        sample.tool(GCC, script);
+        let text = sample.refusal();
+        assert!(
+            text.contains("C library") && text.contains("apt-get install libc6-dev-arm64-cross"),
+            "{text}"
+        );
+        assert!(!text.contains("rustup"), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_no_compiler() {
+    let sample = Sample::whole();
+    let gcc = sample.path("bin").join(GCC);
+    fs::set_permissions(&gcc, fs::Permissions::from_mode(0o644)).expect("it is ours");
+    assert!(sample.refusal().contains("none of"));
+    fs::remove_file(&gcc).expect("it is there");
+    fs::create_dir(&gcc).expect("a directory");
+    assert!(sample.refusal().contains("none of"));
+}
+
+#[test]
+fn the_users_linker_is_left_as_it_is() {
+    let by_variable = |sample: &mut Sample| {
+        sample.set("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "my-linker");
+    };
+    let by_configuration = |sample: &mut Sample| {
+        sample.file(
+            "project/.cargo/config.toml",
+            "[target.aarch64-unknown-linux-gnu]\nlinker = \"my-linker\"\n",
+        );
+    };
+    let by_flags = |sample: &mut Sample| {
+        sample.set("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS", "-Clinker=my-linker");
+    };
+    let ways: [&dyn Fn(&mut Sample); 3] = [&by_variable, &by_configuration, &by_flags];
+    for way in ways {
+        let mut sample = Sample::whole();
+        way(&mut sample);
+        sample.tool("my-linker", "exit 1");
+        assert_eq!(sample.prepare().expect("it has all"), HashMap::new());
+    }
+}
+
+#[test]
+fn a_configured_linker_that_is_not_there_is_named() {
+    let mut sample = Sample::whole();
+    sample.set("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "my-linker");
+    assert!(sample.refusal().contains("the linker `my-linker`"));
+    let absolute = sample.path("elsewhere/ld").display().to_string();
+    sample.set("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", &absolute);
+    assert!(sample.refusal().contains(&absolute));
+}
+
+#[test]
+fn the_users_c_compiler_is_left_as_it_is() {
+    for name in ["CC_aarch64_unknown_linux_gnu", "CC_aarch64-unknown-linux-gnu", "TARGET_CC"] {
+        let mut sample = Sample::whole();
+        sample.set(name, "clang");
+        let environment = sample.prepare().expect("it has all");
+        assert!(!environment.contains_key("CC_aarch64_unknown_linux_gnu"), "{name}: {environment:?}");
+    }
+}
+
+#[test]
+fn a_ucx_that_is_missing_is_said_with_the_rest() {
+    // No machine has one for this.
+    let search = ucx_probe::Search::new("riscv64gc-unknown-linux-gnu");
+    let missing = search.find().expect_err("there are no bindings");
+    let refusal =
+        |sample: Sample| sample.prepare_with(ARM, Some(&search)).expect_err("it is missing").to_string();
+    let text = refusal(Sample::whole());
+    assert!(text.contains("UCX for it, which the plugin uses: "), "{text}");
+    assert!(missing.remedies().iter().all(|remedy| text.contains(remedy)), "{text}");
+    assert!(!text.contains("rustup"), "{text}");
+    let text = refusal(Sample::bare());
+    assert!(["rustup", "apt-get", "UCX"].iter().all(|part| text.contains(part)), "{text}");
+}
+
+#[test]
+fn a_target_that_nobody_knows_is_refused_at_once() {
+    let sample = Sample::bare();
+    let refusal = |triple| sample.prepare_with(triple, None).expect_err("it is unknown").to_string();
+    assert!(refusal("riscv64gc-unknown-linux-gnu").contains("x86_64 and aarch64"));
+    sample.tool("rustc", "echo >&2; echo 'error: no such target' >&2; exit 1");
+    assert_eq!(
+        refusal("aarch64-unknown-nothing"),
+        "rustc does not know the target aarch64-unknown-nothing: error: no such target"
+    );
+}
+
+#[test]
+fn a_configuration_that_is_none_is_an_error() {
+    let sample = Sample::whole();
+    sample.file("project/.cargo/config.toml", "[target\n");
+    let error = sample.prepare().expect_err("it is broken");
+    assert!(format!("{error:#}").contains("cannot read cargo's configuration"), "{error:#}");
+}
