@@ -3,6 +3,7 @@
 
 mod built;
 pub mod c;
+pub mod expected;
 mod participants;
 mod uromd;
 

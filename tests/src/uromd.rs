@@ -41,7 +41,10 @@ impl Uromd {
     }
 
     /// Starts `command`, which is some `uromd`, on a port of its own.
-    pub(crate) fn start_command(mut command: Command, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_command(mut command: Command, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         command.args(["--listen", "127.0.0.1:0"]).env("UROM_PLUGIN_PATH", plugin_path).stdout(Stdio::piped());
         let program = command.get_program().to_owned();
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;

@@ -6,6 +6,7 @@
 mod abi;
 mod bench;
 mod bindings;
+mod cross;
 mod debian;
 mod demo;
 mod docs_coverage;
@@ -80,6 +81,8 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
+    /// Runs host programs of this machine against a service for BlueField's cores, under qemu-user.
+    Cross,
     /// Starts the service and runs the examples against it: the multi-worker bootstrap, and ping pong with mpirun and without.
     Demo,
     /// Measures the kit against raw UCX.
@@ -167,6 +170,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         }
         Task::Install { prefix } => install::run(&workspace, &prefix)?,
         Task::Test { target, package, args } => return test::run(&workspace, target, &package, &args),
+        Task::Cross => return cross::run(&workspace),
         Task::Demo => demo::run(&workspace)?,
         Task::Bench { args } => return bench::run(&workspace, &args),
         Task::Bindings { check } => {

@@ -41,6 +41,12 @@ impl Target {
         }
     }
 
+    /// What starts programs of this target on `host`, in words. Nothing for the host itself.
+    pub(crate) fn emulator(self, host: Self) -> Option<&'static str> {
+        let is_runner = |(name, _): &&(&str, _)| name.ends_with("_RUNNER");
+        self.environment(host).iter().find(is_runner).map(|(_, words)| *words)
+    }
+
     /// What cargo must be told to link and run programs of this target on `host`. Empty for the host itself.
     ///
     /// The emulator gets the C library of the cross compiler, so no foreign root file system is needed.
@@ -81,5 +87,7 @@ mod tests {
             Target::Aarch64.environment(Target::X86_64).iter().map(|(name, _)| *name).collect();
         assert!(names.contains(&"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"), "{names:?}");
         assert!(names.contains(&"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER"), "{names:?}");
+        assert!(Target::Aarch64.emulator(Target::X86_64).is_some_and(|words| words.starts_with("qemu-")));
+        assert_eq!(Target::X86_64.emulator(Target::X86_64), None);
     }
 }

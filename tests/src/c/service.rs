@@ -73,7 +73,19 @@ impl Service {
         plugins: PluginDirectory,
         set: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Result<Service> {
-        let mut command = Command::new(prefix.uromd());
+        Service::daemon_by(Command::new(prefix.uromd()), prefix, plugins, set)
+    }
+
+    /// A `uromd` of any making, which `command` starts, and programs of a prefix.
+    ///
+    /// # Errors
+    /// As [`daemon`](Self::daemon).
+    pub fn daemon_by(
+        mut command: Command,
+        prefix: &Prefix,
+        plugins: PluginDirectory,
+        set: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<Service> {
         command.args(["--cpus", CPUS, "-l", "30"]);
         set(&mut command);
         let uromd = Uromd::start_command(command, plugins.path())?;

@@ -2,16 +2,15 @@
 //!
 //! The programs and plugins in C were written from the description of the interface and of the messages, and share
 //! nothing with those in Rust. Every host says what it sees, line by line, and must see the same whoever is at the other
-//! end: `expected` holds what that is.
+//! end: `urom_tests::expected` holds what that is.
 
-mod expected;
 mod side_by_side;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use urom_tests::c::{Host, Output, Service, Source};
-use urom_tests::{PluginDirectory, profile_directory};
+use urom_tests::{PluginDirectory, expected, profile_directory};
 
 /// Who made a program or plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,13 +49,12 @@ impl Protocol {
 
     /// What a host of this make says.
     fn transcript(self, host: Make) -> String {
-        let is_rust = matches!(host, Make::Rust | Make::LoadingRust);
         let whole = match self {
             Protocol::Graph => expected::GRAPH,
             Protocol::Sandbox => expected::SANDBOX,
         };
-        let lines = whole.lines().filter(|line| !is_rust || !line.starts_with(expected::ONLY_C));
-        lines.flat_map(|line| [line, "\n"]).collect()
+        let is_rust = matches!(host, Make::Rust | Make::LoadingRust);
+        if is_rust { expected::of_rust(whole) } else { whole.to_owned() }
     }
 }
 
@@ -105,11 +103,7 @@ fn check(protocol: Protocol, host: Make, plugin: Make, place: Place) -> Result<(
         program = program.env("UROM_DOCA_LIBRARY", service.prefix().lib().join("libdoca_urom.so.2"));
     }
     let output = program.run(&service).and_then(Output::success)?;
-    let expected = protocol.transcript(host);
-    // The first line that is another says more than both texts.
-    let other = output.stdout.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
-    assert_eq!(other, None, "(found, expected) in\n{}{}", output.stdout, output.stderr);
-    assert_eq!(output.stdout, expected, "{}", output.stderr);
+    expected::check(&output, &protocol.transcript(host));
     Ok(())
 }
 

@@ -1,10 +1,11 @@
-//! What hosts say: a transcript for each protocol.
+//! What the hosts in C and Rust say of the plugins, whoever made the plugin and wherever it runs: a transcript for each
+//! protocol.
 
 /// What lines begin with that only hosts in C say, as DOCA's C interface alone shows it.
-pub(crate) const ONLY_C: &str = "C: ";
+const ONLY_C: &str = "C: ";
 
 /// What a host says of the graph plugin.
-pub(crate) const GRAPH: &str = "\
+pub const GRAPH: &str = "\
 C: the service runs when its start returns
 plugin worker_graph, version 1
 8 of the CPUs 0 to 7
@@ -50,7 +51,7 @@ C: the service is idle when its stop returns
 ";
 
 /// What a host says of the sandbox plugin. A status is UCX's: -9 is `UCS_ERR_MESSAGE_TRUNCATED`.
-pub(crate) const SANDBOX: &str = "\
+pub const SANDBOX: &str = "\
 C: the service runs when its start returns
 plugin worker_sandbox, version 1
 8 of the CPUs 0 to 7
@@ -95,3 +96,16 @@ a receive whose worker stops: DOCA_ERROR_SHUTDOWN
 the workers are stopped
 C: the service is idle when its stop returns
 ";
+
+/// The same without what only hosts in C say.
+pub fn of_rust(transcript: &str) -> String {
+    let lines = transcript.lines().filter(|line| !line.starts_with(ONLY_C));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// Fails unless a host said just this; with the first line that is another, which says more than both texts.
+pub fn check(output: &crate::c::Output, expected: &str) {
+    let other = output.stdout.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
+    assert_eq!(other, None, "(found, expected) in\n{}{}", output.stdout, output.stderr);
+    assert_eq!(output.stdout, expected, "{}", output.stderr);
+}

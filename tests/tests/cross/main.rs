@@ -1,0 +1,153 @@
+//! Host programs of this machine, and a service of another that an emulator runs: `cargo xtask cross`, which builds all but
+//! the plugins and says in `UROM_EMULATED` what is emulated and by what.
+//!
+//! Both sides talk over TCP. The plugins are built as a user builds them, with `cargo urom build --target`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use urom_tests::c::{Host, Output, Service, Source, prefix};
+use urom_tests::{PluginDirectory, expected, profile_directory};
+
+/// An emulator takes its time, for a domain's start above all.
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// The other machine.
+struct Emulated {
+    /// Its triple.
+    target: String,
+    /// What starts its programs, in words.
+    emulator: Vec<String>,
+    /// Where cargo builds, for this machine and for the other.
+    target_directory: PathBuf,
+}
+
+impl Emulated {
+    /// What `UROM_EMULATED` says: the triple, then the emulator and its arguments.
+    fn new() -> Result<Emulated> {
+        let text =
+            std::env::var("UROM_EMULATED").context("UROM_EMULATED: run this with `cargo xtask cross`")?;
+        let mut words = text.split_whitespace().map(str::to_owned);
+        let target = words.next().context("UROM_EMULATED names no target")?;
+        let profile = profile_directory()?;
+        let target_directory = profile.parent().context("the profile has a directory")?.to_owned();
+        Ok(Emulated { target, emulator: words.collect(), target_directory })
+    }
+
+    fn uromd(&self) -> PathBuf {
+        self.target_directory.join(&self.target).join("debug/uromd")
+    }
+
+    /// A service with both plugins, the daemon and every worker under the emulator.
+    fn service(&self) -> Result<Service> {
+        let plugins = plugins(self)?;
+        ensure_of(self, &self.uromd())?;
+        let (emulator, arguments) = self.emulator.split_first().context("UROM_EMULATED names no emulator")?;
+        let mut command = Command::new(emulator);
+        command.args(arguments).arg(self.uromd()).args(["--worker-launcher", &self.emulator.join(" ")]);
+        Service::daemon_by(command, &prefix()?, plugins, |command| command.env("UCX_TLS", "tcp"))
+    }
+}
+
+/// Both plugins, built by the tool for the other machine, once.
+fn plugins(emulated: &Emulated) -> Result<PluginDirectory> {
+    static BUILT: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    let files = BUILT.get_or_init(|| {
+        let build = |package| build(emulated, package).expect("cargo urom builds the plugin");
+        vec![build("graph-plugin"), build("sandbox-plugin")]
+    });
+    let mut plugins = PluginDirectory::with(&[])?;
+    for file in files {
+        ensure_of(emulated, file)?;
+        plugins.add(file)?;
+    }
+    Ok(plugins)
+}
+
+/// `cargo urom build`, which prints the file's path.
+fn build(emulated: &Emulated, package: &str) -> Result<PathBuf> {
+    let mut command = Command::new(profile_directory()?.join("cargo-urom"));
+    command.args(["urom", "build", "--debug", "--package", package, "--target", &emulated.target]);
+    command
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .env("CARGO_TARGET_DIR", &emulated.target_directory);
+    let output = command.output().context("cannot start cargo-urom: run this with `cargo xtask cross`")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim_end()))
+}
+
+/// Fails unless a program or plugin is one of the other machine's.
+fn ensure_of(emulated: &Emulated, file: &Path) -> Result<()> {
+    let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let machine = match emulated.target.split('-').next() {
+        Some("aarch64") => 183,
+        other => anyhow::bail!("what {other:?} calls itself is not known here"),
+    };
+    ensure!(bytes.get(18..20) == Some(&[machine, 0]), "{} is not for {}", file.display(), emulated.target);
+    Ok(())
+}
+
+/// Runs a host of this machine.
+fn run(program: impl Into<PathBuf>, service: &Service) -> Result<Output> {
+    Host::new(program).env("UCX_TLS", "tcp").limit(LIMIT).run(service)?.success()
+}
+
+fn in_rust(name: &str) -> Result<PathBuf> {
+    Ok(profile_directory()?.join("examples").join(name))
+}
+
+#[test]
+fn a_host_in_rust_sees_of_the_graph_plugin_what_it_sees_on_one_machine() -> Result<()> {
+    let emulated = Emulated::new()?;
+    let service = emulated.service()?;
+    expected::check(&run(in_rust("graph_host")?, &service)?, &expected::of_rust(expected::GRAPH));
+    Ok(())
+}
+
+#[test]
+fn a_host_in_rust_sees_of_the_sandbox_plugin_what_it_sees_on_one_machine() -> Result<()> {
+    let emulated = Emulated::new()?;
+    let service = emulated.service()?;
+    expected::check(&run(in_rust("sandbox_host")?, &service)?, &expected::of_rust(expected::SANDBOX));
+    Ok(())
+}
+
+#[test]
+fn hosts_in_c_see_the_same() -> Result<()> {
+    let emulated = Emulated::new()?;
+    let service = emulated.service()?;
+    for (source, transcript) in [("graph_host.c", expected::GRAPH), ("sandbox_host.c", expected::SANDBOX)] {
+        expected::check(&run(Source::new(source).program()?, &service)?, transcript);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_daemon_and_its_workers_are_processes_of_the_emulator() -> Result<()> {
+    let emulated = Emulated::new()?;
+    let service = emulated.service()?;
+    let uromd = service.uromd().context("it is a daemon")?;
+    let connection = urom_host::Service::builder().address(uromd.address()).connect()?;
+    let graph = connection.plugin::<graph_protocol::Protocol>()?;
+    let worker = connection.worker().plugin(&graph).start().wait()?;
+    let daemon = uromd.pid().as_raw_nonzero().get();
+    let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children"))?;
+    let workers: Vec<i32> = children.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    assert_eq!(workers.len(), 1, "{children}");
+    for process in [daemon, workers[0]] {
+        let program = fs::read_link(format!("/proc/{process}/exe"))?;
+        assert_eq!(
+            program.file_name(),
+            Path::new(&emulated.emulator[0]).file_name(),
+            "{}",
+            program.display()
+        );
+    }
+    assert_eq!(graph.task_loopback(&worker, 1 << 63).submit()?.wait()?.data, 1 << 63);
+    Ok(worker.stop().wait()?)
+}
