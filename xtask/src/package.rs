@@ -4,8 +4,10 @@
 //! it beyond that is a fault here: a package goes out once and for all.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
@@ -47,9 +49,25 @@ pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
         bail!("not fit to be published:\n  {}", faults.join("\n  "));
     }
 
+    let place = workspace.target_dir.join("packaging");
+    remove(&place)?;
+    let fresh = place.join(unique()?);
+    build(&packages, &fresh, allow_dirty)?;
+    let kept = workspace.target_dir.join("package");
+    keep(&packages, &fresh.join("package"), &kept)?;
+    remove(&place)?;
+    println!("{} packages are fit to be published, in {}", packages.len(), kept.display());
+    Ok(())
+}
+
+/// Packages them in a build tree of its own, and builds each.
+///
+/// The tree's path has to be new: cargo unpacks what stands in for the registry into its home, by the path of the tree, and
+/// takes what is there, and what was built of it, for unchanged, because a registry never has two packages of one version.
+fn build(packages: &[Published], tree: &Path, allow_dirty: bool) -> Result<()> {
     let mut command = shell::cargo();
-    command.arg("package").args(allow_dirty.then_some("--allow-dirty"));
-    for package in &packages {
+    command.arg("package").args(allow_dirty.then_some("--allow-dirty")).arg("--target-dir").arg(tree);
+    for package in packages {
         command.args(["-p", package.name]);
     }
     eprintln!("$ {}", shell::display(&command));
@@ -63,12 +81,33 @@ pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
     if !warnings.is_empty() {
         bail!("cargo packages them, but warns:\n  {}", warnings.join("\n  "));
     }
-    println!(
-        "{} packages are fit to be published, in {}",
-        packages.len(),
-        workspace.target_dir.join("package").display()
-    );
     Ok(())
+}
+
+/// A name that no run before had.
+fn unique() -> Result<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
+    Ok(now.as_nanos().to_string())
+}
+
+/// Moves the packages to where cargo puts them as a rule.
+fn keep(packages: &[Published], from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("making {}", to.display()))?;
+    for package in packages {
+        let file = format!("{}-{}.crate", package.name, package.version);
+        let (from, to) = (from.join(&file), to.join(&file));
+        fs::rename(&from, &to).with_context(|| format!("moving {} to {}", from.display(), to.display()))?;
+    }
+    Ok(())
+}
+
+fn remove(directory: &Path) -> Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", directory.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What goes into a package, a path a line.
