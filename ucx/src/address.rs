@@ -34,6 +34,22 @@ const SEAL: usize = 4 + 3 * 4 + 4 + 8;
 ///
 /// Programs that are not made with this crate exchange UCX's own bytes: [`as_raw_bytes`](WorkerAddress::as_raw_bytes)
 /// and [`from_raw_bytes`](WorkerAddress::from_raw_bytes).
+///
+/// ```
+/// use ucx::{Context, ErrorMode, Features, Status, WorkerAddress};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let worker = Context::builder(Features::TAG).config("TLS", "self").build()?.worker()?;
+/// let bytes: Vec<u8> = worker.address()?.as_bytes().to_vec();
+///
+/// // Whoever got the bytes:
+/// let address = WorkerAddress::from_bytes(&bytes)?;
+/// let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address)?;
+/// let damaged = WorkerAddress::from_bytes(&bytes[1..]).unwrap_err();
+/// assert_eq!(damaged.status(), Status::INVALID_ADDR);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct WorkerAddress {
     /// The seal, the address, and `SLACK` bytes of ones.
@@ -93,6 +109,17 @@ impl WorkerAddress {
     ///
     /// A worker of a UCX that understands this one (see [`wire_compatible`]) made these bytes. They may have been cut at
     /// the end, but not changed: UCX has no way to check them.
+    ///
+    /// ```
+    /// # use ucx::{Context, Features, WorkerAddress};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let worker = Context::builder(Features::TAG).config("TLS", "self").build()?.worker()?;
+    /// let raw: Vec<u8> = worker.address()?.as_raw_bytes().to_vec();
+    /// // SAFETY: the bytes are a worker's of this very UCX, unchanged.
+    /// let address = unsafe { WorkerAddress::from_raw_bytes(&raw) }?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub unsafe fn from_raw_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
         if !(SHORTEST..=LONGEST).contains(&bytes.len()) {
             let length = bytes.len();

@@ -16,6 +16,20 @@ use crate::status::Status;
 use crate::worker::Worker;
 
 /// How an active message travels: `enum ucp_send_am_flags`. Combine with `|`.
+///
+/// ```
+/// use ucx::AmFlags;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
+/// # let worker = context.worker()?;
+/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+/// let flags = AmFlags::REPLY | AmFlags::EAGER;
+/// let (sent, _) = endpoint.am_send_with(1, b"header", vec![0; 4096], flags).wait();
+/// sent?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AmFlags(u32);
 
@@ -47,12 +61,38 @@ impl Endpoint {
     /// is usually done on return, and [`Request::into_done`] gives the buffer back for the next one.
     ///
     /// UCX keeps the order of messages only among those that it sends in one piece.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// let (sent, buffer) = endpoint.am_send(1, b"header", vec![1, 2, 3]).wait();
+    /// sent?;
+    /// assert_eq!(buffer, [1, 2, 3], "it comes back");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[inline]
     pub fn am_send<B: Buffer>(&self, id: u16, header: &[u8], data: B) -> Request<B> {
         self.am_send_with(id, header, data, AmFlags::NONE)
     }
 
     /// As [`am_send`](Endpoint::am_send), with flags.
+    ///
+    /// ```
+    /// use ucx::AmFlags;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// // The receiver decides when and where the bytes are fetched.
+    /// let request = endpoint.am_send_with(1, &[], vec![0; 1 << 20], AmFlags::RENDEZVOUS);
+    /// request.detach();
+    /// # Ok(())
+    /// # }
+    /// ```
     #[inline]
     pub fn am_send_with<B: Buffer>(&self, id: u16, header: &[u8], data: B, flags: AmFlags) -> Request<B> {
         // SAFETY: the endpoint is live, and of this worker.
@@ -99,6 +139,32 @@ unsafe fn send<B: Buffer>(
 }
 
 /// An active message, for the time of its handler.
+///
+/// ```
+/// use std::cell::Cell;
+/// use std::rc::Rc;
+/// use ucx::{AmFlags, Data, Message};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
+/// # let worker = context.worker()?;
+/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+/// let answered = Rc::new(Cell::new(0));
+/// let count = Rc::clone(&answered);
+/// worker.set_am_handler(2, move |_| count.set(count.get() + 1))?;
+/// worker.set_am_handler(1, |message: Message<'_>| {
+///     let Data::Eager(bytes) = message.data else { return };
+///     // There is a way back, because the sender asked for one.
+///     if let Some(reply) = message.reply() {
+///         reply.am_send(2, message.header, bytes.to_vec()).detach();
+///     }
+///     println!("by {:?}", message.endpoint());
+/// })?;
+/// endpoint.am_send_with(1, b"ping", vec![7], AmFlags::REPLY).detach();
+/// worker.progress_until(|| answered.get() == 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Message<'a> {
     /// What the sender gave as header.
@@ -124,6 +190,19 @@ impl<'a> Message<'a> {
 }
 
 /// The data of an active message.
+///
+/// ```
+/// use ucx::{Context, Data, Features};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let worker = Context::builder(Features::AM).config("TLS", "self").build()?.worker()?;
+/// worker.set_am_handler(1, |message| match message.data {
+///     Data::Eager(bytes) => println!("{} bytes are here", bytes.len()),
+///     Data::Rendezvous(announced) => println!("{} bytes wait", announced.len()),
+/// })?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub enum Data<'a> {
     /// The bytes, where UCX received them: no copy was made for this call.
@@ -133,6 +212,22 @@ pub enum Data<'a> {
 }
 
 /// The way back to the sender of a message, for the time of the handler. Requests made with it may last longer.
+///
+/// ```
+/// use ucx::{AmFlags, Context, Features};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let worker = Context::builder(Features::AM).config("TLS", "self").build()?.worker()?;
+/// worker.set_am_handler(1, |message| {
+///     let Some(reply) = message.reply() else { return };
+///     println!("answering by {:?}", reply.endpoint());
+///     reply.am_send(2, &[], b"a short answer".to_vec()).detach();
+///     // The answer to the answer needs a way back, too.
+///     reply.am_send_with(3, &[], vec![0; 64], AmFlags::REPLY).detach();
+/// })?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Reply<'a> {
     pub(crate) worker: &'a Worker,
@@ -169,6 +264,35 @@ impl fmt::Debug for Reply<'_> {
 
 /// The announcement of an active message's data, which [`recv`](Rendezvous::recv) fetches. It may be kept beyond the
 /// handler. Dropping it drops the message; the sender's request then ends as if it had arrived.
+///
+/// ```
+/// use std::cell::RefCell;
+/// use std::rc::Rc;
+/// use ucx::{AmFlags, Data};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
+/// # let worker = context.worker()?;
+/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+/// let announced = Rc::new(RefCell::new(None));
+/// let put = Rc::clone(&announced);
+/// worker.set_am_handler(1, move |message| {
+///     if let Data::Rendezvous(rendezvous) = message.data {
+///         put.replace(Some(rendezvous));
+///     }
+/// })?;
+/// let sending = endpoint.am_send_with(1, &[], vec![7; 100_000], AmFlags::RENDEZVOUS);
+/// worker.progress_until(|| announced.borrow().is_some());
+///
+/// let Some(rendezvous) = announced.take() else { unreachable!() };
+/// assert!(!rendezvous.is_empty());
+/// let buffer = vec![0; rendezvous.len()];
+/// let (received, buffer) = rendezvous.recv(buffer).wait();
+/// assert_eq!((received?, buffer[99_999]), (100_000, 7));
+/// sending.wait().0?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Rendezvous {
     pub(crate) worker: Worker,
     pub(crate) descriptor: *mut c_void,

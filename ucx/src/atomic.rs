@@ -69,6 +69,27 @@ impl RemoteMemory {
 }
 
 /// An atomic operation under way; it yields the word that was there before. Dropping it does not stop it.
+///
+/// ```
+/// use ucx::Atomic;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ucx::Context::builder(ucx::Features::RMA | ucx::Features::AMO64).config("TLS", "self").build()?;
+/// # let worker = context.worker()?;
+/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+/// # let memory = ucx::Memory::allocate(&context, 4096)?;
+/// # let key = memory.remote_key()?;
+/// # // SAFETY: the key, the address and the length are those of memory that stays registered for as long as this.
+/// # let counter = unsafe { endpoint.remote_memory(&key, memory.address(), 8) }?;
+/// let add: Atomic = counter.fetch_add(&endpoint, 0, 5);
+/// while !add.is_done() {
+///     worker.progress();
+/// }
+/// assert_eq!(add.wait()?, 0, "what was there before");
+/// assert_eq!(counter.fetch_add(&endpoint, 0, 1).wait()?, 5);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "the operation goes on by itself, but its answer is lost"]
 pub struct Atomic(Request<Words>);
 

@@ -11,6 +11,32 @@ use crate::memory::MemoryHandle;
 /// not lie in the value itself. A value that claims its bytes for itself when it is moved, as `Box` does, is fine: requests
 /// keep their buffers where such claims do not count (`MaybeUninit`).
 ///
+/// ```
+/// use std::sync::Arc;
+/// use ucx::{Buffer, MemoryHandle};
+///
+/// /// Bytes that several requests send at a time.
+/// struct Shared(Arc<Vec<u8>>);
+///
+/// // SAFETY: a vector's bytes are on the heap, shared ones are never written, and they live as long as this handle.
+/// unsafe impl Buffer for Shared {
+///     fn start(&self) -> *const u8 {
+///         self.0.as_ptr()
+///     }
+///
+///     fn len(&self) -> usize {
+///         self.0.len()
+///     }
+///
+///     // They are registered nowhere; so says the default, too.
+///     fn memory(&self) -> Option<MemoryHandle<'_>> {
+///         None
+///     }
+/// }
+///
+/// assert!(!Shared(Arc::new(vec![1])).is_empty());
+/// ```
+///
 /// # Safety
 ///
 /// From a call of [`start`](Buffer::start) until the value is dropped or taken apart, even when the value is moved:
@@ -38,6 +64,33 @@ pub unsafe trait Buffer: 'static {
 }
 
 /// Host memory that a request can own while UCX writes it.
+///
+/// ```
+/// use ucx::{Buffer, BufferMut};
+///
+/// /// A page, aligned for a device.
+/// #[repr(align(4096))]
+/// struct Bytes([u8; 4096]);
+/// struct Page(Box<Bytes>);
+///
+/// // SAFETY: the box is the bytes' only owner, and they are on the heap.
+/// unsafe impl Buffer for Page {
+///     fn start(&self) -> *const u8 {
+///         self.0.0.as_ptr()
+///     }
+///
+///     fn len(&self) -> usize {
+///         4096
+///     }
+/// }
+///
+/// // SAFETY: as above, and they are initialised.
+/// unsafe impl BufferMut for Page {
+///     fn start_mut(&mut self) -> *mut u8 {
+///         self.0.0.as_mut_ptr()
+///     }
+/// }
+/// ```
 ///
 /// # Safety
 ///

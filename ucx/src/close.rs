@@ -15,6 +15,15 @@ use crate::status::Status;
 use crate::worker::Worker;
 
 /// How to close an [`Endpoint`](crate::Endpoint).
+///
+/// ```
+/// use ucx::{CloseMode, Endpoint, Status};
+///
+/// /// Tells the peer's worker everything, or nothing more.
+/// fn end(endpoint: Endpoint, in_order: bool) -> Result<(), Status> {
+///     endpoint.close(if in_order { CloseMode::Flush } else { CloseMode::Force }).wait()
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseMode {
     /// Everything that was sent arrives first. With a peer that was connected by socket address this ends when the
@@ -26,6 +35,22 @@ pub enum CloseMode {
 }
 
 /// The close of an endpoint under way. Dropping it does not stop it.
+///
+/// ```
+/// use ucx::{Close, CloseMode};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
+/// # let worker = context.worker()?;
+/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+/// let close: Close = endpoint.close(CloseMode::Flush);
+/// while !close.is_done() {
+///     worker.progress();
+/// }
+/// close.wait()?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "the close goes on by itself; wait for it to know that everything has arrived"]
 pub struct Close {
     phase: Phase,

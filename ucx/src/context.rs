@@ -15,6 +15,15 @@ use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
 /// What a context will be used for: `enum ucp_feature`. Combine with `|`.
+///
+/// ```
+/// use ucx::Features;
+///
+/// let mut features = Features::AM | Features::WAKEUP;
+/// features |= Features::RMA;
+/// assert!(features.contains(Features::AM | Features::RMA));
+/// assert!(!features.contains(Features::TAG));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Features(u64);
 
@@ -58,6 +67,20 @@ impl BitOrAssign for Features {
 /// A UCX context: `ucp_context_h`. A handle that can be cloned; the context ends with the last handle, worker and
 /// registered memory made from it. It belongs to one thread; a thread that wants UCX of its own makes its own context
 /// (1 to 2 ms).
+///
+/// ```
+/// use ucx::{Context, Features};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // As the environment configures it, with `UCX_TLS` and so on.
+/// let context = Context::new(Features::TAG)?;
+/// // As the program does.
+/// let context = Context::builder(Features::TAG).config("TLS", "tcp,self").build()?;
+/// assert_eq!(context.features(), Features::TAG);
+/// let worker = context.worker()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Context {
     inner: Rc<Inner>,
@@ -125,6 +148,19 @@ impl fmt::Debug for Context {
 }
 
 /// What a [`Context`] is made from.
+///
+/// ```
+/// use ucx::{Context, ContextBuilder, Features};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let builder: ContextBuilder = Context::builder(Features::AM).config("TLS", "self").name("collectives");
+/// let context = builder.build()?;
+///
+/// let error = Context::builder(Features::AM).config("NO_SUCH_SETTING", "1").build().unwrap_err();
+/// println!("{error}");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ContextBuilder {

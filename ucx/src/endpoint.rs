@@ -22,6 +22,21 @@ use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
 /// A name for an endpoint that can be compared: see [`Endpoint::id`].
+///
+/// ```
+/// use std::collections::HashMap;
+/// use ucx::{Endpoint, EndpointId};
+///
+/// /// The connections that a server has, to be found by the message that came.
+/// #[derive(Default)]
+/// struct Peers(HashMap<EndpointId, Endpoint>);
+///
+/// impl Peers {
+///     fn add(&mut self, endpoint: Endpoint) {
+///         self.0.insert(endpoint.id(), endpoint);
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EndpointId(usize);
 
@@ -65,6 +80,16 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
 }
 
 /// What an endpoint does about a peer that goes away: `ucp_err_handling_mode_t`.
+///
+/// ```
+/// use ucx::{Endpoint, ErrorMode, Result, Worker, WorkerAddress};
+///
+/// /// Over shared memory, where nothing tells that a peer is gone.
+/// fn neighbour(worker: &Worker, address: &WorkerAddress) -> Result<Endpoint> {
+///     worker.endpoint().error_mode(ErrorMode::None).connect(address)
+/// }
+/// assert_eq!(ErrorMode::default(), ErrorMode::Peer);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorMode {
     /// Requests end with an error, and the error hook is called: `UCP_ERR_HANDLING_MODE_PEER`.
@@ -83,6 +108,35 @@ pub enum ErrorMode {
 ///
 /// Dropping it closes it: with [`ErrorMode::Peer`] by force, so what is not on the wire yet may be lost;
 /// [`close`](Endpoint::close) with [`CloseMode::Flush`] loses nothing.
+///
+/// ```
+/// use ucx::{CloseMode, Context, Features, Listener};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
+/// let listener = Listener::bind(&server, "127.0.0.1:0".parse()?)?;
+/// let client = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
+/// let endpoint = client.connect_socket(listener.local_addr()?)?;
+/// assert!(endpoint.worker().tag_probe(7, u64::MAX).is_none());
+///
+/// let sending = endpoint.tag_send(7, b"hello".to_vec());
+/// let mut peers = Vec::new();
+/// while !sending.is_done() {
+///     // Both sides are in this program, so it has to move both.
+///     client.progress();
+///     server.progress();
+///     if let Some(request) = listener.next() {
+///         peers.push(server.endpoint().accept(request)?);
+///     }
+/// }
+/// sending.wait().0?;
+/// if endpoint.is_failed() {
+///     println!("{:?} failed: {:?}", endpoint.id(), endpoint.error());
+/// }
+/// endpoint.close(CloseMode::Force).wait()?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Endpoint {
     raw: sys::ucp_ep_h,
     mode: ErrorMode,
@@ -96,6 +150,16 @@ impl Worker {
     /// # Errors
     ///
     /// As [`EndpointBuilder::connect`].
+    ///
+    /// ```
+    /// use ucx::{Context, Features};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
+    /// let endpoint = worker.connect(&worker.address()?)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn connect(&self, address: &WorkerAddress) -> Result<Endpoint> {
         self.endpoint().connect(address)
     }
@@ -105,6 +169,17 @@ impl Worker {
     /// # Errors
     ///
     /// As [`EndpointBuilder::connect_socket`].
+    ///
+    /// ```
+    /// use ucx::{Context, Features, Listener};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
+    /// let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
+    /// let endpoint = worker.connect_socket(listener.local_addr()?)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn connect_socket(&self, address: SocketAddr) -> Result<Endpoint> {
         self.endpoint().connect_socket(address)
     }
@@ -116,6 +191,30 @@ impl Worker {
 }
 
 /// What an [`Endpoint`] is made from.
+///
+/// ```
+/// use ucx::{Context, EndpointBuilder, ErrorMode, Features, Listener};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
+/// let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
+/// let builder: EndpointBuilder = worker.endpoint().on_error(|status| eprintln!("the peer is gone: {status}"));
+/// let endpoint = builder.connect_socket(listener.local_addr()?)?;
+///
+/// // On the other side, which here is the same worker.
+/// let mut request = None;
+/// worker.progress_until(|| {
+///     request = listener.next();
+///     request.is_some()
+/// });
+/// let Some(request) = request else { unreachable!() };
+/// let accepted = worker.endpoint().error_mode(ErrorMode::Peer).accept(request)?;
+///
+/// // Without a listener: to the address that a worker gave.
+/// let by_address = worker.endpoint().connect(&worker.address()?)?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub struct EndpointBuilder {
     worker: Worker,
@@ -235,6 +334,17 @@ impl Endpoint {
 
     /// Ends when everything sent, put or done on remote memory before on this endpoint has arrived:
     /// `ucp_ep_flush_nbx`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// endpoint.tag_send(7, b"hello".to_vec()).detach();
+    /// endpoint.flush().wait().0?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn flush(&self) -> Request<()> {
         let params = request::params(&self.worker);
         // SAFETY: the endpoint is live, the mask names what is set.

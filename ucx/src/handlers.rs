@@ -118,6 +118,24 @@ impl Worker {
     /// # Errors
     ///
     /// `UNSUPPORTED` without [`Features::AM`], `BUSY` inside a handler, else what UCX says.
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    /// use std::rc::Rc;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// let seen = Rc::new(Cell::new(0));
+    /// let count = Rc::clone(&seen);
+    /// worker.set_am_handler(1, move |message| count.set(count.get() + message.header.len()))?;
+    /// endpoint.am_send(1, b"header", Vec::new()).detach();
+    /// worker.progress_until(|| seen.get() == 6);
+    /// worker.clear_am_handler(1)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn set_am_handler(&self, id: u16, handler: impl FnMut(Message<'_>) + 'static) -> Result<()> {
         let call: Call = Box::new(handler);
         let handler = Rc::new(Handler { worker: self.as_ptr(), call: RefCell::new(Some(call)) });

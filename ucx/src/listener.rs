@@ -26,6 +26,28 @@ use crate::zeroed::Zeroed;
 /// [`EndpointBuilder::accept`](crate::EndpointBuilder::accept) makes endpoints of them. When it is dropped, the
 /// connections that it still has and those that come later are refused. The port is given back with the worker: UCX
 /// cannot close a listener while a connection may be arriving.
+///
+/// ```
+/// use ucx::{Context, Endpoint, Features, Listener, Worker};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let worker = Context::builder(Features::AM).config("TLS", "tcp").build()?.worker()?;
+/// let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
+/// println!("listening on {}", listener.local_addr()?);
+/// while let Some(request) = listener.next() {
+///     worker.endpoint().accept(request)?;
+/// }
+///
+/// /// The same for a program that is made of futures.
+/// async fn serve(worker: &Worker, listener: &Listener, peers: &mut Vec<Endpoint>) -> ucx::Result<()> {
+///     loop {
+///         let request = listener.connection().await; // or poll_fn(|cx| listener.poll_next(cx))
+///         peers.push(worker.endpoint().accept(request)?);
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Listener {
     raw: sys::ucp_listener_h,
     queue: Rc<Queue>,
@@ -156,6 +178,19 @@ impl fmt::Debug for Listener {
 }
 
 /// A connection that a peer asked for: `ucp_conn_request_h`. Dropping it refuses the connection.
+///
+/// ```
+/// use ucx::{ConnectionRequest, Endpoint, Result, Worker};
+///
+/// /// Takes peers of this machine only.
+/// fn admit(worker: &Worker, request: ConnectionRequest) -> Result<Option<Endpoint>> {
+///     if request.peer().is_some_and(|peer| peer.ip().is_loopback()) {
+///         return worker.endpoint().accept(request).map(Some);
+///     }
+///     request.reject();
+///     Ok(None)
+/// }
+/// ```
 pub struct ConnectionRequest {
     raw: sys::ucp_conn_request_h,
     listener: sys::ucp_listener_h,

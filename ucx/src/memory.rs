@@ -14,6 +14,19 @@ use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
 /// A registration, for the [`Buffer`](crate::Buffer)s that lie in it: `ucp_mem_h`.
+///
+/// ```
+/// use ucx::{Buffer, Context, Features, Memory};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = Context::builder(Features::TAG).config("TLS", "self").build()?;
+/// let memory = Memory::allocate(&context, 4096)?;
+/// let Some(part) = memory.lease(0..64) else { unreachable!() };
+/// // UCX is told that the bytes are registered already.
+/// assert!(part.memory().is_some());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct MemoryHandle<'a> {
     mapping: &'a Mapping,
@@ -61,6 +74,27 @@ impl Drop for Mapping {
 ///
 /// A peer with its [remote key](Memory::remote_key) can read and write it at any time, so its bytes are only copied in
 /// and out, never borrowed.
+///
+/// ```
+/// use ucx::{Context, Features, Memory};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let context = Context::builder(Features::RMA).config("TLS", "self").build()?;
+/// let memory = Memory::allocate(&context, 4096)?;
+/// memory.write(8, b"hello");
+/// let mut bytes = [0; 5];
+/// memory.read(8, &mut bytes);
+/// assert_eq!(&bytes, b"hello");
+///
+/// // What a peer needs to reach it, besides an endpoint.
+/// let (address, length, key) = (memory.address(), memory.len(), memory.remote_key()?);
+///
+/// // Memory that the program has already.
+/// let mapped = Memory::map(&context, vec![0_u8; 1 << 16])?;
+/// assert!(!mapped.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Memory {
     inner: Rc<Inner>,
@@ -220,6 +254,20 @@ impl Memory {
     /// # Errors
     ///
     /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`] or without a device that can do it.
+    ///
+    /// ```
+    /// use ucx::{Context, Features, Memory};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = Context::builder(Features::RMA | Features::EXPORTED_MEMH).config("TLS", "self").build()?;
+    /// let memory = Memory::allocate(&context, 4096)?;
+    /// match memory.export() {
+    ///     Ok(bytes) => println!("{} bytes for the other process", bytes.len()),
+    ///     Err(error) => println!("no device that can do it: {error}"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn export(&self) -> Result<Vec<u8>> {
         self.inner.mapping.context.require(Features::EXPORTED_MEMH, "exporting memory")?;
         let mut params = sys::ucp_memh_pack_params_t::zeroed();

@@ -43,6 +43,16 @@ impl Completion {
 /// What a kind of request yields when it succeeds: nothing for sends, a length or a tag for receives.
 ///
 /// Implemented by this crate only.
+///
+/// ```
+/// use ucx::{Outcome, Request, Status};
+///
+/// /// Ends any request, and logs how.
+/// fn finish<B, T: Outcome>(request: Request<B, T>) -> Result<B, Status> {
+///     let (result, buffer) = request.wait();
+///     result.map(|_| buffer).inspect_err(|status| eprintln!("{status}"))
+/// }
+/// ```
 pub trait Outcome: sealed::Sealed {
     #[doc(hidden)]
     fn from_completion(completion: &Completion) -> Self;
@@ -167,6 +177,32 @@ enum Phase {
 ///
 /// Dropping a request before its end cancels a tag receive; other operations go on. Its buffer is kept until UCX is
 /// done with it, whatever happens.
+///
+/// ```
+/// use std::time::Duration;
+/// use ucx::{Request, TagInfo};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
+/// # let worker = context.worker()?;
+/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+/// // Most are done at once, and cost no more.
+/// match endpoint.tag_send(7, b"hello".to_vec()).into_done() {
+///     Ok((result, _)) => result?,
+///     Err(request) => request.detach(),
+/// }
+/// let receive: Request<Vec<u8>, TagInfo> = worker.tag_recv(7, u64::MAX, vec![0; 16]);
+/// if !receive.is_done() {
+///     worker.progress();
+/// }
+/// let Ok((result, bytes)) = receive.wait_for(Duration::from_secs(10)) else { return Err("nothing came".into()) };
+/// assert_eq!(&bytes[..result?.length], b"hello");
+///
+/// let (result, _) = endpoint.tag_send(8, b"again".to_vec()).wait();
+/// result?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "dropping a request cancels a receive; call `detach` to let an operation end by itself"]
 pub struct Request<B: 'static, T: Outcome = ()> {
     phase: Phase,

@@ -38,6 +38,33 @@ impl Drop for Key {
 }
 
 /// A part of a peer's registered memory, to be reached over one endpoint.
+///
+/// ```
+/// use ucx::RemoteMemory;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ucx::Context::builder(ucx::Features::RMA | ucx::Features::AMO64).config("TLS", "self").build()?;
+/// # let worker = context.worker()?;
+/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+/// # let memory = ucx::Memory::allocate(&context, 4096)?;
+/// # let key = memory.remote_key()?;
+/// // `key` came from the owner of `memory`, with address and length.
+/// // SAFETY: they are as the owner gave them, and it keeps the memory registered for as long as this is used.
+/// let remote: RemoteMemory = unsafe { endpoint.remote_memory(&key, memory.address(), 4096) }?;
+/// assert!(remote.len() == 4096 && !remote.is_empty());
+///
+/// remote.put(&endpoint, 8, b"hello".to_vec()).wait().0?;
+/// endpoint.flush().wait().0?;
+/// let (read, bytes) = remote.get(&endpoint, 8, vec![0; 5]).wait();
+/// read?;
+/// assert_eq!(bytes, b"hello");
+///
+/// assert_eq!(remote.fetch_add(&endpoint, 0, 3).wait()?, 0);
+/// assert_eq!(remote.compare_swap(&endpoint, 0, 3, 10).wait()?, 3);
+/// assert_eq!(remote.swap(&endpoint, 0, 0).wait()?, 10);
+/// # Ok(())
+/// # }
+/// ```
 pub struct RemoteMemory {
     // Goes before the worker does.
     key: Rc<Key>,
@@ -61,6 +88,19 @@ impl Endpoint {
     /// The key is from the peer of this endpoint, unchanged: UCX cannot check it. The peer has that many bytes registered
     /// at that address, keeps them so until this value and its requests are gone, and does not treat them as its own
     /// meanwhile; when the peer is this very process, a wrong address is a wild pointer.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::RMA | ucx::Features::AMO64).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// # let memory = ucx::Memory::allocate(&context, 4096)?;
+    /// # let key = memory.remote_key()?;
+    /// // SAFETY: key and address are those of `memory`, which stays registered for longer than this.
+    /// let remote = unsafe { endpoint.remote_memory(&key, memory.address(), 4096) }?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub unsafe fn remote_memory(&self, key: &[u8], address: u64, length: u64) -> Result<RemoteMemory> {
         let what = || format!("unpacking a remote key of {} bytes", key.len());
         let context = self.worker().context();

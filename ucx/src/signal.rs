@@ -10,6 +10,19 @@ use crate::status::{Result, Status, check};
 /// Wakes a thread that sleeps on a worker's event descriptor: `ucp_worker_signal`.
 ///
 /// Unlike the worker it can be cloned and sent to other threads, and it may outlive the worker.
+///
+/// ```
+/// use std::thread;
+/// use ucx::{Context, Features};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let features = Features::TAG | Features::WAKEUP;
+/// let worker = Context::builder(features).config("TLS", "tcp").build()?.worker()?;
+/// let signal = worker.signal()?;
+/// thread::spawn(move || signal.signal()).join().expect("it does not panic")?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Signal {
     target: Arc<Target>,

@@ -18,6 +18,22 @@ use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
 /// What came: the tag that the sender gave, and the number of bytes. `ucp_tag_recv_info_t`.
+///
+/// ```
+/// use ucx::TagInfo;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
+/// # let worker = context.worker()?;
+/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+/// endpoint.tag_send(0x0700_0001, b"hello".to_vec()).detach();
+/// // Any tag with 7 in its upper half.
+/// let (received, bytes) = worker.tag_recv(0x0700_0000, 0xffff_0000, vec![0; 64]).wait();
+/// let TagInfo { tag, length } = received?;
+/// assert_eq!((tag, &bytes[..length]), (0x0700_0001, &b"hello"[..]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TagInfo {
     /// The sender's tag.
@@ -43,11 +59,35 @@ impl Outcome for TagInfo {
 impl Endpoint {
     /// Sends a message with a tag: `ucp_tag_send_nbx`. It ends when `data` may be used again, which can be before it
     /// was received. Without [`Features::TAG`] it ends with `UNSUPPORTED`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// let (sent, buffer) = endpoint.tag_send(7, b"hello".to_vec()).wait();
+    /// sent?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn tag_send<B: Buffer>(&self, tag: u64, data: B) -> Request<B> {
         self.tag_send_by(sys::ucp_tag_send_nbx, tag, data)
     }
 
     /// As [`tag_send`](Endpoint::tag_send), but it ends only when a receive was matched: `ucp_tag_send_sync_nbx`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// let sending = endpoint.tag_send_sync(7, b"hello".to_vec());
+    /// assert!(!sending.is_done(), "nobody has asked for it");
+    /// worker.tag_recv(7, u64::MAX, vec![0; 5]).wait().0?;
+    /// sending.wait().0?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn tag_send_sync<B: Buffer>(&self, tag: u64, data: B) -> Request<B> {
         self.tag_send_by(sys::ucp_tag_send_sync_nbx, tag, data)
     }
@@ -100,6 +140,16 @@ impl Worker {
 
     /// Takes a message that waits out of the queue, to be received by [`TagMessage::recv`]: `ucp_tag_probe_nb` with
     /// removal. No other receive gets it.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// assert!(worker.tag_take(7, u64::MAX).is_none(), "nothing has come");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn tag_take(&self, tag: u64, mask: u64) -> Option<TagMessage> {
         let (raw, info) = self.probe(tag, mask, true)?;
@@ -152,6 +202,28 @@ unsafe extern "C" fn on_receive(
 
 /// A message that was taken out of the queue: `ucp_tag_message_h`. Dropping it drops the message; a
 /// sender that waits for it to be received then ends with `MESSAGE_TRUNCATED` or as if it had been.
+///
+/// ```
+/// use ucx::TagMessage;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
+/// # let worker = context.worker()?;
+/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+/// endpoint.tag_send(7, vec![1; 1000]).detach();
+/// let mut waiting = None;
+/// worker.progress_until(|| {
+///     waiting = worker.tag_take(7, u64::MAX);
+///     waiting.is_some()
+/// });
+/// let Some(message): Option<TagMessage> = waiting else { unreachable!() };
+/// // A buffer that is just as long.
+/// let buffer = vec![0; message.info().length];
+/// let (received, buffer) = message.recv(buffer).wait();
+/// assert_eq!((received?.length, buffer), (1000, vec![1; 1000]));
+/// # Ok(())
+/// # }
+/// ```
 pub struct TagMessage {
     raw: sys::ucp_tag_message_h,
     info: TagInfo,

@@ -12,6 +12,15 @@ use ucx_sys as sys;
 use crate::status::{self, Status};
 
 /// A version of UCX, such as `1.22.0`.
+///
+/// ```
+/// use ucx::{OLDEST, Version};
+///
+/// let version: Version = "1.22.0".parse()?;
+/// assert!(version >= OLDEST);
+/// assert_eq!((version.minor, version.to_string()), (22, "1.22.0".into()));
+/// # Ok::<(), ucx::ParseVersionError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// The first number.
@@ -23,6 +32,10 @@ pub struct Version {
 }
 
 /// The version of the library that this process is linked with at run time: `ucp_get_version`.
+///
+/// ```
+/// println!("UCX {}", ucx::version());
+/// ```
 #[must_use]
 pub fn version() -> Version {
     let (mut major, mut minor, mut patch): (c_uint, c_uint, c_uint) = (0, 0, 0);
@@ -57,6 +70,11 @@ fn file() -> Option<PathBuf> {
 /// # Errors
 ///
 /// `UNSUPPORTED`, with the version, the file it is in, and what to set.
+///
+/// ```
+/// ucx::require_version()?;
+/// # Ok::<(), ucx::Error>(())
+/// ```
 pub fn require_version() -> status::Result<()> {
     judge(version(), file)
 }
@@ -76,6 +94,16 @@ fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> status::Re
 ///
 /// Before 1.20 they can, whatever their minor versions; from 1.20 on a version connects only to its own minor version.
 /// UCX itself says no more than "no remote address" when they do not fit, so peers should compare before they connect.
+///
+/// ```
+/// use ucx::wire_compatible;
+///
+/// let (old, older) = ("1.19.1".parse()?, "1.16.0".parse()?);
+/// let (new, newer) = ("1.20.0".parse()?, "1.22.0".parse()?);
+/// assert!(wire_compatible(old, older));
+/// assert!(!wire_compatible(new, newer));
+/// # Ok::<(), ucx::ParseVersionError>(())
+/// ```
 #[must_use]
 pub fn wire_compatible(a: Version, b: Version) -> bool {
     let old = |version: Version| (version.major, version.minor) < (1, 20);
@@ -89,6 +117,12 @@ impl fmt::Display for Version {
 }
 
 /// A text that is not a version: it must be three numbers with dots between them.
+///
+/// ```
+/// use ucx::Version;
+///
+/// assert!("1.22".parse::<Version>().is_err());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseVersionError {
     text: String,

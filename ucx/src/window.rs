@@ -34,6 +34,17 @@ impl Memory {
     ///
     /// `INVALID_PARAM` for a worker of another context than the memory's; otherwise as
     /// [`remote_key`](Memory::remote_key) and [`Worker::address`].
+    ///
+    /// ```
+    /// use ucx::{Context, Features, Memory};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let worker = Context::builder(Features::RMA).config("TLS", "self").build()?.worker()?;
+    /// let memory = Memory::allocate(worker.context(), 4096)?;
+    /// let described: Vec<u8> = memory.window(&worker)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn window(&self, worker: &Worker) -> Result<Vec<u8>> {
         if worker.context().raw() != self.context().raw() {
             let what = "making a window with a worker of another context than the memory's";
@@ -62,8 +73,14 @@ impl Memory {
 /// // Somebody else, to whom the bytes were sent:
 /// // SAFETY: the bytes came unchanged from the owner, which is another part of this program.
 /// let window = unsafe { Window::open(worker, &described) }?;
-/// let (written, _) = window.put(8, b"hello".to_vec()).wait();
-/// written.map_err(|status| eprintln!("{status}")).ok();
+/// assert!(window.len() == 4096 && !window.is_empty());
+/// window.put(8, b"hello".to_vec()).wait().0.map_err(|status| eprintln!("{status}")).ok();
+/// window.flush().wait().0.map_err(|status| eprintln!("{status}")).ok();
+/// let (read, bytes) = window.get(8, vec![0; 5]).wait();
+/// if window.endpoint().is_failed() {
+///     println!("the owner is gone");
+/// }
+/// window.close(ucx::CloseMode::Flush).wait().map_err(|status| eprintln!("{status}")).ok();
 /// # Ok(())
 /// # }
 /// ```
@@ -113,6 +130,16 @@ impl Window {
     /// # Errors
     ///
     /// As [`open`](Window::open).
+    ///
+    /// ```no_run
+    /// # fn example(worker: &ucx::Worker, described: &[u8]) -> ucx::Result<()> {
+    /// use ucx::{ErrorMode, Window};
+    ///
+    /// // SAFETY: the bytes came unchanged from the owner, another process of this program on the same machine.
+    /// let window = unsafe { Window::open_with(worker, described, ErrorMode::None) }?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub unsafe fn open_with(worker: &Worker, bytes: &[u8], mode: ErrorMode) -> Result<Window> {
         worker.context().require(Features::RMA, "opening a window")?;
         let Described { address, length, key, owner } = Described::read(bytes)?;

@@ -26,6 +26,27 @@ use crate::zeroed::Zeroed;
 ///
 /// A closure given to the worker must not hold a strong handle of it, or both live for ever: give it a
 /// [`WeakWorker`].
+///
+/// ```
+/// use ucx::{Context, ErrorMode, Features, Worker};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let context = Context::builder(Features::TAG).config("TLS", "self").build()?;
+/// let worker = Worker::new(&context)?;
+/// assert_eq!(worker.context().features(), Features::TAG);
+///
+/// // Here it is its own peer.
+/// let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&worker.address()?)?;
+/// endpoint.tag_send(7, b"hello".to_vec()).detach();
+/// worker.flush().wait().0?;
+/// worker.progress_until(|| worker.tag_probe(7, u64::MAX).is_some());
+/// let (received, bytes) = worker.tag_recv(7, u64::MAX, vec![0; 16]).wait();
+/// assert_eq!(&bytes[..received?.length], b"hello");
+/// while worker.progress() {}
+/// assert!(!worker.is_progressing(), "not inside of a handler");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Worker {
     inner: Rc<Inner>,
@@ -108,6 +129,18 @@ impl Worker {
     /// # Errors
     ///
     /// `UNSUPPORTED` without [`Features::WAKEUP`], else what UCX says.
+    ///
+    /// ```
+    /// use std::os::fd::AsRawFd;
+    /// use ucx::{Context, Features};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let features = Features::TAG | Features::WAKEUP;
+    /// let worker = Context::builder(features).config("TLS", "tcp").build()?.worker()?;
+    /// println!("to be polled: {}", worker.event_fd()?.as_raw_fd());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn event_fd(&self) -> Result<BorrowedFd<'_>> {
         self.inner.context.require(Features::WAKEUP, "asking for a worker's event descriptor")?;
         let mut fd: RawFd = -1;
@@ -125,6 +158,22 @@ impl Worker {
     /// # Errors
     ///
     /// `UNSUPPORTED` without [`Features::WAKEUP`], else what UCX says.
+    ///
+    /// ```no_run
+    /// use std::os::fd::AsRawFd;
+    ///
+    /// # fn example(worker: &ucx::Worker) -> Result<(), Box<dyn std::error::Error>> {
+    /// let fd = worker.event_fd()?.as_raw_fd();
+    /// loop {
+    ///     while worker.progress() {}
+    ///     if worker.arm()? {
+    ///         let mut event = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    ///         // SAFETY: one entry, which lives until the call has returned.
+    ///         unsafe { libc::poll(&mut event, 1, -1) };
+    ///     }
+    /// }
+    /// # }
+    /// ```
     pub fn arm(&self) -> Result<bool> {
         self.inner.context.require(Features::WAKEUP, "arming a worker")?;
         if self.inner.needs_attention() {
@@ -144,6 +193,18 @@ impl Worker {
     /// # Errors
     ///
     /// `UNSUPPORTED` without [`Features::WAKEUP`].
+    ///
+    /// ```
+    /// use ucx::{Context, Features};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let features = Features::TAG | Features::WAKEUP;
+    /// let worker = Context::builder(features).config("TLS", "tcp").build()?.worker()?;
+    /// let signal = worker.signal()?;
+    /// std::thread::spawn(move || signal.signal());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn signal(&self) -> Result<Signal> {
         self.inner.context.require(Features::WAKEUP, "making a signal for a worker")?;
         Ok(Signal::new(Arc::clone(&self.inner.signal)))
@@ -166,6 +227,23 @@ impl Worker {
     /// # Errors
     ///
     /// `BUSY` inside a handler, else what UCX says.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::RMA | ucx::Features::AMO64).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// # let memory = ucx::Memory::allocate(&context, 4096)?;
+    /// # let key = memory.remote_key()?;
+    /// # // SAFETY: as the owner of the memory gave them.
+    /// # let remote = unsafe { endpoint.remote_memory(&key, memory.address(), 4096) }?;
+    /// remote.put(&endpoint, 0, b"the data".to_vec()).detach();
+    /// worker.fence()?;
+    /// // Whoever sees the flag sees the data.
+    /// remote.put(&endpoint, 4088, vec![1; 8]).detach();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn fence(&self) -> Result<()> {
         // SAFETY: the worker is live, and this is not inside one of its callbacks.
         let status = self.inner.progressing(|| unsafe { sys::ucp_worker_fence(self.raw()) });
@@ -173,12 +251,34 @@ impl Worker {
     }
 
     /// The longest header that an active message may have here, in bytes.
+    ///
+    /// ```
+    /// use ucx::{Context, Features};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let worker = Context::builder(Features::AM).config("TLS", "tcp").build()?.worker()?;
+    /// assert!(worker.max_am_header() >= 64);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn max_am_header(&self) -> usize {
         self.inner.max_am_header
     }
 
     /// A handle that does not keep the worker alive, for closures that the worker owns.
+    ///
+    /// ```
+    /// use ucx::{Context, Features};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let worker = Context::builder(Features::AM).config("TLS", "self").build()?.worker()?;
+    /// let weak = worker.downgrade();
+    /// drop(worker);
+    /// assert!(weak.upgrade().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn downgrade(&self) -> WeakWorker {
         WeakWorker { inner: Rc::downgrade(&self.inner) }
@@ -235,6 +335,23 @@ impl fmt::Debug for Worker {
 }
 
 /// A handle of a worker that does not keep it alive.
+///
+/// ```
+/// use ucx::{Context, Features, WeakWorker};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let worker = Context::builder(Features::AM).config("TLS", "self").build()?.worker()?;
+/// let weak: WeakWorker = worker.downgrade();
+/// // A handler that held the worker itself would keep it alive for ever.
+/// worker.set_am_handler(1, move |_| {
+///     if let Some(worker) = weak.upgrade() {
+///         println!("still there: {worker:?}");
+///     }
+/// })?;
+/// worker.clear_am_handler(1)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct WeakWorker {
     inner: Weak<Inner>,
