@@ -11,6 +11,11 @@ use std::fmt;
 /// let set: CpuSet = "0-2,5".parse().unwrap();
 /// assert_eq!(set.iter().collect::<Vec<_>>(), [0, 1, 2, 5]);
 /// assert_eq!(set.to_string(), "0-2,5");
+///
+/// let mut some = CpuSet::empty();
+/// assert!(some.is_empty() && some.insert(5) && some.contains(5));
+/// assert!(some.is_subset(&set));
+/// assert!(!some.insert(CpuSet::CAPACITY), "there is no such CPU");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
@@ -98,6 +103,12 @@ impl fmt::Debug for CpuSet {
 }
 
 /// Why a text is no CPU set.
+///
+/// ```
+/// use urom_abi::cpu::CpuSet;
+/// let error = "0-2,x".parse::<CpuSet>().unwrap_err();
+/// println!("{error}");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseCpuSetError {
     part: String,

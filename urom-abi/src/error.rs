@@ -32,11 +32,21 @@ macro_rules! codes {
             }
 
             /// What the code means (`doca_error_get_descr`): a lower-case phrase without a full stop.
+            ///
+            /// ```
+            /// use urom_abi::DocaError;
+            /// assert_eq!(DocaError::TIME_OUT.description(), "timer expired while waiting");
+            /// ```
             pub const fn description(self) -> &'static str {
                 match self.0 { $($value => $text,)* _ => "unrecognized error code" }
             }
 
             /// [`name`](Self::name) for C, in static memory.
+            ///
+            /// ```
+            /// use urom_abi::DocaError;
+            /// assert_eq!(DocaError::TIME_OUT.c_name(), c"DOCA_ERROR_TIME_OUT");
+            /// ```
             pub const fn c_name(self) -> &'static CStr {
                 match self.0 {
                     $($value => c_text(concat!($c, "\0")),)*
@@ -45,6 +55,11 @@ macro_rules! codes {
             }
 
             /// [`description`](Self::description) for C, in static memory.
+            ///
+            /// ```
+            /// use urom_abi::DocaError;
+            /// assert_eq!(DocaError::TIME_OUT.c_description(), c"timer expired while waiting");
+            /// ```
             pub const fn c_description(self) -> &'static CStr {
                 match self.0 {
                     $($value => c_text(concat!($text, "\0")),)*
@@ -99,6 +114,12 @@ impl DocaError {
     }
 
     /// The code of a result: `SUCCESS` for `Ok`.
+    ///
+    /// ```
+    /// use urom_abi::DocaError;
+    /// assert_eq!(DocaError::of(Ok(())), DocaError::SUCCESS);
+    /// assert_eq!(DocaError::of(Err(DocaError::FULL)), DocaError::FULL);
+    /// ```
     pub const fn of(result: Result<(), DocaError>) -> DocaError {
         match result {
             Ok(()) => DocaError::SUCCESS,

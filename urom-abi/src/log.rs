@@ -6,6 +6,7 @@
 /// use urom_abi::log::Level;
 /// assert!(Level::Error < Level::Info);
 /// assert_eq!(Level::from_number(30), Some(Level::Error));
+/// assert_eq!(Level::Debug.number(), 60);
 /// assert_eq!(Level::Error.tag(), "ERR");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

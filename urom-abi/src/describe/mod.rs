@@ -17,6 +17,27 @@ pub use c_header::c_header;
 pub use types::{Described, NotDescribed, Probe, Struct, StructField, Type, found_or_opaque};
 
 /// A plugin's protocol.
+///
+/// ```
+/// # mod sums {
+/// #     /// Adds.
+/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
+/// #     pub enum Command<'a> {
+/// #         #[urom(reply = Sum)]
+/// #         Add { factor: u64, #[urom(inline)] values: urom_abi::Elements<'a, u32> },
+/// #     }
+/// #     #[urom_abi::urom_notification]
+/// #     pub enum Notification { Sum { total: u64 } }
+/// # }
+/// use urom_abi::protocol::Protocol as _;
+///
+/// use urom_abi::describe::{Protocol, c_header};
+///
+/// let protocol: &Protocol = sums::Protocol::DESCRIPTION;
+/// assert_eq!((protocol.name, protocol.version), ("worker_sum", 1));
+/// let header = c_header(protocol);
+/// assert!(header.contains("uint64_t factor;"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protocol {
     /// The plugin's name: its file's name without `.so`.
@@ -33,6 +54,28 @@ pub struct Protocol {
 }
 
 /// All messages of one direction.
+///
+/// ```
+/// # mod sums {
+/// #     /// Adds.
+/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
+/// #     pub enum Command<'a> {
+/// #         #[urom(reply = Sum)]
+/// #         Add { factor: u64, #[urom(inline)] values: urom_abi::Elements<'a, u32> },
+/// #     }
+/// #     #[urom_abi::urom_notification]
+/// #     pub enum Notification { Sum { total: u64 } }
+/// # }
+/// use urom_abi::protocol::Protocol as _;
+///
+/// use urom_abi::describe::Messages;
+///
+/// let commands: &Messages = &sums::Protocol::DESCRIPTION.commands;
+/// for command in commands.variants {
+///     println!("{} has the tag {} and {} fields", command.name, command.tag, command.fields.len());
+/// }
+/// assert_eq!(commands.find(&[0; 8]).map(|command| command.name), Some("Add"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Messages {
     /// The name of the Rust enum.
@@ -52,6 +95,26 @@ pub struct Messages {
 }
 
 /// One message.
+///
+/// ```
+/// # mod sums {
+/// #     /// Adds.
+/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
+/// #     pub enum Command<'a> {
+/// #         #[urom(reply = Sum)]
+/// #         Add { factor: u64, #[urom(inline)] values: urom_abi::Elements<'a, u32> },
+/// #     }
+/// #     #[urom_abi::urom_notification]
+/// #     pub enum Notification { Sum { total: u64 } }
+/// # }
+/// use urom_abi::protocol::Protocol as _;
+///
+/// use urom_abi::describe::Variant;
+///
+/// let add: &Variant = &sums::Protocol::DESCRIPTION.commands.variants[0];
+/// assert_eq!((add.name, add.tag, add.reply), ("Add", 0, Some("Sum")));
+/// assert_eq!(add.payloads[0].name, "values");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// The name in Rust, like `TagSend`.
@@ -86,6 +149,28 @@ impl Messages {
 }
 
 /// A field of the fixed part.
+///
+/// ```
+/// # mod sums {
+/// #     /// Adds.
+/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
+/// #     pub enum Command<'a> {
+/// #         #[urom(reply = Sum)]
+/// #         Add { factor: u64, #[urom(inline)] values: urom_abi::Elements<'a, u32> },
+/// #     }
+/// #     #[urom_abi::urom_notification]
+/// #     pub enum Notification { Sum { total: u64 } }
+/// # }
+/// use urom_abi::protocol::Protocol as _;
+///
+/// use urom_abi::describe::{Field, FieldKind, Type};
+///
+/// let fields: &[Field] = sums::Protocol::DESCRIPTION.commands.variants[0].fields;
+/// let factor = &fields[0];
+/// // Behind the tag, which has eight bytes.
+/// assert_eq!((factor.name, factor.offset, factor.kind), ("factor", 8, FieldKind::Plain));
+/// assert_eq!(factor.ty, Type::Int { bytes: 8, signed: false });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The name in Rust. A payload's word that has none of its own is named after the payload: `data_addr`, `data_len`.
@@ -103,6 +188,16 @@ pub struct Field {
 }
 
 /// What a field is for.
+///
+/// ```
+/// use urom_abi::describe::{Field, FieldKind};
+///
+/// /// What a person who types a command in has to be asked for.
+/// fn asked_for(fields: &[Field]) -> impl Iterator<Item = &str> {
+///     let own = fields.iter().filter(|field| matches!(field.kind, FieldKind::Plain | FieldKind::Echo));
+///     own.map(|field| field.name)
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// It has a value of its own.
@@ -128,6 +223,27 @@ pub enum FieldKind {
 }
 
 /// Bytes behind the fixed part.
+///
+/// ```
+/// # mod sums {
+/// #     /// Adds.
+/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
+/// #     pub enum Command<'a> {
+/// #         #[urom(reply = Sum)]
+/// #         Add { factor: u64, #[urom(inline)] values: urom_abi::Elements<'a, u32> },
+/// #     }
+/// #     #[urom_abi::urom_notification]
+/// #     pub enum Notification { Sum { total: u64 } }
+/// # }
+/// use urom_abi::protocol::Protocol as _;
+///
+/// use urom_abi::describe::{Count, Payload, Type};
+///
+/// let values: &Payload = &sums::Protocol::DESCRIPTION.commands.variants[0].payloads[0];
+/// assert_eq!(values.ty, Type::Int { bytes: 4, signed: false });
+/// assert_eq!((values.address, values.count), (Some("values_addr"), Count::Word("values_len")));
+/// assert!(values.when.is_none() && !values.registered);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// The name in Rust.
@@ -151,6 +267,19 @@ pub struct Payload {
 }
 
 /// How many elements a payload has.
+///
+/// ```
+/// use urom_abi::describe::Count;
+///
+/// fn show(count: Count) -> String {
+///     match count {
+///         Count::Word(name) => format!("`{name}` says how many"),
+///         Count::Fixed(count) => format!("{count} of them"),
+///         Count::Given(expression) => format!("`{expression}` of them"),
+///     }
+/// }
+/// assert_eq!(show(Count::Fixed(8)), "8 of them");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// As many as this word says: the name of a field, or a path like `params.len` into a plain one.

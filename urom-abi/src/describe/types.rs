@@ -3,6 +3,14 @@
 use std::marker::PhantomData;
 
 /// A type, as the wire sees it.
+///
+/// ```
+/// use urom_abi::describe::Type;
+///
+/// const WORD: Type = Type::Int { bytes: 4, signed: false };
+/// let pair = Type::Array { of: &WORD, len: 2 };
+/// assert_eq!((pair.size(), pair.align()), (8, 4));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// An integer.
@@ -62,6 +70,22 @@ impl Type {
 }
 
 /// A plain structure.
+///
+/// ```
+/// use urom_abi::describe::{Described, Struct, Type};
+///
+/// /// Where a tile lies.
+/// #[repr(C)]
+/// #[derive(urom_abi::Described)]
+/// struct Tile {
+///     at: [u32; 2],
+///     weight: f64,
+/// }
+///
+/// let Type::Struct(tile) = Tile::TYPE else { unreachable!() };
+/// let tile: &Struct = tile;
+/// assert_eq!((tile.name, tile.size, tile.align), ("Tile", 16, 8));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Struct {
     /// The name in Rust, without a path.
@@ -77,6 +101,22 @@ pub struct Struct {
 }
 
 /// A field of a plain structure.
+///
+/// ```
+/// use urom_abi::describe::{Described, StructField, Type};
+///
+/// /// Where a tile lies.
+/// #[repr(C)]
+/// #[derive(urom_abi::Described)]
+/// struct Tile {
+///     at: [u32; 2],
+///     weight: f64,
+/// }
+///
+/// let Type::Struct(tile) = Tile::TYPE else { unreachable!() };
+/// let weight: &StructField = &tile.fields[1];
+/// assert_eq!((weight.name, weight.offset, weight.ty), ("weight", 8, Type::Float { bytes: 8 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructField {
     /// The name in Rust; a number when it has none.

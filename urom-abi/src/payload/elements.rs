@@ -16,6 +16,14 @@ use crate::wire::Plain;
 /// let counts = Elements::from(&[3u32, 5, 8]);
 /// assert_eq!((counts.len(), counts.get(1), counts.get(3)), (3, Some(5), None));
 /// assert_eq!(counts.iter().sum::<u32>(), 16);
+/// assert_eq!(counts.to_vec(), [3, 5, 8]);
+///
+/// let bytes = counts.as_bytes();
+/// assert!(Elements::<u64>::from_bytes(bytes).is_none(), "12 bytes are no whole number of them");
+/// assert!(Elements::<u32>::from_bytes(&bytes[..0]).is_some_and(|none| none.is_empty()));
+/// if let Some(slice) = counts.as_slice() {
+///     assert_eq!(slice[2], 8);
+/// }
 /// ```
 pub struct Elements<'a, T> {
     /// A whole number of elements.

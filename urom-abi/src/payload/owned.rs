@@ -37,6 +37,22 @@ use crate::wire::Plain;
 /// payload.truncate(2);
 /// assert_eq!(*payload, [7, 2]);
 /// ```
+///
+/// Of elements that are no bytes:
+///
+/// ```
+/// use urom_abi::Payload;
+/// let mut counts: Payload<u32> = Payload::from(vec![3, 5, 8]);
+/// assert!(counts.len() == 3 && !counts.is_empty());
+/// assert_eq!(counts.elements().get(1), Some(5));
+/// counts.as_bytes_mut()[0] = 4;
+/// assert_eq!((counts.to_vec(), counts.as_bytes().len()), (vec![4, 5, 8], 12));
+///
+/// let mut bytes: Payload = counts.into_bytes();
+/// bytes.advance(4);
+/// let counts: Payload<u32> = bytes.cast().expect("two elements of four bytes");
+/// assert_eq!(counts.to_vec(), [5, 8]);
+/// ```
 pub struct Payload<T = u8> {
     bytes: NonNull<u8>,
     /// In bytes: a whole number of elements.

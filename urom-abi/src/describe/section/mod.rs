@@ -40,6 +40,18 @@ const HEADER_LEN: usize = 16;
 const MAX_DEPTH: usize = 64;
 
 /// What a plugin's file says of itself.
+///
+/// ```
+/// use urom_abi::describe::section::{Description, Panic};
+///
+/// fn show(description: &Description) {
+///     let (protocol, build) = (description.protocol, description.build);
+///     println!("{} version {}, by urom-pdk {}", protocol.name, protocol.version, build.kit);
+///     if build.panic == Panic::Abort {
+///         println!("a panic ends its worker");
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Description {
     /// What it speaks.
@@ -49,6 +61,12 @@ pub struct Description {
 }
 
 /// How a plugin was built.
+///
+/// ```
+/// use urom_abi::describe::section::{Build, Panic};
+///
+/// let build = Build { kit: env!("CARGO_PKG_VERSION"), panic: Panic::Unwind };
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Build {
     /// The version of `urom-pdk`.
@@ -58,6 +76,13 @@ pub struct Build {
 }
 
 /// What a panic does (`-C panic`, `profile.*.panic`).
+///
+/// ```
+/// use urom_abi::describe::section::Panic;
+///
+/// /// As it is where this is compiled.
+/// const PANIC: Panic = if cfg!(panic = "abort") { Panic::Abort } else { Panic::Unwind };
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Panic {
     /// It becomes the status of one command.
@@ -67,6 +92,12 @@ pub enum Panic {
 }
 
 /// Why bytes are no description.
+///
+/// ```
+/// use urom_abi::describe::section::{ReadError, read};
+///
+/// assert_eq!(read(b"not a description").unwrap_err(), ReadError::Magic);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadError {

@@ -18,6 +18,25 @@ use crate::describe::{
 ///
 /// # Errors
 /// What is wrong with the bytes, and where.
+///
+/// ```
+/// # mod graph {
+/// # use urom_abi::{urom_command, urom_notification};
+/// # #[urom_command(plugin = "worker_graph", version = 1)]
+/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
+/// # #[urom_notification]
+/// # pub enum Notification { Done { data: u64 } }
+/// # }
+/// use urom_abi::describe::section::{self, Build, Panic};
+/// use urom_abi::protocol::Protocol as _;
+///
+/// const BUILD: Build = Build { kit: "0.1.0", panic: Panic::Unwind };
+/// let mut bytes = vec![0; section::len(graph::Protocol::DESCRIPTION, &BUILD)];
+/// section::write(graph::Protocol::DESCRIPTION, &BUILD, &mut bytes);
+/// let description = section::read(&bytes)?;
+/// assert_eq!((description.protocol, description.build), (graph::Protocol::DESCRIPTION, BUILD));
+/// # Ok::<(), section::ReadError>(())
+/// ```
 pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
     let header = bytes.first_chunk::<HEADER_LEN>().filter(|header| header.starts_with(&MAGIC));
     let Some(&[.., f0, f1, f2, f3, l0, l1, l2, l3]) = header else { return Err(ReadError::Magic) };

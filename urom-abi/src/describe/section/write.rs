@@ -7,6 +7,23 @@ use crate::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, Stru
 ///
 /// # Panics
 /// As [`write`].
+///
+/// ```
+/// # mod graph {
+/// # use urom_abi::{urom_command, urom_notification};
+/// # #[urom_command(plugin = "worker_graph", version = 1)]
+/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
+/// # #[urom_notification]
+/// # pub enum Notification { Done { data: u64 } }
+/// # }
+/// use urom_abi::describe::section::{self, Build, Panic};
+/// use urom_abi::protocol::Protocol as _;
+///
+/// const BUILD: Build = Build { kit: "0.1.0", panic: Panic::Unwind };
+/// const LEN: usize = section::len(graph::Protocol::DESCRIPTION, &BUILD);
+/// const BYTES: [u8; LEN] = section::array(graph::Protocol::DESCRIPTION, &BUILD);
+/// assert!(BYTES.starts_with(&section::MAGIC));
+/// ```
 #[must_use]
 pub const fn len(protocol: &Protocol, build: &Build) -> usize {
     let mut writer = Writer { out: None, at: 0 };
@@ -51,6 +68,23 @@ pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
 ///
 /// # Panics
 /// As [`write`].
+///
+/// ```
+/// # mod graph {
+/// # use urom_abi::{urom_command, urom_notification};
+/// # #[urom_command(plugin = "worker_graph", version = 1)]
+/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
+/// # #[urom_notification]
+/// # pub enum Notification { Done { data: u64 } }
+/// # }
+/// use urom_abi::describe::section::{self, Build, Panic};
+/// use urom_abi::protocol::Protocol as _;
+///
+/// const BUILD: Build = Build { kit: "0.1.0", panic: Panic::Unwind };
+/// const LEN: usize = section::len(graph::Protocol::DESCRIPTION, &BUILD);
+/// static IN_THE_FILE: [u8; LEN] = section::array(graph::Protocol::DESCRIPTION, &BUILD);
+/// assert!(section::read(&IN_THE_FILE).is_ok());
+/// ```
 #[must_use]
 pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8; LEN] {
     let mut bytes = [0; LEN];
