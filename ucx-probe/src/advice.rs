@@ -7,6 +7,14 @@ use std::path::Path;
 use crate::{OLDEST, PINNED, VARIABLE, of_target};
 
 /// No UCX for the target. [`Display`] gives every attempt and what to install, in several lines.
+///
+/// ```
+/// let missing = ucx_probe::find("riscv64gc-unknown-linux-gnu").expect_err("there are no bindings for it");
+/// assert_eq!(missing.target(), "riscv64gc-unknown-linux-gnu");
+/// for line in missing.attempts().iter().chain(missing.remedies()) {
+///     println!("{line}");
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct NotFound {
     target: String,

@@ -52,6 +52,10 @@ pub fn rpath() -> Option<PathBuf> {
 /// # Panics
 ///
 /// Outside a build script.
+///
+/// ```no_run
+/// ucx_probe::emit_link();
+/// ```
 pub fn emit_link() {
     let (search, answer) = searched();
     emit(&watched(&search, answer.as_ref().ok()));

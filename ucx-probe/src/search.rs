@@ -16,6 +16,13 @@ use crate::{VARIABLE, build_tree, pkg_config};
 /// # Errors
 ///
 /// When there is none: what was tried, and what brings one.
+///
+/// ```
+/// match ucx_probe::find("aarch64-unknown-linux-gnu") {
+///     Ok(found) => println!("{:?}", found.source()),
+///     Err(missing) => eprintln!("{missing}"),
+/// }
+/// ```
 pub fn find(target: &str) -> Result<Found, NotFound> {
     Search::new(target).find()
 }
