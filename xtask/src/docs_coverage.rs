@@ -29,7 +29,7 @@ struct Crate {
     package: &'static str,
     /// What is documented besides its default.
     features: &'static [&'static str],
-    /// Modules that are public for the kit's other crates and for the code that macros make, and for nobody else.
+    /// Modules and macros that are public for the kit's other crates and for the code that macros make, and for nobody else.
     inner: &'static [&'static str],
 }
 
@@ -39,8 +39,22 @@ const CRATES: &[Crate] = &[
     Crate {
         package: "urom-abi",
         features: &["test-util"],
-        // The border with C, and what the macros' code calls.
-        inner: &["descriptor", "host", "list", "payload", "plugin", "protocol", "shared", "signals", "wire"],
+        // The border with C, what the macros' code calls, and what only services need.
+        inner: &[
+            "address",
+            "descriptor",
+            "host",
+            "host_extensions",
+            "host_functions",
+            "list",
+            "payload",
+            "plugin",
+            "protocol",
+            "shared",
+            "signals",
+            "watch",
+            "wire",
+        ],
     },
     Crate { package: "urom-pdk", features: &["test-util"], inner: &[] },
     Crate { package: "urom-host", features: &["test-util"], inner: &[] },

@@ -100,7 +100,7 @@ impl Documentation {
         Ok(serde_json::from_slice(json)?)
     }
 
-    /// The items that the rule is about, outside of the root's modules `inner`.
+    /// The items that the rule is about, outside of what `inner` names in the root.
     pub(crate) fn items(&self, inner: &[&str]) -> Vec<Item> {
         let mut walk = Walk { documentation: self, inner, seen: HashSet::new(), found: Vec::new() };
         if let Some(root) = self.index.get(&self.root) {
@@ -124,6 +124,9 @@ impl<'a> Walk<'a> {
             return;
         };
         let path = if parent.is_empty() { name.to_owned() } else { format!("{parent}::{name}") };
+        if path.split_once("::").is_some_and(|(_, inside)| self.inner.contains(&inside)) {
+            return;
+        }
         match &entry.inner {
             Inner::Use(Use { id: Some(id), name, is_glob }) => match self.documentation.index.get(id) {
                 Some(Entry { inner: Inner::Module(module), .. }) if *is_glob => {
@@ -132,9 +135,7 @@ impl<'a> Walk<'a> {
                 _ => self.visit(*id, name, parent),
             },
             Inner::Module(module) => {
-                let root = path.split_once("::").filter(|(_, rest)| !rest.contains("::"));
-                let left_out = root.is_some_and(|(_, name)| self.inner.contains(&name));
-                if !left_out && self.seen.insert(id) {
+                if self.seen.insert(id) {
                     self.each(&module.items, &path);
                 }
             }
