@@ -110,6 +110,16 @@
 //! together, a command allocates nothing but the two C descriptors that the interface demands. A future that needs more
 //! room than its fellows makes every slot larger; box what is large and rare.
 //!
+//! # Time
+//!
+//! [`time`] has a clock, sleeping, and limits on how long something may take, all driven by the worker's calls.
+//!
+//! # Testing
+//!
+//! With the feature `test-util`, `test_util` drives a plugin in process, through its C methods: typed commands and
+//! answers, time that the test moves, several workers in a domain, and an account of every command and every block of
+//! memory at the end.
+//!
 //! # Panics
 //!
 //! No panic crosses into C: it becomes a code, and one log line says where it happened and what it said. For that `open`

@@ -1,4 +1,5 @@
-//! A worker in miniature: drives a plugin of this process through its C interface, the way a worker does.
+//! A worker in miniature, for what lies below the test kit: NULL and other nonsense, raw descriptors, and calls that allocate
+//! nothing of their own. Whatever can be said with [`urom_pdk::test_util`] is said there.
 
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
@@ -10,6 +11,7 @@ use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx, WorkerNotify};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_pdk::Side;
+pub(crate) use urom_pdk::test_util::iface;
 
 pub(crate) mod protocol;
 
@@ -23,22 +25,6 @@ pub(crate) struct Worker {
     ctx: NonNull<WorkerCtx>,
     commands: DescriptorList<urom_abi::plugin::WorkerCmdDesc>,
     notifications: DescriptorList<urom_abi::plugin::WorkerNotifDesc>,
-}
-
-/// The interface of a plugin.
-pub(crate) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
-    let mut iface = PluginIface {
-        api_version: 0,
-        open: None,
-        close: None,
-        addr: None,
-        worker_cmd: None,
-        progress: None,
-        notif_pack: None,
-    };
-    // SAFETY: a structure of this frame.
-    assert_eq!(unsafe { urom_pdk::__private::get_iface::<T, P>(&mut iface) }, DocaError::SUCCESS);
-    iface
 }
 
 /// The look-ups of a worker that has none.
