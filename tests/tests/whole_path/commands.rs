@@ -143,6 +143,28 @@ pub(crate) fn a_handler_that_waits_is_woken(provider: &Provider) -> Result<()> {
     Ok(())
 }
 
+pub(crate) fn a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let answers = Rc::new(RefCell::new(Vec::new()));
+    let note = |what: &'static str| {
+        let answers = Rc::clone(&answers);
+        move |answer: Result<faulty_protocol::Echoed, urom_host::Error>| {
+            answers.borrow_mut().push((what, answer.map(|echoed| echoed.data)));
+        }
+    };
+    faulty.task_sleep(&worker, 50_000).submit_with(note("asleep"))?;
+    faulty.task_echo(&worker, 7).submit_with(note("awake"))?;
+    while answers.borrow().len() < 2 {
+        service.progress();
+    }
+    let answers = answers.take();
+    let [("awake", Ok(7)), ("asleep", Ok(took))] = answers[..] else { bail!("{answers:?}") };
+    // A worker pauses up to a millisecond between its calls; the machine may do more.
+    anyhow::ensure!((50_000..1_050_000).contains(&took), "{took} us instead of 50000");
+    Ok(())
+}
+
 pub(crate) fn bytes_that_are_no_command_are_invalid(provider: &Provider) -> Result<()> {
     let service = provider.connect()?;
     let (graph, worker) = graph_worker(&service)?;

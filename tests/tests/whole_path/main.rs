@@ -63,6 +63,7 @@ on_every_provider! {
         a_panic_in_a_handler_is_one_error_and_the_plugin_lives,
         a_handler_keeps_its_own_code,
         a_handler_that_waits_is_woken,
+        a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody,
         bytes_that_are_no_command_are_invalid,
         two_plugins_in_one_worker_answer_side_by_side,
     }

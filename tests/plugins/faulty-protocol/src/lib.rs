@@ -53,6 +53,12 @@ pub enum Command {
         /// For how long.
         millis: u32,
     },
+    /// Sleeps by the kit's clock, and answers with how long that took, in microseconds.
+    #[urom(reply = Echoed)]
+    Sleep {
+        /// For how long.
+        micros: u32,
+    },
 }
 
 /// What the faulty plugin answers.
@@ -61,7 +67,7 @@ pub enum Command {
 pub enum Notification {
     /// Nothing but that it ended.
     Done,
-    /// Answers `Echo` and `Yield`.
+    /// Answers `Echo`, `Yield` and `Sleep`.
     Echoed {
         /// The value the command carried.
         data: u64,

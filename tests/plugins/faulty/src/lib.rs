@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use faulty_protocol::{
     Affinity, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, Panic, Pid, Process,
-    Stall, Yield,
+    Sleep, Stall, Yield,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
-use urom_pdk::prelude::*;
+use urom_pdk::{prelude::*, time};
 
 struct Faulty;
 
@@ -87,6 +87,12 @@ impl Handler for Faulty {
     async fn stall(&self, _cx: &Context, cmd: Stall) -> Result<Done> {
         std::thread::sleep(Duration::from_millis(cmd.millis.into()));
         Ok(Done)
+    }
+
+    async fn sleep(&self, _cx: &Context, cmd: Sleep) -> Result<Echoed> {
+        let start = time::now();
+        time::sleep(Duration::from_micros(cmd.micros.into())).await;
+        Ok(Echoed { data: time::now().duration_since(start).as_micros() as u64 })
     }
 }
 
