@@ -89,6 +89,18 @@ impl Domain {
     }
 
     /// Adds a buffer to a member, as the host program of that member would; the look-ups of all members find it.
+    ///
+    /// ```
+    /// use urom_pdk::Segment;
+    /// use urom_pdk::test_util::{Buffer, Domain};
+    ///
+    /// let domain = Domain::new();
+    /// assert_eq!(domain.add_buffer(7, Buffer::new(0x1000..0x2000).key(b"packed key")), Segment::FIRST);
+    /// // The plugin that others find for member 7 is one in C, so its address has no frame.
+    /// domain.set_address("worker_sum", 7, b"an address in C");
+    /// assert_eq!(domain.progress(), 0, "it has no worker of this test");
+    /// domain.remove(7);
+    /// ```
     pub fn add_buffer(&self, member: u64, buffer: Buffer) -> Segment {
         let mut members = self.world.shared.members.write().unwrap_or_else(PoisonError::into_inner);
         let buffers = members.buffers.entry(member).or_default();

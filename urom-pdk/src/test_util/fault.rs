@@ -5,6 +5,14 @@ use std::fmt;
 use urom_abi::DocaError;
 
 /// A command that was sent, as reports name it.
+///
+/// ```
+/// use urom_pdk::test_util::Asked;
+///
+/// fn is_from_the_first_host(command: &Asked) -> bool {
+///     command.connection == urom_pdk::test_util::CONNECTION
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
     /// Its place among all commands of its worker, from 1.
@@ -25,6 +33,16 @@ impl fmt::Display for Asked {
 }
 
 /// One thing that a plugin did wrong.
+///
+/// ```
+/// use urom_pdk::test_util::{Fault, Report};
+///
+/// /// The commands that nobody answered.
+/// fn unanswered(report: &Report) -> Vec<u64> {
+///     let faults = report.faults.iter();
+///     faults.filter_map(|fault| if let Fault::Unanswered(asked) = fault { Some(asked.number) } else { None }).collect()
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -102,6 +120,19 @@ impl fmt::Display for Fault {
 }
 
 /// What came of one plugin, from `open` to `close`: see [`Worker::finish`](super::Worker::finish).
+///
+/// ```
+/// use urom_abi::protocol::Protocol;
+/// use urom_pdk::test_util::{Report, Worker};
+///
+/// fn end<P: Protocol>(worker: Worker<P>) {
+///     let report: Report = worker.finish();
+///     if !report.is_clean() {
+///         eprintln!("after {} commands to {}:", report.commands, report.plugin);
+///     }
+///     report.assert_clean();
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {

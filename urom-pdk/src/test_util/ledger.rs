@@ -7,6 +7,17 @@ use urom_abi::DocaError;
 use super::fault::{Asked, Fault};
 
 /// A notification as a worker would send it on.
+///
+/// ```
+/// use urom_abi::protocol::{Protocol, Reply};
+/// use urom_pdk::test_util::{Notification, Sent, Worker};
+///
+/// /// What came with a failure.
+/// fn with_failure<P: Protocol, R: Reply>(worker: &Worker<P>, sent: &Sent<R>) -> Option<Vec<u8>> {
+///     let Notification { status, bytes, .. } = worker.notification(sent)?;
+///     status.check().is_err().then_some(bytes)
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notification {

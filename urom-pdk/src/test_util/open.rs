@@ -30,6 +30,17 @@ impl<P: Protocol> Worker<P> {
     ///
     /// # Errors
     /// What the handler's `open` or `address` failed with.
+    ///
+    /// ```
+    /// use urom_abi::protocol::{Protocol, Serve};
+    /// use urom_pdk::test_util::Worker;
+    /// use urom_pdk::{DocaError, Side};
+    ///
+    /// /// A test of a plugin whose configuration is missing.
+    /// fn needs_its_configuration<T: 'static, P: Protocol + Serve<Side, T>>() {
+    ///     assert_eq!(Worker::<P>::try_open::<T>().err(), Some(DocaError::BAD_CONFIG));
+    /// }
+    /// ```
     pub fn try_open<T: 'static>() -> Result<Worker<P>, DocaError>
     where
         P: Serve<Side, T>,
@@ -42,6 +53,17 @@ impl<P: Protocol> Worker<P> {
     ///
     /// # Errors
     /// As for [`try_open`](Self::try_open).
+    ///
+    /// ```
+    /// use urom_abi::protocol::{Protocol, Serve};
+    /// use urom_pdk::test_util::{Domain, Worker};
+    /// use urom_pdk::{DocaError, Side};
+    ///
+    /// fn pair<T: 'static, P: Protocol + Serve<Side, T>>() -> Result<[Worker<P>; 2], DocaError> {
+    ///     let domain = Domain::new();
+    ///     Ok([Worker::try_open_in::<T>(&domain, 0)?, Worker::try_open_in::<T>(&domain, 1)?])
+    /// }
+    /// ```
     pub fn try_open_in<T: 'static>(domain: &Domain, id: u64) -> Result<Worker<P>, DocaError>
     where
         P: Serve<Side, T>,
@@ -63,6 +85,19 @@ impl<P: Protocol> Worker<P> {
     /// # Safety
     /// The interface is that of a plugin, all of whose methods may be called on this thread for as long as the worker
     /// lives. What it appends to lists is what DOCA's interface says.
+    ///
+    /// ```
+    /// use urom_abi::DocaError;
+    /// use urom_abi::plugin::PluginIface;
+    /// use urom_abi::protocol::Protocol;
+    /// use urom_pdk::test_util::{Domain, Worker};
+    ///
+    /// /// Opens a plugin in C that a build script linked into this test.
+    /// fn open<P: Protocol>(iface: PluginIface) -> Result<Worker<P>, DocaError> {
+    ///     // SAFETY: `urom_plugin_get_iface` of that plugin filled it in, and its methods may be called on any thread.
+    ///     unsafe { Worker::from_iface(iface, &Domain::new()) }
+    /// }
+    /// ```
     pub unsafe fn from_iface(iface: PluginIface, domain: &Domain) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
         unsafe { Worker::start(iface, false, domain) }
@@ -79,6 +114,17 @@ impl<P: Protocol> Worker<P> {
     ///
     /// # Safety
     /// The library is a plugin, and its constructors and methods may run on this thread.
+    ///
+    /// ```
+    /// use urom_abi::DocaError;
+    /// use urom_abi::protocol::Protocol;
+    /// use urom_pdk::test_util::{Domain, Worker};
+    ///
+    /// fn open<P: Protocol>(file: &std::path::Path) -> Result<Worker<P>, DocaError> {
+    ///     // SAFETY: the file is a plugin that this workspace built.
+    ///     unsafe { Worker::load(file, &Domain::new()) }
+    /// }
+    /// ```
     pub unsafe fn load(file: impl AsRef<Path>, domain: &Domain) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
         let iface = unsafe { library::iface(file.as_ref(), P::VERSION) }?;
@@ -95,6 +141,20 @@ impl<P: Protocol> Worker<P> {
     ///
     /// # Safety
     /// As for [`from_iface`](Self::from_iface).
+    ///
+    /// ```
+    /// use urom_abi::protocol::{Protocol, Serve};
+    /// use urom_pdk::test_util::{Domain, Worker, iface};
+    /// use urom_pdk::{DocaError, Side};
+    ///
+    /// /// A plugin without a `progress`, which a worker must not open.
+    /// fn stuck<T: 'static, P: Protocol + Serve<Side, T>>() -> Result<Worker<P>, DocaError> {
+    ///     let mut iface = iface::<T, P>();
+    ///     iface.progress = None;
+    ///     // SAFETY: the other methods are those of a plugin of this program, which may be called on this thread.
+    ///     unsafe { Worker::from_watched_iface(iface, &Domain::new()) }
+    /// }
+    /// ```
     pub unsafe fn from_watched_iface(iface: PluginIface, domain: &Domain) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
         unsafe { Worker::start(iface, true, domain) }
@@ -109,6 +169,17 @@ impl<P: Protocol> Worker<P> {
 }
 
 /// The interface of a plugin, as its `urom_plugin_get_iface` fills it in: for tests that call the methods themselves.
+///
+/// ```
+/// use urom_abi::protocol::{Protocol, Serve};
+/// use urom_pdk::Side;
+/// use urom_pdk::test_util::iface;
+///
+/// fn is_complete<T: 'static, P: Protocol + Serve<Side, T>>() -> bool {
+///     let iface = iface::<T, P>();
+///     iface.open.is_some() && iface.progress.is_some() && iface.close.is_some()
+/// }
+/// ```
 pub fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
     let mut iface = no_methods();
     // SAFETY: a structure of this frame.

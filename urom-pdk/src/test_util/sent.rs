@@ -10,6 +10,24 @@ use urom_abi::wire::{DecodeError, EncodeError};
 /// [`Worker::wait`](super::Worker::wait).
 ///
 /// It may be dropped; the command needs its notification all the same.
+///
+/// ```
+/// use urom_abi::DocaError;
+/// use urom_abi::protocol::{Protocol, Reply};
+/// use urom_pdk::test_util::{Sent, Worker};
+///
+/// /// Counts the steps until a command is answered.
+/// fn steps<P: Protocol, R: Reply>(worker: &Worker<P>, sent: Sent<R>) -> (usize, Result<R, DocaError>) {
+///     let mut steps = 0;
+///     loop {
+///         if let Some(answer) = worker.answer(&sent) {
+///             return (steps, answer);
+///         }
+///         worker.progress();
+///         steps += 1;
+///     }
+/// }
+/// ```
 pub struct Sent<R: Reply> {
     pub(super) token: u64,
     pub(super) echo: R::Echo,
@@ -25,6 +43,17 @@ impl<R: Reply> fmt::Debug for Sent<R> {
 
 /// The bytes of a notification, whatever they are: the answer to bytes, see
 /// [`Worker::send_bytes`](super::Worker::send_bytes).
+///
+/// ```
+/// use urom_abi::DocaError;
+/// use urom_abi::protocol::Protocol;
+/// use urom_pdk::test_util::{Bytes, Sent, Worker};
+///
+/// fn is_refused<P: Protocol>(worker: &Worker<P>, command: &[u8]) -> bool {
+///     let sent: Sent<Bytes> = worker.send_bytes(command);
+///     worker.wait(sent) == Err(DocaError::INVALID_VALUE)
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 

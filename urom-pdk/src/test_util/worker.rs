@@ -28,6 +28,69 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// a plugin works while it is handed commands, and in calls of [`progress`](Self::progress).
 ///
 /// Dropping it closes the plugin and checks what it did, like [`finish`](Self::finish).
+///
+/// ```standalone_crate
+/// # mod protocol {
+/// #     use urom_abi::{urom_command, urom_notification};
+/// #     #[urom_command(plugin = "worker_sum", version = 1)]
+/// #     #[derive(Debug)]
+/// #     pub enum Command { #[urom(reply = Sum)] Add { value: u64 } }
+/// #     #[urom_notification]
+/// #     #[derive(Debug, PartialEq)]
+/// #     pub enum Notification { Sum { total: u64 } }
+/// # }
+/// # use protocol::{Add, Handler, Protocol, Sum};
+/// # use std::cell::Cell;
+/// # use urom_pdk::prelude::*;
+/// # #[derive(Default)]
+/// # struct Summing(Cell<u64>);
+/// # #[urom_plugin]
+/// # impl Handler for Summing {
+/// #     fn open(_: &OpenContext) -> Result<Self> { Ok(Summing::default()) }
+/// #     fn address(&self) -> Result<Vec<u8>> { Ok(b"here".to_vec()) }
+/// #     async fn add(&self, _: &Context, cmd: Add) -> Result<Sum> {
+/// #         self.0.set(self.0.get() + cmd.value);
+/// #         Ok(Sum { total: self.0.get() })
+/// #     }
+/// # }
+/// use std::time::Duration;
+/// use urom_pdk::test_util::{Report, Worker};
+///
+/// # fn main() {
+/// let worker = Worker::<Protocol>::open::<Summing>();
+/// assert_eq!(worker.address(), b"here");
+/// worker.set_patience(Duration::from_secs(1));
+/// assert_eq!(worker.call(Add { value: 1 }), Ok(Sum { total: 1 }));
+///
+/// // Step by step, from two hosts.
+/// let (first, second) = (worker.send(Add { value: 2 }), worker.send_from(2, Add { value: 3 }));
+/// assert_eq!(worker.in_flight(), 2);
+/// assert_eq!(worker.progress(), 2, "both were answered");
+/// assert!(worker.notification(&first).is_some_and(|notification| notification.status == DocaError::SUCCESS));
+/// assert_eq!(worker.answer(&first), Some(Ok(Sum { total: 3 })));
+/// assert_eq!(worker.wait(second), Ok(Sum { total: 6 }));
+///
+/// // In one list.
+/// let listed = [worker.queue(Add { value: 1 }), worker.queue_from(2, Add { value: 1 })];
+/// worker.flush();
+/// for sent in listed {
+///     assert!(worker.wait(sent).is_ok());
+/// }
+///
+/// // What must not break it.
+/// let malformed = worker.send_bytes(b"no command");
+/// assert_eq!(worker.wait(malformed).unwrap_err(), DocaError::INVALID_VALUE);
+/// worker.fill_c_heap(1);
+/// assert_eq!(worker.call(Add { value: 1 }), Err(DocaError::NO_MEMORY));
+/// worker.set_message_limit(32);
+/// assert_eq!(worker.call(Add { value: 1 }), Err(DocaError::INVALID_VALUE));
+///
+/// worker.advance(Duration::from_secs(3600));
+/// assert_eq!(worker.close(), 0, "nothing is in flight");
+/// let report: Report = worker.finish();
+/// assert!(report.is_clean(), "{report}");
+/// # }
+/// ```
 pub struct Worker<P: Protocol> {
     pub(super) instance: Rc<Instance>,
     patience: Cell<Duration>,
@@ -42,6 +105,18 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Makes the plugin member `id` of its domain: others find the address that it reported when it was opened.
+    ///
+    /// ```
+    /// use urom_abi::protocol::Protocol;
+    /// use urom_pdk::test_util::Worker;
+    ///
+    /// /// Workers that were opened by their interfaces, as members 0, 1, 2 and so on of their domain.
+    /// fn number<P: Protocol>(workers: &[Worker<P>]) {
+    ///     for (id, worker) in (0..).zip(workers) {
+    ///         worker.join(id);
+    ///     }
+    /// }
+    /// ```
     pub fn join(&self, id: u64) {
         self.instance.world.shared.set_address(P::NAME, id, &self.instance.address.borrow());
     }
@@ -211,6 +286,15 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// The plugin's next look-up of this kind fails with `code`. Calls of this queue up.
+    ///
+    /// ```
+    /// use urom_pdk::DocaError;
+    /// use urom_pdk::test_util::{Lookup, Worker};
+    ///
+    /// fn without_keys<P: urom_abi::protocol::Protocol>(worker: &Worker<P>) {
+    ///     worker.fail_lookup(Lookup::Key, DocaError::NOT_SUPPORTED);
+    /// }
+    /// ```
     pub fn fail_lookup(&self, lookup: Lookup, code: DocaError) {
         self.instance.fail_lookup(lookup, code);
     }
