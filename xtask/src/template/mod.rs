@@ -58,3 +58,31 @@ fn check_in_place(generator: &Generator, in_place: &std::path::Path) -> Result<(
     tree::same(&files, &tree::read(&made)?).context(what)?;
     shell::step("template: format in place", shell::cargo().args(["fmt", "--check"]).current_dir(in_place))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::ucx;
+
+    #[test]
+    fn versions_in_the_template_are_those_of_this_workspace() {
+        let root = Workspace::load().expect("cargo knows this workspace").root;
+        let text = |path: &str| fs::read_to_string(root.join(path)).expect(path);
+        let manifest = text("templates/plugin/Cargo.toml.liquid");
+        for krate in ["ucx", "ucx-probe", "urom-abi", "urom-host", "urom-pdk"] {
+            let line = format!("\n{krate} = \"{}\"\n", env!("CARGO_PKG_VERSION"));
+            assert!(manifest.contains(&line), "{line}");
+        }
+        let own = text("Cargo.toml");
+        let rust = own.lines().find(|line| line.starts_with("rust-version = "));
+        let rust = rust.expect("the workspace states its oldest Rust");
+        assert!(manifest.contains(rust), "{rust}");
+        let ci = text("templates/plugin/.github/workflows/ci.yml.liquid");
+        let tool = format!(" cargo-urom@{}\n", env!("CARGO_PKG_VERSION"));
+        for version in [tool, format!(" libucx-cu12=={}\n", ucx::VERSION)] {
+            assert!(ci.contains(&version), "{version}");
+        }
+    }
+}
