@@ -115,7 +115,21 @@ impl<'a> Place<'a> {
         for promise in promised(&files)? {
             self.keep(&promise, &project, answers)?;
         }
-        tree::same(&files, &tree::read(&project)?).context("the commands have changed the workspace")
+        tree::same(&files, &tree::read(&project)?).context("the commands have changed the workspace")?;
+        self.deny(&project)
+    }
+
+    /// What it depends on is held to the rules for this repository. The tool is the CI's, which also installs it.
+    fn deny(&self, project: &Path) -> Result<()> {
+        let program = self.workspace.target_dir.join("tools/bin/cargo-deny");
+        if !program.is_file() {
+            println!("left out: cargo deny: there is no {}", program.display());
+            return Ok(());
+        }
+        let mut deny = Command::new(program);
+        deny.arg("--manifest-path").arg(project.join("Cargo.toml")).args(["check", "--config"]);
+        deny.arg(self.workspace.root.join("deny.toml")).args(["bans", "licenses", "sources"]);
+        shell::step("template: cargo deny", deny.env("CARGO_TARGET_DIR", &self.target))
     }
 
     fn keep(&self, promise: &Promise, project: &Path, answers: &Answers) -> Result<()> {
