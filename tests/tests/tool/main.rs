@@ -3,3 +3,4 @@
 mod call;
 mod common;
 mod inspect;
+mod new;
