@@ -198,7 +198,7 @@ fn groups_are_answered_in_full_and_follow_their_workers() {
     let mut workers: Vec<_> = starting.into_iter().map(|worker| soon(worker).unwrap()).collect();
     assert_eq!(soon(service.workers_of_group(1)).unwrap(), [1, 3]);
     assert_eq!(soon(service.workers_of_group(0)).unwrap(), [0, 2]);
-    assert_eq!(soon(service.workers_of_group(77)).unwrap(), [0u64; 0]);
+    assert_eq!(soon(service.workers_of_group(77)).unwrap(), []);
     soon(workers.remove(3).stop()).unwrap();
     // The worker says goodbye to the service on its own time.
     until(|| soon(service.handle().workers_of_group(1)).unwrap() == [1]);

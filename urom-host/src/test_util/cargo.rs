@@ -1,9 +1,10 @@
 //! Building with cargo from within a test.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use tinyjson::JsonValue;
 use urom_abi::DocaError;
 
 use super::profile::Profile;
@@ -29,11 +30,11 @@ use crate::error::{Error, Result};
 pub fn plugin(package: &str) -> Result<PathBuf> {
     let what = || format!("building the plugin of package `{package}`");
     let messages = build(package, &["--lib"], what)?;
-    artifact(&messages, "cdylib", |artifact| {
-        let files = artifact["filenames"].as_array()?.iter();
-        files.filter_map(Value::as_str).find(|file| file.ends_with(".so"))
-    })
-    .ok_or_else(|| {
+    let file = artifact(&messages, "cdylib", |artifact| {
+        let files = member(artifact, "filenames")?.get::<Vec<JsonValue>>()?;
+        files.iter().filter_map(text).find(|file| file.ends_with(".so"))
+    });
+    file.ok_or_else(|| {
         Error::new(DocaError::NOT_FOUND, what())
             .why("cargo made no shared object of it")
             .hint("a plugin's package has `crate-type = [\"cdylib\"]` in its [lib]")
@@ -44,8 +45,8 @@ pub fn plugin(package: &str) -> Result<PathBuf> {
 pub(super) fn uromd() -> Result<PathBuf> {
     let what = || "building `uromd`".to_owned();
     let messages = build("urom-service", &["--bin", "uromd"], what)?;
-    artifact(&messages, "bin", |artifact| artifact["executable"].as_str())
-        .ok_or_else(|| Error::new(DocaError::NOT_FOUND, what()).why("cargo named no program"))
+    let program = artifact(&messages, "bin", |artifact| text(member(artifact, "executable")?));
+    program.ok_or_else(|| Error::new(DocaError::NOT_FOUND, what()).why("cargo named no program"))
 }
 
 /// Runs `cargo build` beside the running test; what cargo prints for programs.
@@ -85,13 +86,24 @@ fn build(package: &str, targets: &[&str], what: impl Fn() -> String) -> Result<S
 
 /// The file that `find` finds in the message about the last artifact of a kind: what was asked for comes after what it
 /// depends on.
-fn artifact(messages: &str, kind: &str, find: impl Fn(&Value) -> Option<&str>) -> Option<PathBuf> {
-    let messages = messages.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let is_kind = |message: &Value| {
-        let kinds = message["target"]["kind"].as_array();
-        message["reason"] == "compiler-artifact" && kinds.is_some_and(|kinds| kinds.iter().any(|k| k == kind))
+fn artifact(messages: &str, kind: &str, find: impl Fn(&JsonValue) -> Option<&str>) -> Option<PathBuf> {
+    let messages = messages.lines().rev().filter_map(|line| line.parse::<JsonValue>().ok());
+    let is_kind = |message: &JsonValue| {
+        let kinds =
+            member(message, "target").and_then(|target| member(target, "kind")?.get::<Vec<JsonValue>>());
+        let is_artifact = member(message, "reason").and_then(text) == Some("compiler-artifact");
+        is_artifact && kinds.is_some_and(|kinds| kinds.iter().any(|one| text(one) == Some(kind)))
     };
     messages.filter(is_kind).find_map(|message| find(&message).map(PathBuf::from))
+}
+
+/// The value of a name, when this is an object that has it.
+fn member<'a>(value: &'a JsonValue, name: &str) -> Option<&'a JsonValue> {
+    value.get::<HashMap<String, JsonValue>>()?.get(name)
+}
+
+fn text(value: &JsonValue) -> Option<&str> {
+    value.get::<String>().map(String::as_str)
 }
 
 #[cfg(test)]
@@ -122,7 +134,7 @@ mod tests {
 
     #[test]
     fn other_lines_than_cargos_messages_are_passed_over() {
-        let messages = "not json\n{\"reason\":\"build-finished\"}\n[]\n";
-        assert_eq!(artifact(messages, "bin", |message| message["executable"].as_str()), None);
+        let messages = "not json\n{\"reason\":\"build-finished\"}\n[]\n{\"reason\":\"compiler-artifact\",\"target\":3}\n";
+        assert_eq!(artifact(messages, "bin", |_| Some("found")), None);
     }
 }
