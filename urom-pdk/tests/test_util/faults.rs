@@ -113,9 +113,14 @@ fn commands_that_the_plugin_does_not_take_are_answered_by_the_worker() {
 }
 
 #[test]
-fn codes_that_progress_cannot_give_are_told() {
-    let report = report(Wrong::FailsToProgress);
-    assert_eq!(report.faults[0], Fault::Progress(DocaError::IO_FAILED), "{report}");
+fn codes_that_progress_cannot_give_are_told_once() {
+    let worker = open(Wrong::FailsToProgress).unwrap();
+    worker.send(Echo { cookie: 1, value: 2 });
+    (0..100).for_each(|_| assert_eq!(worker.progress(), 0));
+    let report = worker.finish();
+    let [Fault::Progress(DocaError::IO_FAILED), Fault::Unanswered(_)] = report.faults[..] else {
+        panic!("{report}")
+    };
 }
 
 #[test]
