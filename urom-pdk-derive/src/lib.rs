@@ -29,7 +29,9 @@ use proc_macro::TokenStream;
 
 /// States a plugin's commands, and with them the whole protocol.
 ///
-/// ```ignore
+/// ```
+/// use urom_abi::{Data, urom_command, urom_notification};
+///
 /// #[urom_command(plugin = "worker_sandbox", version = 1)]
 /// pub enum Command<'a> {
 ///     /// Sends `data` to worker `dest` of the domain.
@@ -46,6 +48,15 @@ use proc_macro::TokenStream;
 ///         memh_id: u64,
 ///     },
 /// }
+///
+/// #[urom_notification]
+/// pub enum Notification {
+///     TagSent {
+///         #[urom(echo)]
+///         context: u64,
+///     },
+/// }
+/// # fn main() {}
 /// ```
 ///
 /// On the wire a message is C's `{ tag; header fields; union of structures }`, padded to the largest variant, and behind
@@ -122,17 +133,29 @@ use proc_macro::TokenStream;
 /// theirs that can panic or overflow are refused: use one that gives an `Option`, such as `checked_mul`. What a function or
 /// a macro of yours does is yours to see to. A member is an expression in parentheses: `len = (a.b)`.
 ///
-/// ```ignore
-/// #[urom(reply = Collected)]
-/// Collect {
-///     /// `ucc_coll_args_t`.
-///     #[urom(inline)]
-///     args: &'a [u8; 200],
-///     team: u64,
-///     team_size: u64,
-///     #[urom(inline, addr = none, len = counts_len(args, team_size), when = has_counts(args))]
-///     counts: Option<&'a [u8]>,
+/// ```
+/// # use urom_abi::{urom_command, urom_notification};
+/// # #[urom_notification]
+/// # pub enum Notification { Collected {} }
+/// /// Eight bytes for each member of the team.
+/// fn counts_len(team_size: u64) -> Option<u64> {
+///     team_size.checked_mul(8)
 /// }
+///
+/// #[urom_command(plugin = "worker_ucc", version = 1)]
+/// pub enum Command<'a> {
+///     #[urom(reply = Collected)]
+///     Collect {
+///         /// `ucc_coll_args_t`.
+///         #[urom(inline)]
+///         args: &'a [u8; 200],
+///         has_counts: u64,
+///         team_size: u64,
+///         #[urom(inline, addr = none, len = counts_len(team_size), when = has_counts == 1)]
+///         counts: Option<&'a [u8]>,
+///     },
+/// }
+/// # fn main() {}
 /// ```
 ///
 /// # What it makes, beside the enum
@@ -154,7 +177,11 @@ pub fn urom_command(args: TokenStream, item: TokenStream) -> TokenStream {
 
 /// States a plugin's notifications: what its commands are answered with.
 ///
-/// ```ignore
+/// ```
+/// # #[urom_abi::urom_command(plugin = "worker_sandbox", version = 1)]
+/// # pub enum Command { #[urom(reply = TagReceived)] TagReceive { #[urom(echo)] context: u64, size: u64 } }
+/// use urom_abi::{Received, urom_notification};
+///
 /// #[urom_notification]
 /// pub enum Notification {
 ///     /// Answers a receive.
@@ -166,6 +193,7 @@ pub fn urom_command(args: TokenStream, item: TokenStream) -> TokenStream {
 ///         status: i8,
 ///     },
 /// }
+/// # fn main() {}
 /// ```
 ///
 /// The enum's keys are `tag` and `crate`. A variant's are `tag` and `also`, a field's all but `optional` and `unless`: see
@@ -188,7 +216,18 @@ pub fn urom_notification(args: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes the plugin of a handler.
 ///
-/// ```ignore
+/// ```
+/// # mod graph_protocol {
+/// #     #[urom_abi::urom_command(plugin = "worker_graph", version = 1)]
+/// #     pub enum Command { #[urom(reply = LoopbackDone)] Loopback { data: u64 } }
+/// #     #[urom_abi::urom_notification]
+/// #     pub enum Notification { LoopbackDone { data: u64 } }
+/// # }
+/// use graph_protocol::{Handler, Loopback, LoopbackDone};
+/// use urom_pdk::prelude::*;
+///
+/// struct Graph;
+///
 /// #[urom_plugin]
 /// impl Handler for Graph {
 ///     fn open(_: &OpenContext) -> Result<Self> {
@@ -199,6 +238,7 @@ pub fn urom_notification(args: TokenStream, item: TokenStream) -> TokenStream {
 ///         Ok(LoopbackDone { data: cmd.data })
 ///     }
 /// }
+/// # fn main() {}
 /// ```
 ///
 /// It fills in the trait's side (`Handler` becomes `Handler<urom_pdk::Side>`) and exports the two functions that a
@@ -221,7 +261,7 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Describes a plain structure, so that a message's field of that type is more than bytes in the C header.
 ///
-/// ```ignore
+/// ```
 /// #[repr(C)]
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable, urom_abi::Described)]
 /// pub struct Segment {
