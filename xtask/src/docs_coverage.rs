@@ -56,6 +56,7 @@ const CRATES: &[Crate] = &[
             "wire",
         ],
     },
+    Crate { package: "urom-pdk-derive", features: &[], inner: &[] },
     Crate { package: "urom-pdk", features: &["test-util"], inner: &[] },
     Crate { package: "urom-host", features: &["test-util"], inner: &[] },
 ];

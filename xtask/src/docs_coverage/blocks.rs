@@ -9,7 +9,7 @@ pub(crate) fn of(comment: &str) -> Option<String> {
     let (mut code, mut inside): (Option<String>, bool) = (None, false);
     for event in Parser::new(comment) {
         match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if is_rust(&info) => {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if is_example(&info) => {
                 inside = true;
                 code.get_or_insert_default();
             }
@@ -19,6 +19,11 @@ pub(crate) fn of(comment: &str) -> Option<String> {
         }
     }
     code
+}
+
+/// Whether a block shows how something is used: it is compiled, and is meant to be.
+fn is_example(info: &str) -> bool {
+    is_rust(info) && !info.split([',', ' ']).any(|word| word == "ignore" || word == "compile_fail")
 }
 
 /// Whether `code` has `name` as a word of its own.
@@ -35,6 +40,7 @@ mod tests {
         let comment = "Text.\n\n```no_run\none();\n```\n\n```text\ntwo\n```\n\n```\nthree();\n```\n";
         assert_eq!(of(comment).as_deref(), Some("one();\nthree();\n"));
         assert_eq!(of("```text\ntwo\n```\n`inline`"), None);
+        assert_eq!(of("```ignore\none\n```\n\n```compile_fail,edition2024\ntwo\n```\n"), None);
     }
 
     #[test]
