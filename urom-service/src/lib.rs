@@ -26,7 +26,7 @@ pub mod library;
 pub mod log;
 mod mailbox;
 pub mod plugin_elf;
-mod plugin_file;
+pub mod plugin_file;
 mod session;
 mod threads;
 pub mod uromd;

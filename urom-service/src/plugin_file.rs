@@ -15,7 +15,8 @@ use urom_abi::plugin::{
 
 /// What is wrong with a plugin's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PluginFileError {
+#[non_exhaustive]
+pub enum PluginFileError {
     /// The loader's own words.
     #[error("cannot be loaded: {0}{hint}", hint = lookup_hint(.0))]
     Load(String),
@@ -80,12 +81,19 @@ struct Roomy {
 
 const _: () = assert!(size_of::<Roomy>() == 256);
 
-impl PluginFile {
-    /// Opens `path` and asks it what it is. Its constructors run; it is never unloaded.
+/// A plugin's file that was loaded, and its two functions.
+#[derive(Debug, Clone, Copy)]
+pub struct Loaded {
+    get_version: GetVersionFn,
+    get_iface: GetIfaceFn,
+}
+
+impl Loaded {
+    /// Loads `path`. Its constructors run; it is never unloaded.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub(crate) fn open(path: &Path) -> Result<PluginFile, PluginFileError> {
+    /// `Load` or `Symbol`.
+    pub fn load(path: &Path) -> Result<Loaded, PluginFileError> {
         // SAFETY: running the constructors of whatever lies in the plugin path is what this function is for; whoever
         // sets that path answers for what lies there.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
@@ -94,11 +102,27 @@ impl PluginFile {
         let get_version = unsafe { symbol::<GetVersionFn>(&library, GET_VERSION_SYMBOL) }?;
         // SAFETY: as above.
         let get_iface = unsafe { symbol::<GetIfaceFn>(&library, GET_IFACE_SYMBOL) }?;
+        Ok(Loaded { get_version, get_iface })
+    }
 
-        let failed = |symbol| move |code| PluginFileError::Failed { symbol, code };
+    /// What `urom_plugin_get_version` gives.
+    ///
+    /// # Errors
+    /// `Failed`.
+    pub fn version(&self) -> Result<u64, PluginFileError> {
+        let failed = |code| PluginFileError::Failed { symbol: GET_VERSION_SYMBOL, code };
         let mut version = 0;
         // SAFETY: the plugin's function, with a place it may write to.
-        unsafe { get_version(&mut version) }.check().map_err(failed(GET_VERSION_SYMBOL))?;
+        unsafe { (self.get_version)(&mut version) }.check().map_err(failed)?;
+        Ok(version)
+    }
+
+    /// What `urom_plugin_get_iface` gives: methods may be missing, and the version word may be 0.
+    ///
+    /// # Errors
+    /// `Failed`.
+    pub fn iface(&self) -> Result<PluginIface, PluginFileError> {
+        let failed = |code| PluginFileError::Failed { symbol: GET_IFACE_SYMBOL, code };
         let none = PluginIface {
             api_version: 0,
             open: None,
@@ -111,9 +135,21 @@ impl PluginFile {
         let mut roomy = Roomy { iface: none, _room: [0; 25] };
         let place = (&raw mut roomy).cast::<PluginIface>();
         // SAFETY: the plugin's function, with a place it may write to, and more room than any interface takes.
-        unsafe { get_iface(place) }.check().map_err(failed(GET_IFACE_SYMBOL))?;
-        let methods = Methods::of(&roomy.iface)?;
-        Ok(PluginFile { version, iface: roomy.iface, methods })
+        unsafe { (self.get_iface)(place) }.check().map_err(failed)?;
+        Ok(roomy.iface)
+    }
+}
+
+impl PluginFile {
+    /// Opens `path` and asks it what it is, as [`Loaded`] does.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn open(path: &Path) -> Result<PluginFile, PluginFileError> {
+        let loaded = Loaded::load(path)?;
+        let (version, iface) = (loaded.version()?, loaded.iface()?);
+        let methods = Methods::of(&iface)?;
+        Ok(PluginFile { version, iface, methods })
     }
 }
 

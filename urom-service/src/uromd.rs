@@ -25,7 +25,7 @@ struct Cli {
     #[command(subcommand)]
     worker: Option<Role>,
     #[command(flatten)]
-    daemon: Daemon,
+    daemon: DaemonArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -35,8 +35,9 @@ enum Role {
     Worker(WorkerConfig),
 }
 
+/// A daemon's arguments: those of `uromd`, for other programs that run one to flatten into theirs.
 #[derive(Debug, clap::Args)]
-struct Daemon {
+pub struct DaemonArgs {
     /// Where to listen: an address, or address:port. Port 0 picks one. Workers listen on the same address.
     #[arg(long, value_name = "ADDR[:PORT]", default_value = "127.0.0.1", value_parser = listen_address)]
     listen: SocketAddr,
@@ -105,7 +106,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
     let cli = Cli::parse_from(arguments);
     let result = match cli.worker {
         Some(Role::Worker(config)) => run_worker(config),
-        None => run_daemon(&cli.daemon, words),
+        None => cli.daemon.serve(None, words, tell),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -116,26 +117,43 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
     }
 }
 
-fn run_daemon(args: &Daemon, worker_words: Vec<OsString>) -> Result<()> {
-    let sdk_log_level = args.sdk_log_level.unwrap_or(LogLevel::WARNING);
-    Log::new("uromd", args.log_level, sdk_log_level).install();
-    let own = process_cpus().context("asking for this process's CPUs")?;
-    let config = DaemonConfig {
-        listen: args.listen,
-        max_message: args.max_msg_size,
-        cpus: args.cpus.unwrap_or(own),
-        limit_workers_to_cpus: args.cpus.is_some(),
-        plugin_path: None,
-        log_level: args.log_level,
-        sdk_log_level,
-        worker_words,
-        worker_launcher: args.worker_launcher.clone().map_or_else(Vec::new, |words| words.0),
-    };
-    crate::daemon::run(config, args.sdk_log_level, |address| {
-        let mut out = std::io::stdout();
-        // Nobody may read it, which is no reason not to serve.
-        let _ = writeln!(out, "uromd: listening on {address}").and_then(|()| out.flush());
-    })
+impl DaemonArgs {
+    /// Runs a daemon on this thread until SIGTERM or SIGINT, and ends its workers.
+    ///
+    /// `plugin_path` takes the place of `UROM_PLUGIN_PATH`, and `words` are as [`main_of`] has them. `ready` is called with the
+    /// address once hosts can connect to it; they are answered when it has returned. Sets the process's `tracing` subscriber.
+    ///
+    /// # Errors
+    /// The address is taken or is not this machine's.
+    pub fn serve(
+        &self,
+        plugin_path: Option<OsString>,
+        words: Vec<OsString>,
+        ready: impl FnOnce(SocketAddr),
+    ) -> Result<()> {
+        let sdk_log_level = self.sdk_log_level.unwrap_or(LogLevel::WARNING);
+        Log::new("uromd", self.log_level, sdk_log_level).install();
+        let own = process_cpus().context("asking for this process's CPUs")?;
+        let config = DaemonConfig {
+            listen: self.listen,
+            max_message: self.max_msg_size,
+            cpus: self.cpus.unwrap_or(own),
+            limit_workers_to_cpus: self.cpus.is_some(),
+            plugin_path,
+            log_level: self.log_level,
+            sdk_log_level,
+            worker_words: words,
+            worker_launcher: self.worker_launcher.clone().map_or_else(Vec::new, |words| words.0),
+        };
+        crate::daemon::run(config, self.sdk_log_level, ready)
+    }
+}
+
+/// What `uromd` itself says of where it listens.
+fn tell(address: SocketAddr) {
+    let mut out = std::io::stdout();
+    // Nobody may read it, which is no reason not to serve.
+    let _ = writeln!(out, "uromd: listening on {address}").and_then(|()| out.flush());
 }
 
 fn run_worker(config: WorkerConfig) -> Result<()> {
