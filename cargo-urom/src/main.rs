@@ -26,7 +26,6 @@ mod build;
 mod call;
 mod check;
 mod description;
-#[expect(dead_code, reason = "until `check` is there")]
 mod elf;
 mod exit;
 mod inspect;
@@ -76,6 +75,9 @@ fn main() -> ExitCode {
     }
     if arguments.get(1).is_some_and(|word| word == UROMD) {
         return urom_service::uromd::main_of(arguments.into_iter().skip(1), vec![UROMD.into()]);
+    }
+    if arguments.get(1).is_some_and(|word| word == check::PROBE) {
+        return check::probe_child(arguments.get(2).map(AsRef::as_ref));
     }
     let result = match Cli::parse_from(arguments).verb {
         Verb::New(args) => new::run(&args),

@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 const CYAN: Style = AnsiColor::Cyan.on_default().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 
 /// A line on standard error, as cargo writes them: what is being done, and with what.
 pub(crate) fn progress(what: &str, with: &str) {
@@ -27,4 +28,9 @@ pub(crate) fn json(value: &serde_json::Value) -> anyhow::Result<()> {
 /// What kept the verb from doing what it is for, with all causes.
 pub(crate) fn error(error: &anyhow::Error) {
     eprintln!("{RED}error{RED:#}: {error:#}");
+}
+
+/// What the verb does without.
+pub(crate) fn warning(text: &str) {
+    eprintln!("{YELLOW}warning{YELLOW:#}: {text}");
 }

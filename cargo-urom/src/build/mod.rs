@@ -1,17 +1,138 @@
 //! `cargo urom build`: the plugin crate's .so, named, stripped and checked.
 
-// `cross::prepare(triple, ucx)`, with `ucx::is_linked` and cargo's target directory for the second.
-#[expect(dead_code, reason = "the verb that calls it comes next")]
+mod cargo;
 pub(crate) mod cross;
-#[cfg_attr(not(test), expect(dead_code, reason = "the verb that calls it comes next"))]
+mod package;
+mod strip;
 mod ucx;
 
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::check::{self, Image};
+use crate::elf::{ElfFile, Machine};
+use crate::{exit, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo urom build
+  cargo urom build --target aarch64-unknown-linux-gnu --image ubuntu-22.04
+  cargo urom build -p graph-plugin --debug -- --features trace
+  scp $(cargo urom build --target aarch64-unknown-linux-gnu) bluefield:plugins/
+
+The file is target/[TRIPLE/]release/urom/NAME.so. It is stripped; the one that cargo made, beside the directory urom, is not.
+Exit codes: 0 when the file is there and fit for a service, 1 when not, 2 for a wrong command line.";
 
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The plugin's package; needed where a workspace has several.
+    #[arg(short, long, value_name = "NAME")]
+    package: Option<String>,
+    /// The target to build for, such as aarch64-unknown-linux-gnu for a BlueField; this machine if not given.
+    #[arg(long, value_name = "TRIPLE", value_parser = triple)]
+    target: Option<String>,
+    /// The operating system of the BlueField it is for, as `cargo urom check` takes it.
+    #[arg(long, value_name = "NAME", value_parser = Image::named)]
+    image: Option<&'static Image>,
+    /// Builds with the profile `dev`; `release` if not given.
+    #[arg(long)]
+    debug: bool,
+    /// The Cargo.toml of the workspace or of the plugin.
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
+    /// Prints what `cargo urom check --json` prints, and not the file's path alone.
+    #[arg(long)]
+    json: bool,
+    /// More arguments for `cargo build`.
+    #[arg(last = true, value_name = "CARGO ARGUMENTS")]
+    cargo: Vec<OsString>,
+}
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not there yet")
+/// The target as cargo knows it; a machine alone will do.
+fn triple(text: &str) -> Result<String, String> {
+    let machine = check::machine(text)?;
+    Ok(if text.contains('-') { text.to_owned() } else { machine.triple().to_owned() })
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let package = package::find(args.package.as_deref(), args.manifest_path.as_deref())?;
+    let machine = args.target.as_deref().map_or(Machine::OURS, Machine::of_target);
+    let environment = match &args.target {
+        Some(triple) if machine != Machine::OURS => {
+            let uses_ucx = ucx::is_linked(&package.name, args.manifest_path.as_deref(), triple)?;
+            cross::prepare(triple, uses_ucx.then_some(&package.target_directory))?
+        }
+        _ => Vec::new(),
+    };
+    let made = cargo::build(&package, &args.cargo_arguments(), environment)?;
+    let bytes = fs::read(&made).with_context(|| format!("cannot read {}", made.display()))?;
+    let name = name(&bytes).unwrap_or(package.library);
+    let directory = made.parent().context("cargo's file has no directory")?.join("urom");
+    let file = directory.join(format!("{name}.so"));
+    output::progress("Stripping", &format!("{} to {}", made.display(), file.display()));
+    let stripped = match strip::strip(&bytes) {
+        Ok(stripped) => stripped,
+        Err(error) => {
+            output::warning(&format!("it stays as cargo made it, because it cannot be stripped: {error:#}"));
+            bytes
+        }
+    };
+    put(&file, &stripped, &made)?;
+
+    output::progress("Checking", &file.display().to_string());
+    let report = check::examine(&file, machine, args.image)?;
+    if args.json {
+        anstream::println!("{}", report.json()?);
+    } else {
+        report.print_findings();
+        if !report.is_bad() {
+            anstream::println!("{}", file.display());
+        }
+    }
+    Ok(if report.is_bad() { exit::FAILED } else { exit::DONE })
+}
+
+impl Args {
+    fn cargo_arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        if !self.debug {
+            arguments.push("--release".into());
+        }
+        if let Some(triple) = &self.target {
+            arguments.extend(["--target".into(), triple.into()]);
+        }
+        if let Some(manifest) = &self.manifest_path {
+            arguments.extend(["--manifest-path".into(), manifest.into()]);
+        }
+        arguments.extend(self.cargo.iter().cloned());
+        arguments
+    }
+}
+
+/// The plugin's name, as the file says it.
+fn name(bytes: &[u8]) -> Option<String> {
+    let name = ElfFile::read(bytes).ok()?.description?.ok()?.protocol.name;
+    // A name that is a path would lead elsewhere.
+    (Path::new(name).file_name() == Some(OsStr::new(name))).then(|| name.to_owned())
+}
+
+/// Puts a file in its place at once: a service that has the old one goes on with it.
+fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
+    let directory = file.parent().context("the file has no directory")?;
+    fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    let written = || -> Result<()> {
+        let mut new = tempfile::NamedTempFile::new_in(directory)?;
+        new.write_all(bytes)?;
+        new.as_file().set_permissions(fs::metadata(like)?.permissions())?;
+        new.persist(file)?;
+        Ok(())
+    };
+    written().with_context(|| format!("cannot write {}", file.display()))
 }

@@ -1,11 +1,79 @@
 //! `cargo urom run`: a service with a plugin.
 
+use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+use anstream::println;
+use anyhow::{Context, Result, ensure};
+use urom_host::{Library, ServiceBuilder};
+use urom_service::uromd::DaemonArgs;
+
+use crate::elf::Machine;
+use crate::{check, exit, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo urom run target/release/urom
+  cargo urom run target/release/urom/worker_graph.so --listen 127.0.0.1:0
+  cargo urom run $(cargo urom build)
+
+It is `uromd` with these plugins: each worker is a process of its own. A host program finds it by the address that is printed
+(`Service::builder().address(\"127.0.0.1:18700\")`), `cargo urom call` with --service ADDR.";
 
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A plugin's .so, or a directory of them.
+    #[arg(value_name = "DIR|FILE.so")]
+    plugins: PathBuf,
+    #[command(flatten)]
+    daemon: DaemonArgs,
+}
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not there yet")
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    // A link has its own name, which is the plugin's.
+    let path = std::path::absolute(&args.plugins)?;
+    let kind = std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    if !kind.is_dir() {
+        // A service would only log what is wrong, and serve nothing.
+        let report = check::examine(&path, Machine::OURS, None)?;
+        if report.is_bad() {
+            report.print_findings();
+            return Ok(exit::FAILED);
+        }
+    }
+    ensure!(
+        !path.as_os_str().as_bytes().contains(&b';'),
+        "{} has a `;` in its path, which separates the entries of a plugin path: move or rename it",
+        path.display()
+    );
+    args.daemon.serve(Some(path.into()), vec![crate::UROMD.into()], |address| {
+        println!("listening on {address}");
+        // It serves hosts when this has returned, and this one like any other.
+        std::thread::spawn(move || tell_plugins(address));
+    })?;
+    Ok(exit::DONE)
+}
+
+/// Asks the service what it has, as a host does.
+fn tell_plugins(address: SocketAddr) {
+    // Whatever the environment names, the service is of this build.
+    let service = match ServiceBuilder::with_library(Library::builtin())
+        .address(address.to_string())
+        .connect()
+    {
+        Ok(service) => service,
+        // Why is in the log, or it was stopped just now.
+        Err(error) => return output::warning(&format!("cannot ask the service for its plugins: {error}")),
+    };
+    for plugin in service.plugins() {
+        println!("serving {}, version {}", plugin.name(), plugin.version());
+    }
+    match service.plugins().is_empty() {
+        true => output::warning("it has no plugins: hosts will find none; the lines above say why"),
+        false => println!("Ctrl-C ends it"),
+    }
 }

@@ -1,0 +1,57 @@
+//! One run of `cargo build`, and the file it made.
+
+use std::ffi::OsString;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::Message;
+
+use super::package::PluginPackage;
+
+/// Builds a plugin's library; cargo and the compiler say what they do on standard error. Returns the shared object.
+///
+/// # Errors
+/// Cargo cannot be run, or fails, for reasons it has told by then.
+pub(super) fn build(
+    package: &PluginPackage,
+    arguments: &[OsString],
+    environment: Vec<(String, String)>,
+) -> Result<PathBuf> {
+    // Set by the cargo that this program is a subcommand of.
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut child = Command::new(&cargo)
+        .args([
+            "build",
+            "--lib",
+            "--message-format",
+            "json-render-diagnostics",
+            "--package",
+            &package.id.repr,
+        ])
+        .args(arguments)
+        .envs(environment)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot run {}", cargo.display()))?;
+    let output = child.stdout.take().context("cargo has no output")?;
+    let mut made = None;
+    for message in Message::parse_stream(BufReader::new(output)) {
+        if let Message::CompilerArtifact(artifact) = message.context("reading what cargo says")?
+            && artifact.package_id == package.id
+            && artifact.target.is_cdylib()
+        {
+            made = artifact.filenames.into_iter().find(|file| file.extension() == Some("so"));
+        }
+    }
+    let status = child.wait().context("waiting for cargo")?;
+    if !status.success() {
+        bail!("cargo did not build the package `{}` ({status}); it says why above", package.name);
+    }
+    let made = made.with_context(|| {
+        format!("cargo built the package `{}` and made no .so: is the target one of Linux?", package.name)
+    })?;
+    Ok(made.into())
+}

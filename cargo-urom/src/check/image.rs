@@ -1,0 +1,110 @@
+//! The operating systems that a BlueField is installed with, and what of them a plugin may rely on.
+//!
+//! From memory of the images' package lists: versions of glibc are those of the distributions' releases, and libraries those
+//! that every image installs with them, with DOCA or with its drivers. What is not here may be there all the same, so its
+//! absence is a warning and no error.
+
+/// One image.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Image {
+    /// What `--image` takes.
+    pub(crate) name: &'static str,
+    /// What people call it.
+    pub(crate) title: &'static str,
+    /// Its glibc.
+    pub(crate) glibc: (u32, u32),
+    /// What it has besides [`COMMON`].
+    libraries: &'static [&'static str],
+}
+
+/// Those that DOCA comes for.
+pub(crate) static IMAGES: [Image; 5] = [
+    Image { name: "ubuntu-22.04", title: "Ubuntu 22.04", glibc: (2, 35), libraries: OPENSSL_3 },
+    Image { name: "ubuntu-24.04", title: "Ubuntu 24.04", glibc: (2, 39), libraries: OPENSSL_3 },
+    Image { name: "debian-12", title: "Debian 12", glibc: (2, 36), libraries: OPENSSL_3 },
+    Image { name: "oracle-8", title: "Oracle Linux 8", glibc: (2, 28), libraries: OPENSSL_1 },
+    Image { name: "oracle-9", title: "Oracle Linux 9", glibc: (2, 34), libraries: OPENSSL_3 },
+];
+
+const OPENSSL_1: &[&str] = &["libcrypto.so.1.1", "libssl.so.1.1"];
+const OPENSSL_3: &[&str] = &["libcrypto.so.3", "libssl.so.3"];
+
+/// What all images have.
+const COMMON: [&str; 27] = [
+    // glibc, and what comes with the compilers.
+    "ld-linux-aarch64.so.1",
+    "libc.so.6",
+    "libdl.so.2",
+    "libm.so.6",
+    "libpthread.so.0",
+    "libresolv.so.2",
+    "librt.so.1",
+    "libutil.so.1",
+    "libgcc_s.so.1",
+    "libstdc++.so.6",
+    "libgomp.so.1",
+    "libz.so.1",
+    // UCX.
+    "libucm.so.0",
+    "libucp.so.0",
+    "libucs.so.0",
+    "libuct.so.0",
+    "libucs_signal.so.0",
+    // The drivers.
+    "libibumad.so.3",
+    "libibverbs.so.1",
+    "libmlx5.so.1",
+    "librdmacm.so.1",
+    "libnl-3.so.200",
+    "libnl-route-3.so.200",
+    "libnuma.so.1",
+    // DOCA.
+    "libdoca_argp.so.2",
+    "libdoca_common.so.2",
+    "libdoca_urom.so.2",
+];
+
+impl Image {
+    /// The one that `--image` names.
+    ///
+    /// # Errors
+    /// The names there are.
+    pub(crate) fn named(name: &str) -> Result<&'static Image, String> {
+        let names = || IMAGES.iter().map(|image| image.name).collect::<Vec<_>>().join(", ");
+        IMAGES.iter().find(|image| image.name == name).ok_or_else(|| format!("expected one of {}", names()))
+    }
+
+    /// Whether a library is known to be there, by the name that files ask for it with.
+    pub(crate) fn has(&self, library: &str) -> bool {
+        COMMON.contains(&library) || self.libraries.contains(&library)
+    }
+}
+
+/// Whether a library is one of those that no image has, because they belong to the machine that built the file.
+pub(crate) fn is_of_the_build_machine(library: &str) -> bool {
+    let rust = ["libstd-", "librustc_driver-"].iter().any(|name| library.starts_with(name));
+    rust || ["libasan.so", "liblsan.so", "libtsan.so", "libubsan.so"]
+        .iter()
+        .any(|name| library.starts_with(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_found_by_its_name_or_the_names_are_told() {
+        assert_eq!(Image::named("debian-12").map(|image| image.glibc), Ok((2, 36)));
+        let error = Image::named("debian").unwrap_err();
+        assert!(IMAGES.iter().all(|image| error.contains(image.name)), "{error}");
+    }
+
+    #[test]
+    fn openssl_is_that_of_the_image() {
+        let has = |image: &str, library| Image::named(image).unwrap().has(library);
+        assert!(has("oracle-8", "libssl.so.1.1") && !has("oracle-8", "libssl.so.3"));
+        assert!(has("ubuntu-24.04", "libssl.so.3") && has("ubuntu-24.04", "libucp.so.0"));
+        assert!(!has("ubuntu-24.04", "libasan.so.8") && is_of_the_build_machine("libasan.so.8"));
+        assert!(is_of_the_build_machine("libstd-0123.so") && !is_of_the_build_machine("libstdc++.so.6"));
+    }
+}
