@@ -79,6 +79,9 @@ fn runs(package: &str, emulated: bool) -> bool {
     !emulated || NOT_EMULATED.iter().all(|(excluded, _)| *excluded != package)
 }
 
+/// The package of `cargo urom`, which tests run.
+const TOOL: &str = "cargo-urom";
+
 /// What is given to `cargo build` and to `cargo test`.
 struct Plan {
     /// One build after another. The last makes what tests load and start, by itself: with test programs in the same build
@@ -95,10 +98,10 @@ impl Plan {
             let features = WITH_MPI.iter().filter(|(package, _)| !emulated && wanted(package));
             features.flat_map(|(_, feature)| ["--features", feature].map(str::to_owned)).collect::<Vec<_>>()
         };
-        let installed = install::PACKAGES.into_iter().filter(|_| !emulated);
+        let started = install::PACKAGES.into_iter().chain([TOOL]).filter(|_| !emulated);
         let plugins = workspace.plugins().into_iter().map(|plugin| plugin.package);
         let plugins = plugins.filter(|package| runs(package, emulated));
-        let products: Vec<_> = plugins.chain(installed).flat_map(name).collect();
+        let products: Vec<_> = plugins.chain(started).flat_map(name).collect();
         if !packages.is_empty() {
             // The tests of one package may load plugins, start the service or compile C, which takes other packages.
             let mut test: Vec<_> = packages.iter().flat_map(|package| name(package)).collect();
@@ -123,7 +126,7 @@ mod tests {
     use crate::workspace::tests::sample;
 
     /// What tests load and start.
-    const PRODUCTS: [&str; 10] = [
+    const PRODUCTS: [&str; 12] = [
         "-p",
         "graph-plugin",
         "-p",
@@ -134,6 +137,8 @@ mod tests {
         "urom-service",
         "-p",
         "libdoca-urom",
+        "-p",
+        TOOL,
     ];
 
     #[test]

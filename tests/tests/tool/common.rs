@@ -1,6 +1,8 @@
 //! The tool itself, run as a user runs it.
 
 use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -28,6 +30,13 @@ pub(crate) fn tool() -> Result<Command> {
     Ok(command)
 }
 
+/// The same with words.
+pub(crate) fn tool_with<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Result<Command> {
+    let mut command = tool()?;
+    command.args(words);
+    Ok(command)
+}
+
 /// Runs it to its end.
 pub(crate) fn run(command: &mut Command) -> Result<Said> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
@@ -37,7 +46,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Said> {
 
 /// Runs it with these words.
 pub(crate) fn tool_says<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Result<Said> {
-    run(tool()?.args(words))
+    run(&mut tool_with(words)?)
 }
 
 impl Said {
@@ -84,4 +93,37 @@ pub(crate) fn daemon(plugins: &[&str]) -> Result<(Uromd, PluginDirectory)> {
 /// Lets what the tool starts find the libraries of the prefix, which plugins in C need.
 pub(crate) fn with_doca(command: &mut Command) -> Result<&mut Command> {
     Ok(command.env("LD_LIBRARY_PATH", prefix()?.library_path()))
+}
+
+/// A copy of a plugin in Rust that was built beside the test, under another name; it may be changed.
+pub(crate) fn copy_of(plugin: &str, directory: &Path, name: &str) -> Result<PathBuf> {
+    let plugins = PluginDirectory::with(&[plugin])?;
+    let file = directory.join(name);
+    fs::write(&file, fs::read(plugins.path().join(format!("{plugin}.so")))?)?;
+    Ok(file)
+}
+
+/// Replaces all of some bytes in a file.
+pub(crate) fn patch(file: &Path, from: &[u8], to: &[u8]) -> Result<()> {
+    assert_eq!(from.len(), to.len(), "a file whose parts move is another file");
+    let mut bytes = fs::read(file)?;
+    let places: Vec<_> =
+        bytes.windows(from.len()).enumerate().filter(|(_, part)| *part == from).map(|(at, _)| at).collect();
+    ensure!(!places.is_empty(), "{} does not have these bytes", file.display());
+    for at in places {
+        bytes[at..at + to.len()].copy_from_slice(to);
+    }
+    Ok(fs::write(file, bytes)?)
+}
+
+/// Makes a file of this machine one of the other, as far as its header goes.
+pub(crate) fn for_the_other_machine(file: &Path) -> Result<&'static str> {
+    let (machine, name) = match std::env::consts::ARCH {
+        "aarch64" => ([62, 0], "x86-64"),
+        _ => ([183, 0], "AArch64"),
+    };
+    let mut bytes = fs::read(file)?;
+    bytes[18..20].copy_from_slice(&machine);
+    fs::write(file, bytes)?;
+    Ok(name)
 }

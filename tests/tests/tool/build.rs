@@ -1,0 +1,242 @@
+//! `cargo urom build`, in workspaces of the tests' own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use urom_host::Service;
+use urom_tests::profile_directory;
+
+use crate::common::{Said, run, tool_with};
+
+const KIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// A workspace with the members that a test asks for. All of them build into one directory, which stays.
+struct Workspace {
+    root: tempfile::TempDir,
+}
+
+impl Workspace {
+    fn new(members: &[&str]) -> Result<Workspace> {
+        let root = tempfile::tempdir()?;
+        let list = members.iter().map(|member| format!("{member:?}")).collect::<Vec<_>>().join(", ");
+        // What is tested is not the optimiser.
+        let manifest = format!(
+            "[workspace]\nresolver = \"3\"\nmembers = [{list}]\n\n[profile.release]\nopt-level = 0\n"
+        );
+        fs::write(root.path().join("Cargo.toml"), manifest)?;
+        // The versions that were built before, so that nothing has to be fetched.
+        fs::copy(format!("{KIT}/Cargo.lock"), root.path().join("Cargo.lock"))?;
+        Ok(Workspace { root })
+    }
+
+    fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// A plugin with the graph protocol.
+    fn plugin(&self, name: &str, library: &str) -> Result<()> {
+        let source = fs::read_to_string(format!("{KIT}/plugins/graph-rs/plugin/src/lib.rs"))?;
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nedition = \"2024\"\n\n[lib]\nname = \"{library}\"\ncrate-type = [\"cdylib\"]\n\n\
+             [features]\nmore = []\n\n[dependencies]\ngraph-protocol = {{ path = \"{KIT}/plugins/graph-rs/protocol\" }}\n\
+             urom-pdk = {{ path = \"{KIT}/urom-pdk\" }}\n"
+        );
+        self.package(name, &manifest, &source)
+    }
+
+    fn package(&self, name: &str, manifest: &str, source: &str) -> Result<()> {
+        let directory = self.path().join(name);
+        fs::create_dir_all(directory.join("src"))?;
+        fs::write(directory.join("Cargo.toml"), manifest)?;
+        Ok(fs::write(directory.join("src/lib.rs"), source)?)
+    }
+
+    /// `cargo urom build` in one of its directories.
+    fn build(&self, place: &str, arguments: &[&str]) -> Result<Said> {
+        run(&mut self.command(place, arguments)?)
+    }
+
+    fn command(&self, place: &str, arguments: &[&str]) -> Result<Command> {
+        let mut command = tool_with(["build"])?;
+        command.args(arguments).current_dir(self.path().join(place));
+        command.env("CARGO_TARGET_DIR", target()?).env("CARGO_NET_OFFLINE", "true");
+        Ok(command)
+    }
+}
+
+/// Where the tests of this file build.
+fn target() -> Result<PathBuf> {
+    Ok(profile_directory()?.join("tool"))
+}
+
+/// The only thing on standard output: the path of a file that is there.
+fn the_file(output: &Said) -> Result<PathBuf> {
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let path = output.out.strip_suffix('\n').context("a line")?;
+    let file = PathBuf::from(path);
+    assert!(file.is_file(), "{output:?}");
+    Ok(file)
+}
+
+#[test]
+fn the_only_plugin_is_built_from_any_directory_named_as_it_names_itself() -> Result<()> {
+    let workspace = Workspace::new(&["answers", "other"])?;
+    workspace.plugin("answers", "machine_of_answers")?;
+    workspace.package("other", "[package]\nname = \"other\"\nedition = \"2024\"\n", "")?;
+    let mut files = Vec::new();
+    for place in ["", "answers", "answers/src", "other"] {
+        let output = workspace.build(place, &[])?;
+        files.push(the_file(&output)?);
+        assert!(output.err.contains("Stripping") && output.err.contains("Checking"), "{output:?}");
+    }
+    assert_eq!(files[0], target()?.join("release/urom/worker_graph.so"));
+    assert!(files.iter().all(|file| *file == files[0]), "{files:?}");
+    let made = target()?.join("release/libmachine_of_answers.so");
+    assert!(fs::metadata(made)?.len() > fs::metadata(&files[0])?.len(), "it is stripped");
+    Ok(())
+}
+
+#[test]
+fn what_is_built_answers_a_host() -> Result<()> {
+    let workspace = Workspace::new(&["serving"])?;
+    workspace.plugin("serving", "serving")?;
+    let file = the_file(&workspace.build("", &[])?)?;
+    // A copy: other tests build over it.
+    let directory = tempfile::tempdir()?;
+    fs::copy(&file, directory.path().join("worker_graph.so"))?;
+    let service = Service::builder().plugin_path(directory.path()).connect()?;
+    let graph = service.plugin::<graph_protocol::Protocol>()?;
+    let worker = service.worker().plugin(&graph).start().wait()?;
+    assert_eq!(graph.task_loopback(&worker, 42).submit()?.wait()?.data, 42);
+    Ok(())
+}
+
+#[test]
+fn json_is_the_report_of_the_check() -> Result<()> {
+    let workspace = Workspace::new(&["reported"])?;
+    workspace.plugin("reported", "reported")?;
+    let output = workspace.build("", &["--json"])?;
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let report: Value = serde_json::from_str(&output.out)?;
+    assert_eq!((&report["name"], &report["errors"]), (&"worker_graph".into(), &0.into()), "{report:#}");
+    assert_eq!(report["file"], target()?.join("release/urom/worker_graph.so").display().to_string());
+    let codes = report["findings"].as_array().context("a list")?.iter().map(|finding| &finding["code"]);
+    assert!(!codes.into_iter().any(|code| code == "unstripped"), "{report:#}");
+    Ok(())
+}
+
+#[test]
+fn of_several_plugins_one_has_to_be_named() -> Result<()> {
+    let workspace = Workspace::new(&["first", "second", "other"])?;
+    workspace.plugin("first", "first")?;
+    workspace.plugin("second", "second")?;
+    workspace.package("other", "[package]\nname = \"other\"\nedition = \"2024\"\n", "")?;
+    let output = workspace.build("", &[])?;
+    assert_eq!((output.code, &*output.out), (Some(1), ""));
+    assert!(output.err.contains("say which with -p (first, second)"), "{output:?}");
+    for (package, said) in
+        [("other", "is no plugin: its library is no `cdylib`"), ("third", "has no package")]
+    {
+        let output = workspace.build("", &["-p", package])?;
+        assert_eq!((output.code, &*output.out), (Some(1), ""));
+        assert!(output.err.contains(said), "{output:?}");
+    }
+    the_file(&workspace.build("other", &["-p", "second"])?)?;
+    let output = workspace.build("first", &[])?;
+    the_file(&output)?;
+    assert!(output.err.contains("libfirst.so"), "the directory says which: {output:?}");
+    Ok(())
+}
+
+#[test]
+fn a_workspace_without_plugin_and_a_place_without_workspace_are_told() -> Result<()> {
+    let workspace = Workspace::new(&["plain"])?;
+    let manifest = "[package]\nname = \"plain\"\nedition = \"2024\"\n\n[lib]\ncrate-type = [\"cdylib\"]\n";
+    workspace.package("plain", manifest, "")?;
+    let output = workspace.build("", &[])?;
+    assert_eq!((output.code, &*output.out), (Some(1), ""));
+    assert!(output.err.contains("urom-pdk") && output.err.contains("cargo urom new"), "{output:?}");
+
+    let nowhere = tempfile::tempdir()?;
+    let output = run(tool_with(["build"])?.current_dir(nowhere.path()))?;
+    assert_eq!((output.code, &*output.out), (Some(1), ""));
+    assert!(output.err.contains("Cargo.toml"), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn what_does_not_compile_is_told_by_the_compiler() -> Result<()> {
+    let workspace = Workspace::new(&["broken"])?;
+    workspace.plugin("broken", "broken")?;
+    fs::write(workspace.path().join("broken/src/lib.rs"), "fn broken() -> u8 { \"text\" }\n")?;
+    let output = workspace.build("", &[])?;
+    assert_eq!((output.code, &*output.out), (Some(1), ""));
+    assert!(output.err.contains("mismatched types"), "{output:?}");
+    assert!(output.err.contains("cargo did not build the package `broken`"), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn a_library_without_the_macros_is_built_and_found_unfit() -> Result<()> {
+    let workspace = Workspace::new(&["bare"])?;
+    workspace.plugin("bare", "worker_bare")?;
+    fs::write(workspace.path().join("bare/src/lib.rs"), "")?;
+    let output = workspace.build("", &[])?;
+    assert_eq!((output.code, &*output.out), (Some(1), ""));
+    assert!(output.err.contains("does not export `urom_plugin_get_iface`"), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn arguments_after_two_dashes_are_cargos() -> Result<()> {
+    let workspace = Workspace::new(&["passing"])?;
+    workspace.plugin("passing", "passing")?;
+    the_file(&workspace.build("", &["--", "--features", "more"])?)?;
+    let output = workspace.build("", &["--", "--features", "none-such"])?;
+    assert_eq!((output.code, &*output.out), (Some(1), ""));
+    assert!(output.err.contains("none-such"), "{output:?}");
+    let output = workspace.build("", &["--features", "more"])?;
+    assert_eq!((output.code, &*output.out), (Some(2), ""));
+    Ok(())
+}
+
+#[test]
+fn debug_builds_with_the_other_profile() -> Result<()> {
+    let workspace = Workspace::new(&["debugged"])?;
+    workspace.plugin("debugged", "debugged")?;
+    let manifest = workspace.path().join("Cargo.toml");
+    let manifest = manifest.to_str().context("a path of text")?;
+    let output = run(workspace
+        .command("", &["--debug", "--manifest-path", manifest])?
+        .current_dir(std::env::temp_dir()))?;
+    assert_eq!(the_file(&output)?, target()?.join("debug/urom/worker_graph.so"));
+    Ok(())
+}
+
+#[test]
+fn a_target_on_which_no_worker_runs_is_refused() -> Result<()> {
+    let workspace = Workspace::new(&["aimed"])?;
+    let output = workspace.build("", &["--target", "riscv64gc-unknown-linux-gnu"])?;
+    assert_eq!((output.code, &*output.out), (Some(2), ""));
+    assert!(output.err.contains("aarch64-unknown-linux-gnu"), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn a_plugin_that_aborts_when_it_panics_is_built_with_a_warning() -> Result<()> {
+    let workspace = Workspace::new(&["aborting"])?;
+    workspace.plugin("aborting", "aborting")?;
+    let source = workspace.path().join("aborting/src/lib.rs");
+    let text = fs::read_to_string(&source)?;
+    fs::write(&source, text.replace("#[urom_plugin]", "#[urom_plugin(abort = \"allowed\")]"))?;
+    let output = workspace.build("", &["--json", "--", "--config", "profile.release.panic=\"abort\""])?;
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let report: Value = serde_json::from_str(&output.out)?;
+    let codes: Vec<_> =
+        report["findings"].as_array().context("a list")?.iter().map(|one| &one["code"]).collect();
+    assert_eq!(codes, ["panic-aborts"], "{report:#}");
+    Ok(())
+}

@@ -1,0 +1,377 @@
+//! `cargo urom check`.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use urom_tests::c::Source;
+
+use crate::common::{copy_of, for_the_other_machine, patch, run, tool_with};
+
+/// What `check --json` says of a file.
+fn check(file: &Path, more: &[&str]) -> Result<Value> {
+    let arguments = [OsStr::new("check"), OsStr::new("--json"), file.as_os_str()];
+    // Plugins in C are linked with DOCA's library.
+    let library = urom_tests::c::prefix()?.library_path();
+    let output = run(tool_with(arguments)?.args(more).env("LD_LIBRARY_PATH", library))?;
+    let report: Value = serde_json::from_str(&output.out).with_context(|| format!("{output:?}"))?;
+    assert_eq!(output.err, "");
+    let errors = report["errors"].as_u64().context("a number")?;
+    assert_eq!(output.code, Some(i32::from(errors > 0)), "{report:#}");
+    for finding in findings(&report) {
+        // Whatever is found, people are told what to do.
+        assert!(finding["remedy"].as_str().is_some_and(|remedy| remedy.len() > 10), "{finding:#}");
+    }
+    Ok(report)
+}
+
+fn findings(report: &Value) -> &[Value] {
+    report["findings"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The finding of a code, of which there has to be one.
+fn the<'a>(report: &'a Value, code: &str) -> Result<(&'a str, &'a str)> {
+    let mut found = findings(report).iter().filter(|finding| finding["code"] == code);
+    let (Some(one), None) = (found.next(), found.next()) else {
+        anyhow::bail!("not one finding `{code}`: {report:#}");
+    };
+    Ok((one["severity"].as_str().context("a severity")?, one["text"].as_str().context("a text")?))
+}
+
+fn codes(report: &Value) -> Vec<&str> {
+    findings(report).iter().filter_map(|finding| finding["code"].as_str()).collect()
+}
+
+/// The finding that an odd plugin in C gets, and the only one besides notes.
+fn odd(define: &str, code: &str, severity: &str) -> Result<String> {
+    let file = Source::new("odd_plugin.c").define(define, "").plugin("worker_odd")?;
+    let report = check(&file, &[])?;
+    let (is, text) = the(&report, code)?;
+    assert_eq!(is, severity, "{report:#}");
+    let others = findings(&report).iter().filter(|finding| finding["severity"] != "note");
+    assert_eq!(others.count(), 1, "{report:#}");
+    Ok(text.to_owned())
+}
+
+fn assert_has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} in {text:?}");
+    }
+}
+
+#[test]
+fn a_plugin_in_rust_is_fit() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let report = check(&copy_of("worker_graph", directory.path(), "worker_graph.so")?, &[])?;
+    assert_eq!((&report["errors"], &report["warnings"]), (&0.into(), &0.into()), "{report:#}");
+    assert_eq!(report["name"], "worker_graph");
+    assert_eq!(report["version"], 1);
+    assert_eq!(report["doca"], "2.7.0");
+    assert_eq!(report["machine"], std::env::consts::ARCH);
+    assert!(report["needed"].as_array().is_some_and(|names| names.iter().any(|name| name == "libc.so.6")));
+    assert!(report["glibc"].as_str().is_some_and(|version| version.starts_with("2.")), "{report:#}");
+    // The tests' build is for debuggers.
+    assert_eq!(the(&report, "unstripped")?.0, "note");
+    Ok(())
+}
+
+#[test]
+fn a_plugin_in_c_is_fit() -> Result<()> {
+    for (source, name) in [("graph_plugin.c", "worker_graph"), ("quiet_plugin.c", "worker_quiet")] {
+        let report = check(&Source::new(source).plugin(name)?, &[])?;
+        assert_eq!((&report["errors"], &report["warnings"]), (&0.into(), &0.into()), "{report:#}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_plugin_in_c_that_does_not_find_docas_library_is_told_where_it_may_be() -> Result<()> {
+    let file = Source::new("quiet_plugin.c").plugin("worker_quiet")?;
+    let output = run(tool_with(["check"])?.arg(&file).env_remove("LD_LIBRARY_PATH"))?;
+    assert_eq!(output.code, Some(1));
+    assert_has(&output.out, &["libdoca_common.so.2", "LD_LIBRARY_PATH", "cargo xtask install"]);
+    Ok(())
+}
+
+#[test]
+fn for_people_the_facts_come_first_and_the_verdict_last() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
+    let output = run(&mut tool_with([OsStr::new("check"), file.as_os_str()])?)?;
+    assert_eq!((output.code, &*output.err), (Some(0), ""));
+    let lines: Vec<_> = output.out.lines().collect();
+    assert_has(lines[0], &[&file.display().to_string(), "this machine", "version 1", "DOCA 2.7.0"]);
+    assert_eq!(
+        lines[lines.len() - 1],
+        "fit for a service, as the plugin `worker_graph`: 0 errors, 0 warnings"
+    );
+    assert!(!output.out.contains('\x1b'), "colours are for terminals");
+    Ok(())
+}
+
+#[test]
+fn what_is_no_shared_object_is_told_from_what_cannot_be_read() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("worker_text.so");
+    for bytes in [&b"#!/bin/sh\n"[..], b"", b"\x7fELF", b"\x7fELF\x02\x01\x01"] {
+        fs::write(&file, bytes)?;
+        assert_eq!(the(&check(&file, &[])?, "not-elf")?.0, "error");
+    }
+    let whole = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
+    let bytes = fs::read(&whole)?;
+    fs::write(&whole, &bytes[..bytes.len() / 2])?;
+    assert_has(the(&check(&whole, &[])?, "not-elf")?.1, &["damaged"]);
+    for path in [directory.path(), &directory.path().join("nothing.so")] {
+        let output = run(&mut tool_with([OsStr::new("check"), path.as_os_str()])?)?;
+        assert_eq!((output.code, &*output.out), (Some(1), ""));
+        assert_has(&output.err, &[&path.display().to_string()]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_program_is_no_plugin() -> Result<()> {
+    let report = check(&std::env::current_exe()?, &[])?;
+    assert_eq!(the(&report, "not-shared")?.0, "error");
+    Ok(())
+}
+
+#[test]
+fn a_file_for_another_machine_is_refused_where_one_is_asked_for_and_never_loaded() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
+    let ours = std::env::consts::ARCH;
+    let (other, triple) = match ours {
+        "aarch64" => ("x86_64", "x86_64-unknown-linux-gnu"),
+        _ => ("aarch64", "aarch64-unknown-linux-gnu"),
+    };
+    assert_has(the(&check(&file, &["--target", triple])?, "machine")?.1, &["is asked for"]);
+
+    let name = for_the_other_machine(&file)?;
+    let report = check(&file, &["--target", triple])?;
+    assert_eq!(report["errors"], 0, "{report:#}");
+    assert_eq!((&report["machine"], &report["version"]), (&other.into(), &Value::Null));
+    assert_has(the(&report, "not-called")?.1, &[name]);
+    assert_eq!(check(&file, &[])?["errors"], 0, "both machines will do");
+    assert_has(the(&check(&file, &["--target", ours])?, "machine")?.1, &[name]);
+
+    fs::write(&file, {
+        let mut bytes = fs::read(&file)?;
+        bytes[18..20].copy_from_slice(&[243, 0]);
+        bytes
+    })?;
+    assert_has(the(&check(&file, &[])?, "machine")?.1, &["243", "no UROM worker runs"]);
+    Ok(())
+}
+
+#[test]
+fn arguments_that_cannot_be_are_refused_with_what_can() -> Result<()> {
+    for (arguments, said) in [
+        (&["check"][..], "FILE"),
+        (&["check", "x.so", "--target", "riscv64gc-unknown-linux-gnu"], "aarch64"),
+        (&["check", "x.so", "--image", "windows"], "ubuntu-22.04"),
+    ] {
+        let output = run(&mut tool_with(arguments)?)?;
+        assert_eq!((output.code, &*output.out), (Some(2), ""));
+        assert_has(&output.err, &[said]);
+    }
+    let both = ["check", "x.so", "--image", "debian-12", "--target", "x86_64-unknown-linux-gnu"];
+    let output = run(&mut tool_with(both)?)?;
+    assert_eq!(output.code, Some(1));
+    assert_has(&output.err, &["leave out --target"]);
+    Ok(())
+}
+
+#[test]
+fn the_two_functions_have_to_be_there_and_be_functions() -> Result<()> {
+    for (define, name) in [("NO_VERSION", "urom_plugin_get_version"), ("NO_IFACE", "urom_plugin_get_iface")] {
+        let flag = "-Wno-unused-function";
+        let file = Source::new("odd_plugin.c").define(define, "").flag(flag).plugin("worker_odd")?;
+        let report = check(&file, &[])?;
+        let (severity, text) = the(&report, "no-symbol")?;
+        assert_eq!(severity, "error");
+        assert_has(text, &[name]);
+        assert_eq!(report["version"], Value::Null, "what lacks a function is not loaded");
+    }
+    let text = odd("VERSION_IS_DATA", "no-function", "error")?;
+    assert_has(&text, &["urom_plugin_get_version"]);
+    Ok(())
+}
+
+#[test]
+fn functions_that_fail_are_told_with_their_code() -> Result<()> {
+    assert_has(&odd("VERSION_FAILS", "failed", "error")?, &["urom_plugin_get_version", "BAD_STATE"]);
+    assert_has(&odd("IFACE_FAILS", "failed", "error")?, &["urom_plugin_get_iface", "NO_MEMORY"]);
+    Ok(())
+}
+
+#[test]
+fn an_interface_without_version_or_methods_is_refused() -> Result<()> {
+    odd("NO_WORD", "no-version-word", "error")?;
+    assert_has(&odd("OLD_WORD", "old-version-word", "warning")?, &["2.6.0"]);
+    let text = odd("NO_METHODS", "no-methods", "error")?;
+    assert_has(&text, &["`addr`", "`progress`"]);
+    assert!(!text.contains("`open`"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_crash_is_a_finding_that_says_where() -> Result<()> {
+    let text = odd("LOAD_CRASHES", "crash", "error")?;
+    assert_has(&text, &["while it was loaded", "SIGABRT", "cannot go on"]);
+    assert_has(&odd("LOAD_EXITS", "crash", "error")?, &["while it was loaded", "exit code 3"]);
+    assert_has(&odd("VERSION_CRASHES", "crash", "error")?, &["in `urom_plugin_get_version`", "SIGABRT"]);
+    assert_has(&odd("IFACE_CRASHES", "crash", "error")?, &["in `urom_plugin_get_iface`", "SIGABRT"]);
+    assert_has(&odd("EXIT_CRASHES", "crash", "warning")?, &["while it exited", "SIGABRT"]);
+    Ok(())
+}
+
+#[test]
+fn a_plugin_that_never_comes_back_is_given_up() -> Result<()> {
+    assert_has(&odd("LOAD_HANGS", "hang", "error")?, &["while it was loaded"]);
+    Ok(())
+}
+
+#[test]
+fn what_a_plugin_prints_is_not_taken_for_an_answer() -> Result<()> {
+    let file = Source::new("odd_plugin.c").define("LOAD_PRINTS", "").plugin("worker_odd")?;
+    let report = check(&file, &[])?;
+    assert_eq!((&report["errors"], &report["version"]), (&0.into(), &1.into()), "{report:#}");
+    Ok(())
+}
+
+#[test]
+fn symbols_besides_the_two_are_noted() -> Result<()> {
+    let file = Source::new("odd_plugin.c").define("MORE_EXPORTS", "").plugin("worker_odd")?;
+    let report = check(&file, &[])?;
+    let (severity, text) = the(&report, "other-exports")?;
+    assert_eq!(severity, "note");
+    assert_has(text, &["`helper_of_odd_plugin`"]);
+    let plain = check(&Source::new("odd_plugin.c").plugin("worker_odd")?, &[])?;
+    assert!(!codes(&plain).contains(&"other-exports"), "{plain:#}");
+    Ok(())
+}
+
+#[test]
+fn one_name_for_two_functions_is_refused() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let script = directory.path().join("versions.map");
+    fs::write(&script, "ONE { };\nTWO { global: urom_plugin_get_version; } ONE;\n")?;
+    let source = Source::new("odd_plugin.c").define("TWO_VERSIONS", "");
+    let file = source.flag(format!("-Wl,--version-script={}", script.display())).plugin("worker_odd")?;
+    let report = check(&file, &[])?;
+    let (severity, text) = the(&report, "two-exports")?;
+    assert_eq!(severity, "error");
+    assert_has(text, &["`urom_plugin_get_version`"]);
+    Ok(())
+}
+
+#[test]
+fn what_the_loader_refuses_is_told_in_its_words() -> Result<()> {
+    assert_has(&odd("UNDEFINED", "load", "error")?, &["nobody_has_this"]);
+
+    let directory = tempfile::tempdir()?;
+    let library = directory.path().join("libgone.so");
+    let status = Command::new("cc")
+        .args(["-shared", "-Wl,-soname,libgone.so.1", "-x", "c", "/dev/null", "-o"])
+        .arg(&library)
+        .status()?;
+    ensure!(status.success(), "an empty library cannot be made");
+    let source = Source::new("odd_plugin.c").flag("-Wl,--no-as-needed").flag(library.display().to_string());
+    let report = check(&source.plugin("worker_odd")?, &[])?;
+    assert_has(the(&report, "load")?.1, &["libgone.so.1"]);
+    assert!(report["needed"].as_array().is_some_and(|names| names.iter().any(|name| name == "libgone.so.1")));
+    Ok(())
+}
+
+#[test]
+fn names_have_to_fit() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let odd = Source::new("odd_plugin.c").plugin("worker_odd")?;
+    let named = |name: &str| -> Result<Value> {
+        let file = directory.path().join(name);
+        fs::copy(&odd, &file)?;
+        check(&file, &[])
+    };
+    assert_eq!(named(&format!("{}.so", "x".repeat(47)))?["errors"], 0);
+    let report = named(&format!("{}.so", "x".repeat(48)))?;
+    assert_has(the(&report, "name-length")?.1, &["48 bytes", "47"]);
+    let report = named("worker_odd.so.1")?;
+    assert_eq!(the(&report, "file-name")?.0, "error");
+    let report = named("libworker_odd.so")?;
+    assert_eq!(the(&report, "library-name")?.0, "warning");
+    Ok(())
+}
+
+/// A plugin for BlueField, as far as its file says: one of this machine with another machine's header.
+fn bluefield_plugin(directory: &Path) -> Result<std::path::PathBuf> {
+    let file = copy_of("worker_graph", directory, "worker_graph.so")?;
+    if std::env::consts::ARCH != "aarch64" {
+        for_the_other_machine(&file)?;
+        // The other machine's loader has a longer name; this library has one of the same length, and is in every image.
+        patch(&file, b"ld-linux-x86-64.so.2\0", b"libnl-route-3.so.200\0")?;
+    }
+    Ok(file)
+}
+
+#[test]
+fn a_newer_glibc_than_an_image_has_is_an_error_for_this_image() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = bluefield_plugin(directory.path())?;
+    patch(&file, b"GLIBC_2.34\0", b"GLIBC_2.38\0")?;
+    let some = check(&file, &[])?;
+    let (severity, text) = the(&some, "glibc")?;
+    assert_eq!(severity, "warning", "some images have it");
+    assert_has(text, &["2.38", "Ubuntu 22.04 has 2.35", "Debian 12 has 2.36", "Oracle Linux 9"]);
+    assert!(!text.contains("24.04"), "{text}");
+    let old = check(&file, &["--image", "ubuntu-22.04"])?;
+    assert_eq!(the(&old, "glibc")?.0, "error");
+    let new = check(&file, &["--image", "ubuntu-24.04"])?;
+    assert!(!codes(&new).contains(&"glibc"), "{new:#}");
+    patch(&file, b"GLIBC_2.38\0", b"GLIBC_2.99\0")?;
+    assert_eq!(the(&check(&file, &[])?, "glibc")?.0, "error", "no image has it");
+    Ok(())
+}
+
+#[test]
+fn libraries_that_an_image_may_lack_are_told() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = bluefield_plugin(directory.path())?;
+    let report = check(&file, &["--image", "ubuntu-22.04"])?;
+    assert!(!codes(&report).contains(&"library"), "{report:#}");
+    patch(&file, b"libgcc_s.so.1\0", b"libmagic.so.1\0")?;
+    let (severity, text) = {
+        let report = check(&file, &["--image", "ubuntu-22.04"])?;
+        let (severity, text) = the(&report, "library")?;
+        (severity.to_owned(), text.to_owned())
+    };
+    assert_eq!(severity, "warning");
+    assert_has(&text, &["libmagic.so.1", "Ubuntu 22.04"]);
+    patch(&file, b"libmagic.so.1\0", b"libasan.so.08\0")?;
+    assert_eq!(the(&check(&file, &["--image", "ubuntu-22.04"])?, "build-library")?.0, "error");
+    Ok(())
+}
+
+#[test]
+fn a_file_under_another_plugins_name_is_refused_and_under_cargos_it_is_not() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let report = check(&copy_of("worker_graph", directory.path(), "worker_other.so")?, &[])?;
+    let (severity, text) = the(&report, "name-differs")?;
+    assert_eq!(severity, "error");
+    assert_has(text, &["`worker_other`", "`worker_graph`"]);
+    let report = check(&copy_of("worker_graph", directory.path(), "libworker_graph.so")?, &[])?;
+    assert_eq!((&report["errors"], &report["name"]), (&0.into(), &"worker_graph".into()), "{report:#}");
+    Ok(())
+}
+
+#[test]
+fn a_description_that_is_damaged_is_a_warning() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
+    patch(&file, b"uromdesc", b"uromdusk")?;
+    assert_eq!(the(&check(&file, &[])?, "description")?.0, "warning");
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! `cargo urom run`.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use urom_host::Service;
+use urom_tests::PluginDirectory;
+use urom_tests::c::Source;
+
+use crate::common::{copy_of, run, tool_with};
+
+/// How long a line may take to come.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A service that was started by the tool.
+struct Running {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+    address: String,
+}
+
+impl Running {
+    fn start(command: &mut Command) -> Result<Running> {
+        let mut child =
+            command.args(["--listen", "127.0.0.1:0", "-l", "30"]).stdout(Stdio::piped()).spawn()?;
+        let lines = lines_of(child.stdout.take().context("it has an output")?);
+        let mut running = Running { child, lines, address: String::new() };
+        let line = running.line()?;
+        running.address = line.strip_prefix("listening on ").with_context(|| line.clone())?.to_owned();
+        Ok(running)
+    }
+
+    fn line(&mut self) -> Result<String> {
+        self.lines.recv_timeout(DEADLINE).context("it prints nothing more")
+    }
+
+    /// Ends it by a signal; returns its exit code and what it had still printed.
+    fn end(mut self, signal: Signal) -> Result<(Option<i32>, Vec<String>)> {
+        kill_process(Pid::from_child(&self.child), signal)?;
+        let mut rest = Vec::new();
+        loop {
+            match self.lines.recv_timeout(DEADLINE) {
+                Ok(line) => rest.push(line),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok((self.child.wait()?.code(), rest)),
+                Err(timeout) => bail!("it does not end: {timeout}"),
+            }
+        }
+    }
+}
+
+/// What comes from a process, line by line until its end.
+fn lines_of(output: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        // The test may have what it wants, and not listen any more.
+        BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+    });
+    lines
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already, unless a test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_directory_is_served_to_hosts_until_a_signal() -> Result<()> {
+    let plugins = PluginDirectory::with(&["worker_graph", "worker_sandbox"])?;
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut running = Running::start(tool_with(["run"])?.arg(plugins.path()))?;
+        assert_eq!(running.line()?, "serving worker_graph, version 1");
+        assert_eq!(running.line()?, "serving worker_sandbox, version 1");
+        assert_eq!(running.line()?, "Ctrl-C ends it");
+        let service = Service::builder().address(&*running.address).connect()?;
+        let graph = service.plugin::<graph_protocol::Protocol>()?;
+        let worker = service.worker().plugin(&graph).start().wait()?;
+        let answer = graph.task_loopback(&worker, 42).submit()?.wait()?;
+        assert_eq!(answer.data, 42, "a worker is this program too, and answers");
+        drop((worker, graph, service));
+        assert_eq!(running.end(signal)?, (Some(0), Vec::new()));
+    }
+    Ok(())
+}
+
+#[test]
+fn one_file_is_served_alone() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    copy_of("worker_sandbox", directory.path(), "worker_sandbox.so")?;
+    let file = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
+    let mut running = Running::start(tool_with(["run"])?.arg(&file))?;
+    assert_eq!(running.line()?, "serving worker_graph, version 1");
+    assert_eq!(running.line()?, "Ctrl-C ends it");
+    assert_eq!(running.end(Signal::INT)?.0, Some(0));
+    Ok(())
+}
+
+#[test]
+fn a_plugin_in_c_finds_its_log_in_the_tool() -> Result<()> {
+    let library = urom_tests::c::prefix()?.library_path();
+    let file = Source::new("graph_plugin.c").plugin("worker_graph")?;
+    let mut running = Running::start(tool_with(["run"])?.arg(&file).env("LD_LIBRARY_PATH", library))?;
+    assert_eq!(running.line()?, "serving worker_graph, version 1");
+    assert_eq!(running.end(Signal::TERM)?.0, Some(0));
+    Ok(())
+}
+
+#[test]
+fn a_file_that_no_service_takes_is_refused_before_it_listens() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let text = directory.path().join("worker_text.so");
+    fs::write(&text, "no plugin")?;
+    let odd = Source::new("odd_plugin.c").define("LOAD_CRASHES", "").plugin("worker_odd")?;
+    for (file, said) in [(&text, "no ELF file"), (&odd, "while it was loaded")] {
+        let output = run(tool_with(["run"])?.arg(file))?;
+        assert_eq!((output.code, &*output.out), (Some(1), ""));
+        assert!(output.err.contains(said) && output.err.contains("->"), "{output:?}");
+    }
+    let output = run(tool_with(["run"])?.arg(directory.path().join("nothing")))?;
+    assert_eq!((output.code, &*output.out), (Some(1), ""));
+    assert!(output.err.contains("nothing"), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn a_directory_without_plugins_is_served_with_a_warning() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let mut command = tool_with(["run"])?;
+    command.arg(directory.path()).stderr(Stdio::piped());
+    let mut running = Running::start(&mut command)?;
+    let said = lines_of(running.child.stderr.take().context("it has an error output")?);
+    while !said.recv_timeout(DEADLINE).context("no warning")?.contains("it has no plugins") {}
+    assert_eq!(running.end(Signal::INT)?.0, Some(0));
+    Ok(())
+}
+
+#[test]
+fn an_address_that_is_taken_is_told() -> Result<()> {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let directory = tempfile::tempdir()?;
+    let address = taken.local_addr()?.to_string();
+    let output = run(tool_with(["run", "--listen", &address])?.arg(directory.path()))?;
+    assert_eq!((output.code, &*output.out), (Some(1), ""));
+    assert!(output.err.contains(&address), "{output:?}");
+    Ok(())
+}
