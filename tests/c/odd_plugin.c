@@ -44,7 +44,7 @@ extern void nobody_has_this(void);
 #endif
 
 #ifdef MORE_EXPORTS
-int helper_of_odd_plugin(void)
+int spare_of_odd_plugin(void)
 {
 	return 1;
 }

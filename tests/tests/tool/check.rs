@@ -249,7 +249,7 @@ fn symbols_besides_the_two_are_noted() -> Result<()> {
     let report = check(&file, &[])?;
     let (severity, text) = the(&report, "other-exports")?;
     assert_eq!(severity, "note");
-    assert_has(text, &["`helper_of_odd_plugin`"]);
+    assert_has(text, &["`spare_of_odd_plugin`"]);
     let plain = check(&Source::new("odd_plugin.c").plugin("worker_odd")?, &[])?;
     assert!(!codes(&plain).contains(&"other-exports"), "{plain:#}");
     Ok(())
