@@ -158,8 +158,8 @@
 //!
 //! # Arbitrary messages
 //!
-//! Every command and notification can be made up: [`Seed`] makes messages of a fuzzer's bytes, and with the feature
-//! `proptest` there are strategies, `seeds` and `messages`. Lengths and conditions hold by construction, so what comes is
+//! Every command and notification can be made up: [`Seed`] makes messages of a fuzzer's bytes, and [`seeds`] and
+//! [`messages`] are strategies for proptest. Lengths and conditions hold by construction, so what comes is
 //! what a host might send; [`send_bytes`](Worker::send_bytes) is for what none would.
 //!
 //! # Threads
@@ -184,8 +184,6 @@ pub use fault::{Asked, Fault, Report};
 pub use ledger::Notification;
 pub use lookups::Lookup;
 pub use open::iface;
-pub use seed::Seed;
-#[cfg(feature = "proptest")]
-pub use seed::{messages, seeds};
+pub use seed::{Seed, messages, seeds};
 pub use sent::{Bytes, Sent};
 pub use worker::{CONNECTION, Worker};

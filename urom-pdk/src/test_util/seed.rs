@@ -4,7 +4,7 @@ use std::fmt;
 
 use urom_abi::arbitrary::{Arbitrary, Unstructured};
 
-/// Bytes that arbitrary messages are made of: what a fuzzer gives, or proptest (the feature `proptest`).
+/// Bytes that arbitrary messages are made of: what a fuzzer gives, or proptest ([`seeds`]).
 ///
 /// Commands borrow their payloads, so proptest cannot hand one out; it hands out a seed, which the command borrows. The
 /// same seed makes the same messages.
@@ -75,7 +75,6 @@ impl fmt::Debug for Seed {
     }
 }
 
-#[cfg(feature = "proptest")]
 mod strategies {
     use proptest::arbitrary::any;
     use proptest::collection::vec;
@@ -128,5 +127,4 @@ mod strategies {
     }
 }
 
-#[cfg(feature = "proptest")]
 pub use strategies::{messages, seeds};
