@@ -1,12 +1,12 @@
 //! `cargo xtask guide`: does what the start page says, in a fresh place, and builds the book.
 //!
-//! The page's `console` blocks are a session of one shell. What the page shows below a command is what it must print. See
+//! The page's `console` blocks are what one shell is told. What the page shows below a command is what it must print. See
 //! [`page`] for the marks that a block may have before it.
 
 mod book;
 mod page;
 mod place;
-mod session;
+mod terminal;
 mod transcript;
 
 use anyhow::{Context, Result};
@@ -16,7 +16,7 @@ use crate::shell;
 use crate::workspace::Workspace;
 use page::Step;
 use place::Place;
-use session::Session;
+use terminal::Terminal;
 
 /// The page whose commands are run, from the root of the repository.
 const START: &str = "docs/src/start.md";
@@ -35,28 +35,28 @@ fn start_page(workspace: &Workspace) -> Result<()> {
     let text = std::fs::read_to_string(workspace.root.join(START))?;
     let steps = page::steps(&text)?;
     let place = Place::make(workspace)?;
-    let mut session = Session::start(&place)?;
+    let mut terminal = Terminal::start(&place)?;
     for step in steps {
         match step {
             Step::Command { line, command, output } => {
                 eprintln!("$ {command}");
-                let printed = session.run(&command).with_context(|| at(line, &command))?;
+                let printed = terminal.run(&command).with_context(|| at(line, &command))?;
                 transcript::compare(&output, &printed).with_context(|| at(line, &command))?;
                 place.keep_builds()?;
             }
             Step::UntilStopped { line, command, output } => {
                 eprintln!("$ {command} &");
-                session.start_beside(&command, output).with_context(|| at(line, &command))?;
+                terminal.start_beside(&command, output).with_context(|| at(line, &command))?;
             }
             Step::File { line, path, place: at, text } => {
-                let path = session.directory()?.join(path);
+                let path = terminal.directory()?.join(path);
                 let old = || Ok(std::fs::read_to_string(&path)?);
                 let put = at.put(old, &text).and_then(|text| Ok(std::fs::write(&path, text)?));
                 put.with_context(|| format!("line {line}: {}", path.display()))?;
             }
         }
     }
-    session.end()
+    terminal.end()
 }
 
 fn at(line: usize, command: &str) -> String {

@@ -16,7 +16,7 @@ pub(super) enum Step {
     Command { line: usize, command: String, output: Vec<String> },
     /// A command that stays until it is stopped.
     UntilStopped { line: usize, command: String, output: Vec<String> },
-    /// A file to be saved or changed, from the directory that the session is in then.
+    /// A file to be saved or changed, from the directory that the terminal is in then.
     File { line: usize, path: String, place: Place, text: String },
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::workspace::Workspace;
 
-/// Where a session is run.
+/// Where a terminal is run.
 pub(super) struct Place {
     /// What the page starts from: empty.
     pub(super) fresh: PathBuf,

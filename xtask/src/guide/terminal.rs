@@ -23,7 +23,7 @@ const MOMENT: Duration = Duration::from_secs(60);
 const MARK: &str = "--- end of this command:";
 
 /// A shell in the fresh directory.
-pub(super) struct Session {
+pub(super) struct Terminal {
     _shell: Guarded,
     input: ChildStdin,
     output: Receiver<String>,
@@ -39,9 +39,9 @@ struct Beside {
     printed: String,
 }
 
-impl Session {
+impl Terminal {
     /// Starts the shell.
-    pub(super) fn start(place: &Place) -> Result<Session> {
+    pub(super) fn start(place: &Place) -> Result<Terminal> {
         let mut path = vec![place.tools.join("bin")];
         path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
         let variables = vec![
@@ -60,14 +60,15 @@ impl Session {
         shell.current_dir(&place.fresh).stdin(Stdio::piped());
         let (mut shell, output) = spawn(shell, &variables)?;
         let input = shell.child().stdin.take().context("the shell's input is piped")?;
-        Ok(Session { _shell: shell, input, output, variables, beside: Vec::new() })
+        Ok(Terminal { _shell: shell, input, output, variables, beside: Vec::new() })
     }
 
     /// Runs a command and gives what it printed; an end without success is an error.
     pub(super) fn run(&mut self, command: &str) -> Result<String> {
-        // The braces keep what the command does to the shell itself, such as `cd`.
-        writeln!(self.input, "{{ {command}\n}} </dev/null\necho \"{MARK}$?\"")
-            .context("telling the shell")?;
+        // The braces keep what the command does to the shell itself, such as `cd`. A shell that ends before it has read all
+        // of it is noticed below, with what it printed.
+        let told = format!("{{ {command}\n}} </dev/null\necho \"{MARK}$?\"\n");
+        let _ = self.input.write_all(told.as_bytes());
         let deadline = Instant::now() + LIMIT;
         let mut printed = String::new();
         loop {
@@ -173,52 +174,52 @@ fn forward(output: impl Read, lines: &mpsc::Sender<String>) {
 mod tests {
     use super::*;
 
-    fn session() -> (tempfile::TempDir, Session) {
+    fn terminal() -> (tempfile::TempDir, Terminal) {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let place = Place::for_test(directory.path());
-        let session = Session::start(&place).expect("sh starts");
-        (directory, session)
+        let terminal = Terminal::start(&place).expect("sh starts");
+        (directory, terminal)
     }
 
     #[test]
     fn the_shell_keeps_its_directory_and_variables_from_one_command_to_the_next() {
-        let (directory, mut session) = session();
-        assert_eq!(session.run("mkdir a && cd a").expect("it succeeds"), "");
-        assert_eq!(session.run("X=1; export Y=2").expect("it succeeds"), "");
-        assert_eq!(session.run("echo $X $Y; pwd >&2").expect("it succeeds").lines().next(), Some("1 2"));
-        assert!(session.directory().expect("it is known").ends_with("a"));
+        let (directory, mut terminal) = terminal();
+        assert_eq!(terminal.run("mkdir a && cd a").expect("it succeeds"), "");
+        assert_eq!(terminal.run("X=1; export Y=2").expect("it succeeds"), "");
+        assert_eq!(terminal.run("echo $X $Y; pwd >&2").expect("it succeeds").lines().next(), Some("1 2"));
+        assert!(terminal.directory().expect("it is known").ends_with("a"));
         assert!(directory.path().join("fresh/a").is_dir());
     }
 
     #[test]
     fn a_command_that_fails_is_shown_with_what_it_printed() {
-        let (_directory, mut session) = session();
-        let error = session.run("printf why; (exit 3)").expect_err("it fails").to_string();
+        let (_directory, mut terminal) = terminal();
+        let error = terminal.run("printf why; (exit 3)").expect_err("it fails").to_string();
         assert!(error.contains('3') && error.contains("why"), "{error}");
-        assert_eq!(session.run("printf more").expect("the shell goes on"), "more");
-        let error = session.run("exit 4").expect_err("the shell is gone").to_string();
+        assert_eq!(terminal.run("printf more").expect("the shell goes on"), "more");
+        let error = terminal.run("exit 4").expect_err("the shell is gone").to_string();
         assert!(error.contains("the shell ended"), "{error}");
     }
 
     #[test]
     fn a_program_that_stays_is_stopped_in_the_end() {
-        let (_directory, mut session) = session();
+        let (_directory, mut terminal) = terminal();
         let stays = "sh -c 'trap \"exit 0\" INT; echo here; while :; do sleep 0.1; done'";
-        session.start_beside(stays, vec!["here".to_owned()]).expect("it says so");
-        assert_eq!(session.run("echo meanwhile").expect("it succeeds"), "meanwhile\n");
-        session.end().expect("it ends with success");
+        terminal.start_beside(stays, vec!["here".to_owned()]).expect("it says so");
+        assert_eq!(terminal.run("echo meanwhile").expect("it succeeds"), "meanwhile\n");
+        terminal.end().expect("it ends with success");
     }
 
     #[test]
     fn a_program_that_does_not_stay_or_ends_badly_is_an_error() {
-        let (_directory, mut session) = self::session();
+        let (_directory, mut terminal) = self::terminal();
         let error =
-            session.start_beside("echo else", vec!["here".to_owned()]).expect_err("it is gone").to_string();
+            terminal.start_beside("echo else", vec!["here".to_owned()]).expect_err("it is gone").to_string();
         assert!(error.contains("else"), "{error}");
-        session
+        terminal
             .start_beside("sh -c 'echo here; exec sleep 1000'", vec!["here".to_owned()])
             .expect("it is there");
-        let error = session.end().expect_err("a signal ends it").to_string();
+        let error = terminal.end().expect_err("a signal ends it").to_string();
         assert!(error.contains("sleep 1000"), "{error}");
     }
 }
