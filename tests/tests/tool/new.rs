@@ -187,7 +187,7 @@ fn names_that_cargo_or_a_service_would_not_take_are_refused() -> Result<()> {
     for name in ["Calc", "2calc", "my calc", "calc-", "a--b", "a-b_c", "urom", "ä"] {
         place.refuse(&[name], &[name, "is no name for a project"])?;
     }
-    for name in ["", "Worker", "worker-calc", "calc.so", "_a", "a_", "fn", "std"] {
+    for name in ["", "Worker", "worker-calc", "calc.so", "_a", "a_", "a__b", "fn", "std"] {
         place.refuse(&["calc", "--plugin", name], &["is no name for a plugin"])?;
     }
     let long = "a".repeat(48);

@@ -52,7 +52,7 @@ pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> 
             kit: kit(),
             ..Answers::default()
         },
-        Answers { project: "for_c", plugin: "worker_c__2", c_header: true, kit: kit(), ..Answers::default() },
+        Answers { project: "for_c", plugin: "worker_c_2", c_header: true, kit: kit(), ..Answers::default() },
         // The longest name there may be.
         Answers {
             project: "all-of-it",
