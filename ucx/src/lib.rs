@@ -2,7 +2,8 @@
 //!
 //! A [`Context`] says which features and transports a program uses, a [`Worker`] moves everything, an [`Endpoint`] is a
 //! connection of a worker, and every operation is a [`Request`]: a future that owns its buffer until UCX is done with it.
-//! UCX 1.16 or newer; see `ucx-sys` for how it is found, and for the three lines that a package with a program needs.
+//! UCX 1.16 or newer. The crate `ucx-probe` finds it for the build; a package that makes a program or a shared object calls
+//! `ucx_probe::emit_rpath` in its build script, so that it is found at run time as well.
 //!
 //! ```no_run
 //! use ucx::{Context, Data, Features, Listener};
