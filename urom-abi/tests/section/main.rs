@@ -5,7 +5,7 @@ mod real;
 
 use proptest::prelude::*;
 use urom_abi::describe::c_header;
-use urom_abi::describe::section::{self, Description, FORMAT, MAGIC, ReadError};
+use urom_abi::describe::section::{self, Description, FORMAT, MAGIC, MAX_LEN, ReadError};
 
 use described::{any_build, any_protocol};
 
@@ -105,6 +105,22 @@ fn a_layout_of_another_kit_is_named_with_its_number() {
     let error = section::read(&bytes).unwrap_err();
     assert_eq!(error, ReadError::Format { found: 9 });
     assert!(error.to_string().contains("layout 9"), "{error}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes 16 MiB")]
+fn a_description_that_is_too_long_is_refused_before_it_is_read() {
+    let mut bytes = real::BYTES.to_vec();
+    for (len, expected) in
+        [(MAX_LEN, None), (MAX_LEN + 1, Some(ReadError::TooLong { found: MAX_LEN as u64 + 1 }))]
+    {
+        bytes.resize(len, 0);
+        let error = section::read(&bytes).unwrap_err();
+        assert_eq!(
+            error,
+            expected.unwrap_or(ReadError::Length { stated: real::BYTES.len() - 16, found: len - 16 })
+        );
+    }
 }
 
 #[test]

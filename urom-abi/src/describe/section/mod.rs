@@ -21,7 +21,7 @@ use std::fmt;
 
 use super::Protocol;
 
-pub use read::read;
+pub use read::{check, read};
 pub use write::{array, len, write};
 
 /// The section's name.
@@ -32,6 +32,9 @@ pub const MAGIC: [u8; 8] = *b"uromdesc";
 
 /// The number of this layout.
 pub const FORMAT: u32 = 1;
+
+/// The most bytes that a section may have: a thousand times what large protocols take, and little enough to be kept.
+pub const MAX_LEN: usize = 1 << 24;
 
 /// Magic, format and length.
 const HEADER_LEN: usize = 16;
@@ -115,6 +118,11 @@ pub enum ReadError {
         /// How many do.
         found: usize,
     },
+    /// They are more than [`MAX_LEN`].
+    TooLong {
+        /// How many there are.
+        found: u64,
+    },
     /// Something in them cannot be.
     Malformed {
         /// Where it ends, from the section's first byte.
@@ -138,6 +146,9 @@ impl fmt::Display for ReadError {
                 "the description should have {stated} bytes behind its header and has {found}: \
                  the file was cut, or holds several"
             ),
+            ReadError::TooLong { found } => {
+                write!(f, "the description has {found} bytes, and {MAX_LEN} is the most")
+            }
             ReadError::Malformed { at, problem } => {
                 write!(f, "the description is damaged before its byte {at}: {problem}")
             }

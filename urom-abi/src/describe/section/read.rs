@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Build, Description, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, Panic, ReadError};
+use super::{Build, Description, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic, ReadError};
 use crate::describe::{
     Count, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type, Variant,
 };
@@ -38,26 +38,43 @@ use crate::describe::{
 /// # Ok::<(), section::ReadError>(())
 /// ```
 pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
+    // Nothing is leaked for bytes that turn out wrong at their end.
+    check(bytes)?;
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(description) = known.get(bytes) {
+        return Ok(*description);
+    }
+    let (protocol, build) = Reader { bytes, at: HEADER_LEN, keep: true }.all()?;
+    let description = Description { protocol: Box::leak(Box::new(protocol)), build };
+    known.insert(bytes.into(), description);
+    Ok(description)
+}
+
+/// Whether [`read`] would read these bytes. Nothing of them is kept.
+///
+/// # Errors
+/// As [`read`].
+///
+/// ```
+/// use urom_abi::describe::section::{self, ReadError};
+///
+/// assert_eq!(section::check(&[]), Err(ReadError::Magic));
+/// ```
+pub fn check(bytes: &[u8]) -> Result<(), ReadError> {
     let header = bytes.first_chunk::<HEADER_LEN>().filter(|header| header.starts_with(&MAGIC));
     let Some(&[.., f0, f1, f2, f3, l0, l1, l2, l3]) = header else { return Err(ReadError::Magic) };
     let format = u32::from_le_bytes([f0, f1, f2, f3]);
     if format != FORMAT {
         return Err(ReadError::Format { found: format });
     }
+    if bytes.len() > MAX_LEN {
+        return Err(ReadError::TooLong { found: bytes.len() as u64 });
+    }
     let (stated, found) = (u32::from_le_bytes([l0, l1, l2, l3]) as usize, bytes.len() - HEADER_LEN);
     if stated != found {
         return Err(ReadError::Length { stated, found });
     }
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(description) = known.get(bytes) {
-        return Ok(*description);
-    }
-    // Nothing is leaked for bytes that turn out wrong at their end.
-    Reader { bytes, at: HEADER_LEN, keep: false }.all()?;
-    let (protocol, build) = Reader { bytes, at: HEADER_LEN, keep: true }.all()?;
-    let description = Description { protocol: Box::leak(Box::new(protocol)), build };
-    known.insert(bytes.into(), description);
-    Ok(description)
+    Reader { bytes, at: HEADER_LEN, keep: false }.all().map(|_| ())
 }
 
 /// What was read before.

@@ -1,6 +1,6 @@
 //! Writing a description, in constants.
 
-use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, Panic};
+use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic};
 use crate::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
 
 /// How many bytes [`write`] writes.
@@ -55,13 +55,14 @@ pub const fn len(protocol: &Protocol, build: &Build) -> usize {
 /// ```
 ///
 /// # Panics
-/// Unless `out` has exactly as many bytes as [`len`] says; for an offset, a size, an alignment or a text of 4 GiB or more;
+/// Unless `out` has exactly as many bytes as [`len`] says; for more than [`MAX_LEN`](super::MAX_LEN) of them; for an offset, a size, an alignment or a text of 4 GiB or more;
 /// for a type that is nested more than 64 deep.
 pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
     let len = out.len();
     let mut writer = Writer { out: Some(out), at: 0 };
     writer.all(len.saturating_sub(HEADER_LEN), protocol, build);
     assert!(writer.at == len, "the place for a description has its very length");
+    assert!(len <= MAX_LEN, "a description has at most 16 MiB");
 }
 
 /// The bytes of [`write`] as an array, whose length [`len`] gives.
