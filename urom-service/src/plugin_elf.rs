@@ -5,14 +5,19 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::ops::Range;
 use std::path::Path;
 
 use object::elf::ET_DYN;
 use object::read::elf::{ElfFile64, FileHeader};
-use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache};
-use urom_abi::describe::section::{self, Description, ReadError, SECTION};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
+use rustix::fs::{Mode, OFlags};
+use urom_abi::describe::section::{self, Description, MAX_LEN, ReadError, SECTION};
 use urom_abi::machine;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
+
+/// The most that is read in one piece: a table of symbols, or of their names. Files may be larger, and have holes.
+const MOST: u64 = 1 << 28;
 
 /// What a shared library for this machine shows of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +54,7 @@ pub enum LookError {
 /// # Errors
 /// Why it cannot be a plugin that this program loads.
 pub fn look(path: &Path) -> Result<PluginElf, LookError> {
-    let mut file = File::open(path)?;
+    let mut file = open(path)?;
     let mut header = [0; machine::HEADER_LEN];
     match file.read_exact(&mut header) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -66,11 +71,14 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
     file.rewind()?;
     // Reads what is asked for only: plugins with debug information are large.
     let cache = ReadCache::new(file);
-    let elf = ElfFile64::<Endianness, _>::parse(&cache)?;
+    let elf = ElfFile64::<Endianness, _>::parse(InPieces(&cache))?;
     if elf.elf_header().e_type(elf.endian()) != ET_DYN {
         return Err(LookError::NotShared);
     }
     let description = match elf.section_by_name(SECTION) {
+        Some(section) if section.size() > MAX_LEN as u64 => {
+            Some(Err(ReadError::TooLong { found: section.size() }))
+        }
         Some(section) => Some(section::read(section.data()?)),
         None => None,
     };
@@ -86,6 +94,31 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
         missing.retain(|wanted| wanted.as_bytes() != name);
     }
     Ok(PluginElf { missing, description })
+}
+
+/// Opens a regular file, and waits for nothing: a pipe that took the place of one has no writer perhaps.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+/// A file of which no piece is read that is too large to be held.
+#[derive(Clone, Copy)]
+struct InPieces<'a>(&'a ReadCache<File>);
+
+impl<'a> ReadRef<'a> for InPieces<'a> {
+    fn len(self) -> Result<u64, ()> {
+        self.0.len()
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+        if size <= MOST { self.0.read_bytes_at(offset, size) } else { Err(()) }
+    }
+
+    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
+        self.0.read_bytes_at_until(range, delimiter)
+    }
 }
 
 impl PluginElf {

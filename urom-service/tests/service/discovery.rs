@@ -195,6 +195,36 @@ fn a_file_that_was_cut_or_damaged_does_no_harm() {
 }
 
 #[test]
+fn looking_at_a_pipe_does_not_wait_for_a_writer() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe.so");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    for special in [pipe.as_path(), Path::new("/dev/zero")] {
+        let error = plugin_elf::look(special).unwrap_err();
+        assert_eq!(error.to_string(), "it is not a regular file", "{}", special.display());
+    }
+}
+
+#[test]
+fn a_table_that_is_all_hole_takes_no_memory() {
+    let plugins = Plugins::obedient();
+    let file = plugins.path().join("obedient.so");
+    let mut bytes = fs::read(&file).unwrap();
+    // Every section has a terabyte; only a hole can have that.
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let (headers, count) = (word(0x28), usize::from(u16::from_le_bytes([bytes[0x3c], bytes[0x3d]])));
+    for header in 1..count {
+        bytes[headers + header * 64 + 32..][..8].copy_from_slice(&(1u64 << 40).to_le_bytes());
+    }
+    let holed = plugins.path().join("holed");
+    fs::write(&holed, bytes).unwrap();
+    fs::File::options().write(true).open(&holed).unwrap().set_len(1 << 41).unwrap();
+    let error = plugin_elf::look(&holed).unwrap_err();
+    assert!(error.to_string().contains("cannot be read as an ELF file"), "{error}");
+}
+
+#[test]
 fn entries_of_the_path_may_be_files() {
     let plugins = Plugins::new();
     let text = source("*version = 1; return 0;", "return 0;");
