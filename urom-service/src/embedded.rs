@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use urom_abi::cpu::{CpuSet, ParseCpuSetError};
 use urom_abi::signals;
 
 use crate::daemon::config::{DaemonConfig, process_cpus};
-use crate::daemon::discovery::PLUGIN_PATH_VARIABLE;
+use crate::daemon::discovery::{PLUGIN_PATH_VARIABLE, entries};
 use crate::daemon::{Launcher, serve};
 use crate::log::{Log, LogLevel};
 use crate::threads::{Alive, wait_for_all};
@@ -77,7 +77,7 @@ impl Embedded {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
             cpus,
-            plugin_path: options.plugin_path.or_else(default_place),
+            plugin_path: options.plugin_path.map(|path| entries(&path)).or_else(default_place),
             ..DaemonConfig::default()
         };
         let listener = std::net::TcpListener::bind(config.listen)?;
@@ -182,11 +182,11 @@ extern "C" fn at_exit() {
 }
 
 /// Where cargo puts plugins that it builds together with this program, unless `UROM_PLUGIN_PATH` says where they are.
-fn default_place() -> Option<OsString> {
+fn default_place() -> Option<Vec<PathBuf>> {
     if env::var_os(PLUGIN_PATH_VARIABLE).is_some_and(|path| !path.is_empty()) {
         return None;
     }
-    Some(beside(&env::current_exe().ok()?)?.into())
+    Some(vec![beside(&env::current_exe().ok()?)?.to_owned()])
 }
 
 /// The directory in which cargo leaves the libraries of the build that a program is of.

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -120,14 +121,14 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
 impl DaemonArgs {
     /// Runs a daemon on this thread until SIGTERM or SIGINT, and ends its workers.
     ///
-    /// `plugin_path` takes the place of `UROM_PLUGIN_PATH`, and `words` are as [`main_of`] has them. `ready` is called with the
+    /// The directories and files of `plugin_path` take the place of those of `UROM_PLUGIN_PATH`, and `words` are as [`main_of`] has them. `ready` is called with the
     /// address once hosts can connect to it; they are answered when it has returned. Sets the process's `tracing` subscriber.
     ///
     /// # Errors
     /// The address is taken or is not this machine's.
     pub fn serve(
         &self,
-        plugin_path: Option<OsString>,
+        plugin_path: Option<Vec<PathBuf>>,
         words: Vec<OsString>,
         ready: impl FnOnce(SocketAddr),
     ) -> Result<()> {

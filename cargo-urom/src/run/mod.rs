@@ -1,12 +1,11 @@
 //! `cargo urom run`: a service with a plugin.
 
 use std::net::SocketAddr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anstream::println;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use urom_host::{Library, ServiceBuilder};
 use urom_service::uromd::DaemonArgs;
 
@@ -45,12 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             return Ok(exit::FAILED);
         }
     }
-    ensure!(
-        !path.as_os_str().as_bytes().contains(&b';'),
-        "{} has a `;` in its path, which separates the entries of a plugin path: move or rename it",
-        path.display()
-    );
-    args.daemon.serve(Some(path.into()), vec![crate::UROMD.into()], |address| {
+    args.daemon.serve(Some(vec![path]), vec![crate::UROMD.into()], |address| {
         println!("listening on {address}");
         // It serves hosts when this has returned, and this one like any other.
         std::thread::spawn(move || tell_plugins(address));

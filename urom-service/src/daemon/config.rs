@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::CpuSet;
@@ -28,8 +29,8 @@ pub struct DaemonConfig {
     pub cpus: CpuSet,
     /// Whether a worker without CPUs of its own is held to these.
     pub limit_workers_to_cpus: bool,
-    /// Where plugins lie, in place of `UROM_PLUGIN_PATH`.
-    pub plugin_path: Option<OsString>,
+    /// The directories and files where plugins lie, in place of those of `UROM_PLUGIN_PATH`.
+    pub plugin_path: Option<Vec<PathBuf>>,
     /// What the logs show of this program.
     pub log_level: LogLevel,
     /// What the logs show of libraries.

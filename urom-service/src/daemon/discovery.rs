@@ -24,6 +24,12 @@ use crate::wire::control::PluginEntry;
 /// Where a daemon looks for plugins: directories and files, separated by `;`.
 pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
 
+/// The entries of a plugin path as it is written, such as that variable's value.
+pub(crate) fn entries(path: &OsStr) -> Vec<PathBuf> {
+    let entries = path.as_bytes().split(|byte| *byte == b';').filter(|entry| !entry.is_empty());
+    entries.map(|entry| PathBuf::from(OsStr::from_bytes(entry))).collect()
+}
+
 /// A plugin that hosts are told of, and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -84,11 +90,11 @@ struct Walk<'a> {
 }
 
 impl Catalogue {
-    /// Walks `path` and returns what can be served, in order of discovery. Whatever is wrong with the rest is logged.
-    pub(crate) fn discover(&mut self, path: Option<&OsStr>) -> Vec<Found> {
+    /// Walks the directories and files of `path` and returns what can be served, in order of discovery. Whatever is wrong with the rest is logged.
+    pub(crate) fn discover(&mut self, path: Option<&[PathBuf]>) -> Vec<Found> {
         let mut walk = Walk { catalogue: self, found: Vec::new(), complaints: HashSet::new() };
         match path {
-            Some(path) => walk.path(path),
+            Some(path) => path.iter().for_each(|entry| walk.entry(entry)),
             None => {
                 walk.complain(format!("{PLUGIN_PATH_VARIABLE} is not set: there are no plugins to serve"))
             }
@@ -100,25 +106,22 @@ impl Catalogue {
 }
 
 impl Walk<'_> {
-    fn path(&mut self, path: &OsStr) {
-        for entry in path.as_bytes().split(|byte| *byte == b';').filter(|part| !part.is_empty()) {
-            let entry = Path::new(OsStr::from_bytes(entry));
-            if entry.is_file() {
-                // The loader looks for a bare name elsewhere.
-                let bare = entry.parent().is_none_or(|directory| directory.as_os_str().is_empty());
-                self.file(&if bare { Path::new(".").join(entry) } else { entry.to_owned() });
-                continue;
-            }
-            match plugin_files(entry) {
-                Ok(names) => names.iter().for_each(|name| self.file(&entry.join(name))),
-                Err(error) => {
-                    let colon = entry.as_os_str().as_bytes().contains(&b':');
-                    let hint = if colon { "; directories are separated by `;`, not by `:`" } else { "" };
-                    self.complain(format!(
-                        "{PLUGIN_PATH_VARIABLE}: the directory {} cannot be read and is skipped: {error}{hint}",
-                        entry.display()
-                    ));
-                }
+    fn entry(&mut self, entry: &Path) {
+        if entry.is_file() {
+            // The loader looks for a bare name elsewhere.
+            let bare = entry.parent().is_none_or(|directory| directory.as_os_str().is_empty());
+            self.file(&if bare { Path::new(".").join(entry) } else { entry.to_owned() });
+            return;
+        }
+        match plugin_files(entry) {
+            Ok(names) => names.iter().for_each(|name| self.file(&entry.join(name))),
+            Err(error) => {
+                let colon = entry.as_os_str().as_bytes().contains(&b':');
+                let hint = if colon { "; directories are separated by `;`, not by `:`" } else { "" };
+                self.complain(format!(
+                    "{PLUGIN_PATH_VARIABLE}: the directory {} cannot be read and is skipped: {error}{hint}",
+                    entry.display()
+                ));
             }
         }
     }
@@ -289,4 +292,26 @@ fn identity(file: &Path) -> io::Result<Identity> {
         inode: metadata.ino(),
         modified: (metadata.mtime(), metadata.mtime_nsec()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_is_given_as_such_may_have_a_separator_in_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("a;b");
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join("text.so"), "This is not an ELF file.").unwrap();
+        let mut catalogue = Catalogue::default();
+        assert_eq!(catalogue.discover(Some(std::slice::from_ref(&place))), []);
+        let complaints: Vec<_> = catalogue.complaints.iter().collect();
+        assert!(
+            matches!(complaints[..], [text] if text.contains("a;b/text.so is not served")),
+            "{complaints:?}"
+        );
+        assert_eq!(entries(place.as_os_str()).len(), 2, "as a path that is written it is two");
+        assert_eq!(entries(OsStr::new(";/a;;/b;")), ["/a", "/b"].map(PathBuf::from));
+    }
 }

@@ -1,6 +1,6 @@
 //! One host's stream, as the daemon sees it.
 
-use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::net::TcpStream;
@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tracing::{debug, dispatcher, info, warn};
 
-use super::discovery::{Catalogue, Found, PLUGIN_PATH_VARIABLE};
+use super::discovery::{self, Catalogue, Found, PLUGIN_PATH_VARIABLE};
 use super::roster::HostKey;
 use super::server::Event;
 use crate::session::{self, BACKLOG};
@@ -21,7 +21,7 @@ use crate::wire::stream::{StreamError, greet};
 pub(crate) struct Reception {
     pub(crate) catalogue: Mutex<Catalogue>,
     /// In place of the environment's.
-    pub(crate) plugin_path: Option<OsString>,
+    pub(crate) plugin_path: Option<Vec<PathBuf>>,
     /// The CPUs hosts are told of, as text.
     pub(crate) cpus: String,
     pub(crate) max_message: usize,
@@ -71,7 +71,8 @@ pub(crate) async fn serve(
 impl Reception {
     /// Looks for plugins. This loads files, and takes as long as they take.
     fn discover(&self) -> Vec<Found> {
-        let path = self.plugin_path.clone().or_else(|| std::env::var_os(PLUGIN_PATH_VARIABLE));
+        let of_environment = || std::env::var_os(PLUGIN_PATH_VARIABLE).map(|path| discovery::entries(&path));
+        let path = self.plugin_path.clone().or_else(of_environment);
         self.catalogue.lock().unwrap_or_else(PoisonError::into_inner).discover(path.as_deref())
     }
 }
