@@ -38,8 +38,12 @@ pub(super) struct Methods {
 }
 
 impl Methods {
-    /// The methods of an interface, or the name of the first that it lacks.
+    /// The methods of an interface, or the name of the first field that it lacks. A worker opens no plugin without its
+    /// version word either.
     fn of(iface: &PluginIface) -> Result<Methods, &'static str> {
+        if iface.api_version == 0 {
+            return Err("__doca_api_version");
+        }
         Ok(Methods {
             open: iface.open.ok_or("open")?,
             close: iface.close.ok_or("close")?,
@@ -83,7 +87,7 @@ impl Instance {
     /// Opens a plugin and asks for its address.
     ///
     /// # Errors
-    /// The plugin's code; `INITIALIZATION` when it lacks a method. It is closed again if it was open.
+    /// The plugin's code; `INITIALIZATION` when it lacks a method or its version word. It is closed again if it was open.
     ///
     /// # Safety
     /// The methods are those of a plugin, which may be called on this thread.

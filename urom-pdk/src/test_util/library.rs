@@ -1,6 +1,6 @@
 //! Loading a plugin library, as a worker does.
 
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::NonNull;
@@ -10,6 +10,13 @@ use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVers
 
 use super::open::no_methods;
 use crate::log;
+
+/// The interface with room behind it: a plugin that was built against a longer one writes there, before anybody can know.
+#[repr(C)]
+struct Roomy {
+    iface: PluginIface,
+    room: [u64; 25],
+}
 
 /// The interface of the plugin in `library`, which stays loaded.
 ///
@@ -23,10 +30,14 @@ pub(super) unsafe fn iface(library: &Path, version: u64) -> Result<PluginIface, 
         log::error(format_args!("{}: {what}", library.display()));
         DocaError::NOT_FOUND
     };
-    let path = CString::new(library.as_os_str().as_bytes()).map_err(|_| missing("no path has a NUL"))?;
+    // The loader looks for a bare name elsewhere.
+    let is_bare = library.parent().is_none_or(|directory| directory.as_os_str().is_empty());
+    let path = if is_bare { Path::new(".").join(library) } else { library.to_owned() };
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| missing("no path has a NUL"))?;
     // SAFETY: a C string; the caller says what the library may do when it is loaded.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    let handle = NonNull::new(handle).ok_or_else(|| missing("it cannot be loaded"))?;
+    let handle =
+        NonNull::new(handle).ok_or_else(|| missing(&format!("it cannot be loaded: {}", loader_text())))?;
     let symbol = |name: &str| {
         let text = CString::new(name).map_err(|_| missing(name))?;
         // SAFETY: an open library and a C string.
@@ -45,8 +56,20 @@ pub(super) unsafe fn iface(library: &Path, version: u64) -> Result<PluginIface, 
         log::error(format_args!("{}: its version is {found}, and not {version}", library.display()));
         return Err(DocaError::UNSUPPORTED_VERSION);
     }
-    let mut iface = no_methods();
-    // SAFETY: the plugin's function, with a structure of this frame.
-    unsafe { get_iface(&mut iface) }.check()?;
-    Ok(iface)
+    let mut roomy = Roomy { iface: no_methods(), room: [0; 25] };
+    let place = (&raw mut roomy).cast::<PluginIface>();
+    // SAFETY: the plugin's function, with a structure of this frame and more room than any interface takes.
+    unsafe { get_iface(place) }.check()?;
+    Ok(roomy.iface)
+}
+
+/// What the loader says of the last failure on this thread.
+fn loader_text() -> String {
+    // SAFETY: it may be called at any time.
+    let text = unsafe { libc::dlerror() };
+    if text.is_null() {
+        return "the loader does not say why".to_owned();
+    }
+    // SAFETY: a C string, which stays until this thread calls the loader again.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

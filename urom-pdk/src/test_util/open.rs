@@ -80,7 +80,7 @@ impl<P: Protocol> Worker<P> {
     /// clock of its own, which runs. See [`join`](Self::join) for domains.
     ///
     /// # Errors
-    /// What its `open` or `addr` gave; `INITIALIZATION` when it lacks a method.
+    /// What its `open` or `addr` gave; `INITIALIZATION` when it lacks a method, or the version word `api_version`.
     ///
     /// # Safety
     /// The interface is that of a plugin, all of whose methods may be called on this thread for as long as the worker
@@ -132,8 +132,8 @@ impl<P: Protocol> Worker<P> {
         unsafe { Worker::start(iface, false, domain) }
     }
 
-    /// The same as [`from_iface`](Self::from_iface) for a plugin in Rust that frees its commands through the `urom-abi` of this program, by its types
-    /// [`CommandDesc`](urom_abi::descriptor::CommandDesc) and
+    /// The same as [`from_iface`](Self::from_iface) for a plugin in Rust that frees its commands through the `urom-abi` of
+    /// this program, by its types [`CommandDesc`](urom_abi::descriptor::CommandDesc) and
     /// [`NotificationDesc`](urom_abi::descriptor::NotificationDesc): memory is checked.
     ///
     /// # Errors

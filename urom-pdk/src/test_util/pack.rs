@@ -13,6 +13,9 @@ pub(super) const FILL: u8 = 0xee;
 /// How many bytes behind the room are watched.
 pub(super) const GUARD: usize = 64;
 
+/// The longest notification that is believed, its header included: what says more was not written to.
+const MOST: usize = 1 << 30;
+
 /// The header before the notification's bytes.
 const HEADER: usize = size_of::<WorkerNotify>();
 
@@ -32,7 +35,7 @@ pub(super) unsafe fn notification(pack: NotifPackFn, notification: NotificationD
     let header = *notification.header();
     let block = notification.into_raw();
     let whole = usize::try_from(header.len).ok().and_then(|len| len.checked_add(HEADER));
-    let Some(whole) = whole.filter(|whole| *whole < isize::MAX as usize - GUARD) else {
+    let Some(whole) = whole.filter(|whole| *whole <= MOST) else {
         // Nothing can be said of such a block, not even that it may be freed.
         return failed(DocaError::UNEXPECTED, format!("its header says that it has {} bytes", header.len));
     };

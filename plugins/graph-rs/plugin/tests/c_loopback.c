@@ -107,5 +107,7 @@ doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
 	iface->worker_cmd = loopback_worker_cmd;
 	iface->progress = loopback_progress;
 	iface->notif_pack = loopback_pack;
+	/* As a plugin that was built against a longer interface. */
+	memset(iface + 1, 0, 16 * sizeof(void *));
 	return DOCA_SUCCESS;
 }
