@@ -111,7 +111,7 @@ mod tests {
     fn targets_are_found_by_their_sources() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
         let found = targets(&workspace.root.join("fuzz")).expect("the targets");
-        assert_eq!(found, ["command_decode", "notification_decode", "worker_cmd"]);
+        assert_eq!(found, ["command_decode", "description_read", "notification_decode", "worker_cmd"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! corruption of known messages, and, by their parts, on arbitrary values of every message.
 
 pub mod check;
+pub mod description;
 pub mod incoming;
 pub mod plugin;
 pub mod subject;

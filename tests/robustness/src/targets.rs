@@ -1,6 +1,7 @@
 //! The bodies of the fuzz targets, by name.
 
 use crate::check;
+use crate::description;
 use crate::plugin;
 use crate::subject::{SUBJECTS, Subject};
 
@@ -8,8 +9,9 @@ use crate::subject::{SUBJECTS, Subject};
 pub type Body = fn(&[u8]);
 
 /// Every target, and its body.
-pub const ALL: [(&str, Body); 3] = [
+pub const ALL: [(&str, Body); 4] = [
     ("command_decode", command_decode),
+    ("description_read", description_read),
     ("notification_decode", notification_decode),
     ("worker_cmd", worker_cmd),
 ];
@@ -19,6 +21,11 @@ pub fn command_decode(input: &[u8]) {
     if let Some((subject, bytes)) = subject(input) {
         check::command(subject, bytes);
     }
+}
+
+/// What stands behind the header of a description's section: see [`description::read`].
+pub fn description_read(input: &[u8]) {
+    description::read(input);
 }
 
 /// The first byte chooses a protocol, the others are a notification.

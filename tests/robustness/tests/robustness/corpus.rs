@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use robustness::targets;
+use robustness::subject::{SUBJECTS, Subject};
+use robustness::{description, targets};
 
 use crate::{programs, samples};
 
@@ -25,6 +26,11 @@ fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
 fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     match target {
         "worker_cmd" => programs::programs().into_iter().map(|(name, program)| (name, program.0)).collect(),
+        "description_read" => {
+            let named =
+                |subject: &&'static Subject| (subject.description.name.to_owned(), description::of(subject));
+            SUBJECTS.iter().map(named).collect()
+        }
         _ => {
             let is_command = target == "command_decode";
             let samples = samples::all().into_iter().filter(|sample| sample.is_command == is_command);

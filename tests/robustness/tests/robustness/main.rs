@@ -3,6 +3,7 @@
 
 mod corpus;
 mod corruptions;
+mod descriptions;
 mod mismatches;
 mod programs;
 mod properties;

@@ -1,0 +1,41 @@
+//! What any bytes are in the place of a plugin's description.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use urom_abi::describe::c_header;
+use urom_abi::describe::section::{self, Build, FORMAT, MAGIC, Panic};
+
+use crate::exact;
+use crate::subject::Subject;
+
+/// How a plugin of this workspace might be built.
+const BUILD: Build = Build { kit: "0.1.0", panic: Panic::Unwind };
+
+/// How many bytes of descriptions one process reads: what is read stays, twenty times as large, and a fuzzer finds a great
+/// deal that can be. From then on it is only checked.
+const ROOM: usize = 1 << 22;
+
+/// Bytes behind the header of a description's section, which is made for them: a fuzzer need not find out their length.
+/// What can be read can be written again, byte by byte, and has a C header; what cannot is refused with a reason.
+pub fn read(body: &[u8]) {
+    static TAKEN: AtomicUsize = AtomicUsize::new(0);
+    let len = u32::try_from(body.len()).expect("a fuzzer's input is short").to_le_bytes();
+    let bytes = exact(&[&MAGIC[..], &FORMAT.to_le_bytes(), &len, body].concat());
+    if let Err(error) = section::check(&bytes) {
+        assert!(!error.to_string().is_empty());
+        assert_eq!(section::read(&bytes), Err(error));
+    } else if TAKEN.fetch_add(bytes.len(), Ordering::Relaxed) < ROOM {
+        let description = section::read(&bytes).expect("it was checked");
+        let mut again = vec![0xee; section::len(description.protocol, &description.build)];
+        section::write(description.protocol, &description.build, &mut again);
+        assert_eq!(*again, *bytes);
+        assert!(!c_header(description.protocol).is_empty());
+    }
+}
+
+/// The description of a subject, behind the header.
+pub fn of(subject: &Subject) -> Vec<u8> {
+    let mut bytes = vec![0; section::len(subject.description, &BUILD)];
+    section::write(subject.description, &BUILD, &mut bytes);
+    bytes.split_off(MAGIC.len() + 8)
+}
