@@ -52,6 +52,7 @@ fn sleepers_wake_in_the_order_of_their_moments() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn what_takes_longer_than_its_limit_is_a_time_out() {
     let worker = Worker::open::<Obliging>();
     let late = worker.send(Sleep { cookie: 1, milliseconds: 50, limit: 49 });
@@ -64,6 +65,7 @@ fn what_takes_longer_than_its_limit_is_a_time_out() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
 fn a_wait_for_a_sleeper_says_that_the_clock_stands_still() {
     let worker = Worker::open::<Obliging>();
     worker.set_patience(Duration::ZERO);
@@ -87,6 +89,7 @@ fn a_closed_plugins_sleepers_are_gone() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn workers_of_a_test_share_the_clock() {
     let domain = Domain::new();
     let one = domain.open::<Obliging, Protocol>(1);

@@ -24,6 +24,7 @@ fn members_find_each_others_addresses_and_buffers() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn a_worker_by_itself_finds_nobody() {
     let worker = Worker::<Protocol>::open::<Contrary>();
     assert_eq!(worker.call(Find { member: 0, va: 0 }).unwrap_err(), DocaError::NOT_FOUND);
@@ -43,6 +44,7 @@ fn a_member_that_is_removed_is_found_no_more() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn an_address_that_the_test_sets_is_found_instead() {
     let domain = Domain::new();
     let worker = domain.open::<Contrary, Protocol>(1);
@@ -56,6 +58,7 @@ fn an_address_that_the_test_sets_is_found_instead() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn each_look_up_can_be_made_to_fail_once() {
     let domain = Domain::new();
     let worker = domain.open::<Obliging, Protocol>(1);
@@ -73,6 +76,7 @@ fn each_look_up_can_be_made_to_fail_once() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn waiting_for_one_member_drives_them_all() {
     let domain = Domain::new();
     let one = domain.open::<Obliging, Protocol>(1);

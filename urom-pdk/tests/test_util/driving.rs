@@ -30,6 +30,7 @@ fn a_call_gives_the_typed_answer() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn a_failure_is_its_status() {
     let worker = open();
     let code = u64::from(DocaError::NOT_PERMITTED.0);
@@ -37,6 +38,7 @@ fn a_failure_is_its_status() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn nothing_happens_but_in_progress() {
     let worker = open();
     let sent = worker.send(Turns { cookie: 1, turns: 2 });
@@ -51,6 +53,7 @@ fn nothing_happens_but_in_progress() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn answers_are_told_apart_whatever_their_order() {
     let worker = open();
     let slow = worker.queue(Turns { cookie: 1, turns: 5 });
@@ -62,6 +65,7 @@ fn answers_are_told_apart_whatever_their_order() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn a_notification_can_be_looked_at_before_its_answer_is_taken() {
     let worker = open();
     let sent = worker.send(Fail { cookie: 0x0102, code: 16 });
@@ -74,6 +78,7 @@ fn a_notification_can_be_looked_at_before_its_answer_is_taken() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn commands_come_from_the_connection_that_the_test_names() {
     let worker = open();
     assert_eq!(worker.call(Connection { cookie: 0 }), Ok(Value { value: CONNECTION }));
@@ -94,6 +99,7 @@ fn a_closed_plugin_owes_nothing_for_what_the_test_cut_off() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
 fn a_closed_plugin_takes_no_commands() {
     let worker = open();
     worker.close();
@@ -102,6 +108,7 @@ fn a_closed_plugin_takes_no_commands() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
 fn waiting_ends_with_the_name_of_what_was_waited_for() {
     let worker = open();
     worker.set_patience(Duration::ZERO);
@@ -112,6 +119,7 @@ fn waiting_ends_with_the_name_of_what_was_waited_for() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
 fn another_workers_command_is_not_this_ones() {
     let (one, other) = (open(), open());
     let sent = one.send(Echo { cookie: 1, value: 1 });
@@ -120,6 +128,7 @@ fn another_workers_command_is_not_this_ones() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
 fn dropping_a_worker_with_a_command_in_flight_panics_with_its_name() {
     let text = panic_of(|| {
         let worker = open();

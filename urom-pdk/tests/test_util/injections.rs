@@ -10,6 +10,7 @@ fn open() -> Worker<plugin::Protocol> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn malformed_bytes_are_refused_and_answered() {
     let worker = open();
     for bytes in [&[][..], &[9; 3], &[0xff; 64], &[0; 5000]] {
@@ -23,6 +24,7 @@ fn malformed_bytes_are_refused_and_answered() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn the_bytes_of_a_command_are_as_good_as_the_command() {
     use urom_abi::protocol::Request;
     let worker = open();
@@ -34,6 +36,7 @@ fn the_bytes_of_a_command_are_as_good_as_the_command() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn a_notification_over_the_limit_is_a_failure_for_its_host_and_none_of_the_plugin() {
     let worker = open();
     let long = vec![7; 5000];
