@@ -37,7 +37,7 @@ pub(super) enum Kit {
 impl Default for Answers {
     /// The template's defaults, and the project's name in place.
     fn default() -> Self {
-        let kit = Kit::Path("../..".to_owned());
+        let kit = Kit::Path("..".to_owned());
         Answers { project: "example", plugin: "worker_example", ucx: false, c_header: false, kit }
     }
 }
@@ -60,6 +60,11 @@ impl Kit {
 }
 
 impl Answers {
+    /// Those that give the workspace in place, which is two directories below the clone.
+    pub(super) fn in_place() -> Self {
+        Answers { kit: Kit::Path("../..".to_owned()), ..Self::default() }
+    }
+
     /// For `cargo generate --define`. What is the default is left to the template.
     fn defines(&self) -> Vec<String> {
         let defaults = Answers::default();
@@ -132,6 +137,12 @@ impl Generator {
         self.generate(into, &["--git".into(), address.into(), folder.into()], answers)
     }
 
+    /// Generates into the root of a clone from the template there. It is another workspace's root, and what is made is a
+    /// workspace and no member.
+    pub(super) fn in_clone(&self, clone: &Path, folder: &str, answers: &Answers) -> Result<PathBuf> {
+        self.generate(clone, &["--path".into(), folder.into(), "--no-workspace".into()], answers)
+    }
+
     fn generate(&self, into: &Path, from: &[OsString], answers: &Answers) -> Result<PathBuf> {
         let mut command = Command::new(&self.program);
         command.arg("generate").args(from).args(["--name", answers.project, "--silent", "--vcs", "none"]);
@@ -166,7 +177,8 @@ mod tests {
     #[test]
     fn defaults_are_left_to_the_template() {
         assert!(Answers::default().defines().is_empty());
-        assert_eq!(Answers::default().options(), ["--plugin", "worker_example", "--kit", "path=../.."]);
+        assert_eq!(Answers::in_place().defines(), ["kit_source=../.."]);
+        assert_eq!(Answers::default().options(), ["--plugin", "worker_example", "--kit", "path=.."]);
     }
 
     #[test]

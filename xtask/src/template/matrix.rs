@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -175,12 +175,12 @@ impl<'a> Place<'a> {
 
     /// From this repository's last commit, as from any address.
     fn with_git(&self) -> Result<()> {
-        let clone = self.target.join("kit.git");
+        let clone = self.target.join("kit");
         if clone.exists() {
             fs::remove_dir_all(&clone).with_context(|| format!("removing {}", clone.display()))?;
         }
         let mut git = Command::new("git");
-        git.args(["clone", "--quiet", "--bare"]).arg(&self.workspace.root).arg(&clone);
+        git.args(["clone", "--quiet"]).arg(&self.workspace.root).arg(&clone);
         shell::step("template: cloning this repository", &mut git)?;
         let address = format!("file://{}", clone.display());
         let answers = Answers {
@@ -191,7 +191,15 @@ impl<'a> Place<'a> {
         };
         let project = self.generator.git(&self.directory("git")?, &address, FOLDER, &answers)?;
         tree::without_placeholders(&tree::read(&project)?)?;
-        self.answers(&project)
+        self.answers(&project)?;
+
+        // In the clone's root no answer has to be given. Cargo finds the kit where the workspace says it is.
+        let answers = Answers { project: "in-clone", ..Answers::default() };
+        let project = self.generator.in_clone(&clone, FOLDER, &answers)?;
+        tree::without_placeholders(&tree::read(&project)?)?;
+        let mut metadata = self.cargo(&project);
+        metadata.args(["metadata", "--quiet", "--format-version", "1"]).stdout(Stdio::null());
+        shell::step("template: cargo metadata in a clone's root", &mut metadata)
     }
 
     /// With plain versions, which this clone's crates are put in the place of.

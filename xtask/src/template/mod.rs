@@ -34,7 +34,7 @@ pub(crate) fn bless(workspace: &Workspace) -> Result<()> {
     let in_place = workspace.root.join(FOLDER);
     let directory = tempfile::tempdir().context("no temporary directory")?;
     header::write(workspace, &generator, directory.path(), &in_place)?;
-    let made = generator.path(directory.path(), &in_place, &Answers::default())?;
+    let made = generator.path(directory.path(), &in_place, &Answers::in_place())?;
     for (path, text) in tree::read(&made)? {
         let to = in_place.join(&path);
         std::fs::write(&to, text).with_context(|| format!("writing {}", to.display()))?;
@@ -48,10 +48,10 @@ fn prepare(workspace: &Workspace) -> Result<Generator> {
     Generator::install(&workspace.target_dir.join("tools"))
 }
 
-/// The workspace in place is what the default answers give, and formatted.
+/// The workspace in place is what the answers for its place give, and formatted.
 fn check_in_place(generator: &Generator, in_place: &std::path::Path) -> Result<()> {
     let directory = tempfile::tempdir().context("no temporary directory")?;
-    let made = generator.path(directory.path(), in_place, &Answers::default())?;
+    let made = generator.path(directory.path(), in_place, &Answers::in_place())?;
     let mut files = tree::read(in_place)?;
     files.retain(|path, _| !path.ends_with(".liquid") && path != "cargo-generate.toml");
     let what = format!("{FOLDER} is not what its .liquid files give: run cargo xtask template --bless");
