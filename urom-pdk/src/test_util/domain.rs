@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use urom_abi::address;
 use urom_abi::protocol::{Protocol, Serve};
 
 use super::instance::Instance;
@@ -110,9 +111,14 @@ impl Domain {
     }
 
     /// Makes the address that members of plugin `plugin` find for `member` these bytes, whatever plugin answers for
-    /// them: an address in its [frame](urom_abi::address) unless the test wants it misread. C plugins have no frame.
+    /// them: an address in its [frame](urom_abi::address), or without one as a plugin in C has it. A plugin of this kit
+    /// reads as far as the frame says.
     ///
     /// The bytes stay until the last worker of the domain is gone, also when others take their place.
+    ///
+    /// # Panics
+    /// When the frame is cut or damaged: a service refuses the domain of such an address, so no plugin ever finds it.
+    #[track_caller]
     pub fn set_address(&self, plugin: &'static str, member: u64, bytes: &[u8]) {
         self.world.shared.set_address(plugin, member, bytes);
     }
@@ -209,7 +215,16 @@ struct Members {
 
 impl Shared {
     /// See [`Domain::set_address`].
+    ///
+    /// # Panics
+    /// As there: look-ups give no length, so nobody behind them could tell.
+    #[track_caller]
     pub(super) fn set_address(&self, plugin: &'static str, member: u64, bytes: &[u8]) {
+        assert!(
+            bytes.is_empty() || address::is_sound(bytes),
+            "the address of plugin `{plugin}` at worker {member} begins as a frame of this kit and is not a whole one: \
+             no service passes it on"
+        );
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
         let bytes: Arc<[u8]> = bytes.into();
         members.kept.push(Arc::clone(&bytes));

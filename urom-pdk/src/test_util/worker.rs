@@ -106,6 +106,9 @@ impl<P: Protocol> Worker<P> {
 
     /// Makes the plugin member `id` of its domain: others find the address that it reported when it was opened.
     ///
+    /// # Panics
+    /// As [`Domain::set_address`](super::Domain::set_address); what a handler's `address` gives is always whole.
+    ///
     /// ```
     /// use urom_abi::protocol::Protocol;
     /// use urom_pdk::test_util::Worker;
@@ -117,6 +120,7 @@ impl<P: Protocol> Worker<P> {
     ///     }
     /// }
     /// ```
+    #[track_caller]
     pub fn join(&self, id: u64) {
         self.instance.world.shared.set_address(P::NAME, id, &self.instance.address.borrow());
     }

@@ -58,6 +58,24 @@ fn an_address_that_the_test_sets_is_found_instead() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
+fn an_address_that_would_be_read_beyond_its_end_is_refused() {
+    let domain = Domain::new();
+    let worker = domain.open::<Contrary, Protocol>(1);
+    let framed = urom_abi::address::around(b"elsewhere").unwrap();
+    let mut longer = framed.clone();
+    longer[8..12].copy_from_slice(&1000u32.to_le_bytes());
+    longer[12..16].copy_from_slice(&(!1000u32).to_le_bytes());
+    for damaged in [&framed[..1], &framed[..8], &framed[..15], &framed[..framed.len() - 1], &longer] {
+        let text = crate::driving::panic_of(|| domain.set_address("worker_obliging", 1, damaged));
+        assert!(text.contains("`worker_obliging` at worker 1") && text.contains("not a whole one"), "{text}");
+    }
+    assert!(worker.call(Find { member: 1, va: 0 }).is_ok(), "it has its own yet");
+    domain.set_address("worker_obliging", 1, b"");
+    assert_eq!(worker.call(Find { member: 1, va: 0 }).unwrap_err(), DocaError::NOT_FOUND);
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn each_look_up_can_be_made_to_fail_once() {
     let domain = Domain::new();
