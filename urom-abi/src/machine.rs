@@ -3,8 +3,11 @@
 /// How many bytes of a file say it.
 pub const HEADER_LEN: usize = 20;
 
-const X86_64: u16 = 62;
-const AARCH64: u16 = 183;
+/// `EM_X86_64`.
+pub const X86_64: u16 = 62;
+
+/// `EM_AARCH64`.
+pub const AARCH64: u16 = 183;
 
 /// The machine of this program as ELF numbers it; 0 is none.
 const OURS: u16 = if cfg!(target_arch = "x86_64") {
@@ -43,7 +46,16 @@ fn machine(header: &[u8; HEADER_LEN]) -> Option<u16> {
     }
 }
 
-fn name(machine: u16) -> String {
+/// What people call a machine, by its number in ELF files (`e_machine`).
+///
+/// ```
+/// use urom_abi::machine::{AARCH64, name};
+///
+/// assert_eq!(name(AARCH64), "AArch64");
+/// assert_eq!(name(9999), "machine 9999 in ELF's numbers");
+/// ```
+#[must_use]
+pub fn name(machine: u16) -> String {
     match machine {
         3 => "32-bit x86".to_owned(),
         40 => "32-bit Arm".to_owned(),

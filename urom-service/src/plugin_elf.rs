@@ -3,6 +3,7 @@
 //! Loading a file runs its constructors, so whoever goes through files of all kinds looks at them first. All of it is
 //! somebody else's bytes: what is read is bounded by the file, and nothing of it is believed beyond what it says.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::ops::Range;
@@ -14,7 +15,7 @@ use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef
 use rustix::fs::{Mode, OFlags};
 use urom_abi::describe::section::{self, Description, MAX_LEN, ReadError, SECTION};
 use urom_abi::machine;
-use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
+use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, PLUGIN_NAME_CAPACITY};
 
 /// The most that is read in one piece: a table of symbols, or of their names. Files may be larger, and have holes.
 const MOST: u64 = 1 << 28;
@@ -75,13 +76,7 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
     if elf.elf_header().e_type(elf.endian()) != ET_DYN {
         return Err(LookError::NotShared);
     }
-    let description = match elf.section_by_name(SECTION) {
-        Some(section) if section.size() > MAX_LEN as u64 => {
-            Some(Err(ReadError::TooLong { found: section.size() }))
-        }
-        Some(section) => Some(section::read(section.data()?)),
-        None => None,
-    };
+    let description = description(&elf)?;
     let mut missing = vec![GET_VERSION_SYMBOL, GET_IFACE_SYMBOL];
     if elf.sections().next().is_none() {
         missing.clear();
@@ -97,7 +92,10 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
 }
 
 /// Opens a regular file, and waits for nothing: a pipe that took the place of one has no writer perhaps.
-fn open(path: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// It cannot be opened, or is something else.
+pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
@@ -119,6 +117,59 @@ impl<'a> ReadRef<'a> for InPieces<'a> {
     fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
         self.0.read_bytes_at_until(range, delimiter)
     }
+}
+
+/// What a file says of itself, for whatever machine it is; `None` when it has no section for that.
+///
+/// # Errors
+/// The file's tables lead nowhere.
+pub fn description<'data, R: ReadRef<'data>>(
+    elf: &ElfFile64<'data, Endianness, R>,
+) -> object::Result<Option<Result<Description, ReadError>>> {
+    Ok(match elf.section_by_name(SECTION) {
+        Some(section) if section.size() > MAX_LEN as u64 => {
+            Some(Err(ReadError::TooLong { found: section.size() }))
+        }
+        Some(section) => Some(section::read(section.data()?)),
+        None => None,
+    })
+}
+
+/// What a service calls the plugin in a file: the file's name without `.so`.
+///
+/// Cargo builds `libNAME.so`, with `_` for each `-` of the name. Such a file is the plugin `NAME` when its description states
+/// that name.
+///
+/// # Errors
+/// A service passes over a file of this name; the sentence says why.
+///
+/// ```
+/// use std::path::Path;
+/// use urom_service::plugin_elf::plugin_name;
+///
+/// assert_eq!(plugin_name(Path::new("plugins/worker_graph.so"), None)?, "worker_graph");
+/// assert_eq!(plugin_name(Path::new("libmy_graph.so"), Some("my-graph"))?, "my-graph");
+/// assert_eq!(plugin_name(Path::new("libmy_graph.so"), Some("other"))?, "libmy_graph");
+/// assert!(plugin_name(Path::new("worker_graph.so.1"), None).is_err());
+/// # Ok::<(), String>(())
+/// ```
+pub fn plugin_name(file: &Path, stated: Option<&str>) -> Result<String, String> {
+    if file.extension() != Some(OsStr::new("so")) && file.file_name() != Some(OsStr::new(".so")) {
+        return Err("its name does not end in `.so`".to_owned());
+    }
+    let name = file.file_stem().unwrap_or_default();
+    let name = name.to_str().ok_or("its name is not UTF-8")?;
+    let as_built =
+        |stated: &&str| name.strip_prefix("lib").is_some_and(|name| name == stated.replace('-', "_"));
+    let name = stated.filter(as_built).unwrap_or(name);
+    if name == ".so" || name.is_empty() {
+        return Err("it has no name before `.so`".to_owned());
+    }
+    if name.len() >= PLUGIN_NAME_CAPACITY {
+        let most = PLUGIN_NAME_CAPACITY - 1;
+        return Err(format!("its name has {} bytes, and {most} is the most", name.len()));
+    }
+    Ok(name.to_owned())
 }
 
 impl PluginElf {

@@ -14,10 +14,9 @@ use std::path::{Path, PathBuf};
 
 use tracing::{debug, info, warn};
 use urom_abi::MAX_PLUGINS;
-use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
 use urom_abi::version;
 
-use crate::plugin_elf::{self, PluginElf};
+use crate::plugin_elf::{self, PluginElf, plugin_name};
 use crate::plugin_file::{PluginFile, PluginFileError};
 use crate::wire::control::PluginEntry;
 
@@ -25,7 +24,8 @@ use crate::wire::control::PluginEntry;
 pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
 
 /// The entries of a plugin path as it is written, such as that variable's value.
-pub(crate) fn entries(path: &OsStr) -> Vec<PathBuf> {
+#[must_use]
+pub fn entries(path: &OsStr) -> Vec<PathBuf> {
     let entries = path.as_bytes().split(|byte| *byte == b';').filter(|entry| !entry.is_empty());
     entries.map(|entry| PathBuf::from(OsStr::from_bytes(entry))).collect()
 }
@@ -257,28 +257,6 @@ fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
 /// Whether a file is named as linkers want libraries named.
 fn is_library(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name.as_bytes().starts_with(b"lib"))
-}
-
-/// The plugin's name, if a host can be told it: that of the file without `.so`.
-///
-/// Cargo builds `libNAME.so`, with `_` for each `-` of the name. Such a file is the plugin `NAME` when it states that name.
-fn plugin_name(file: &Path, stated: Option<&str>) -> Result<String, String> {
-    if file.extension() != Some(OsStr::new("so")) && file.file_name() != Some(OsStr::new(".so")) {
-        return Err("its name does not end in `.so`".to_owned());
-    }
-    let name = file.file_stem().unwrap_or_default();
-    let name = name.to_str().ok_or("its name is not UTF-8")?;
-    let as_built =
-        |stated: &&str| name.strip_prefix("lib").is_some_and(|name| name == stated.replace('-', "_"));
-    let name = stated.filter(as_built).unwrap_or(name);
-    if name == ".so" || name.is_empty() {
-        return Err("it has no name before `.so`".to_owned());
-    }
-    if name.len() >= PLUGIN_NAME_CAPACITY {
-        let most = PLUGIN_NAME_CAPACITY - 1;
-        return Err(format!("its name has {} bytes, and {most} is the most", name.len()));
-    }
-    Ok(name.to_owned())
 }
 
 fn identity(file: &Path) -> io::Result<Identity> {

@@ -18,7 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
 pub use config::DaemonConfig;
-pub use discovery::PLUGIN_PATH_VARIABLE;
+pub use discovery::{PLUGIN_PATH_VARIABLE, entries as plugin_path_entries};
 pub(crate) use launcher::Launcher;
 pub(crate) use server::serve;
 
