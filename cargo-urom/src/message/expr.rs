@@ -11,9 +11,10 @@ pub(super) trait Names {
 
 /// What `text` comes to; `None` for what cannot be computed here.
 pub(super) fn number(text: &str, names: &impl Names) -> Option<i128> {
-    let text = text.trim();
-    if let Some(inner) = text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
-        return number(inner, names);
+    let mut text = text.trim();
+    // As often as a description says, which is anybody's: no recursion.
+    while let Some(inner) = text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
+        text = inner.trim();
     }
     if let Some(digits) = text.strip_prefix('-') {
         return literal(digits).map(|value| -value);
@@ -98,6 +99,14 @@ mod tests {
         for (text, want) in cases {
             assert_eq!(number(text, &Example), Some(want), "{text}");
         }
+    }
+
+    #[test]
+    fn brackets_may_be_as_many_as_a_description_has_room_for() {
+        let (open, close) = ("(".repeat(1 << 20), ")".repeat(1 << 20));
+        assert_eq!(number(&format!("{open}7{close}"), &Example), Some(7));
+        assert_eq!(holds(&format!("{open}7{close} == 7"), &Example), Some(true));
+        assert_eq!(number(&open, &Example), None);
     }
 
     #[test]
