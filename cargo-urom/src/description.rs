@@ -1,13 +1,14 @@
 //! A plugin's description, taken from its file. The file is read and never loaded, and may be anybody's.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use urom_abi::describe::section::Description;
-use urom_abi::describe::{Count, Field, Messages, Protocol};
+use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant};
+use urom_service::plugin_elf;
 
-use crate::elf::ElfFile;
+use crate::elf::{ElfFile, bytes_of};
+use crate::output::{is_plain, plain};
 
 /// How long a message can be, in bytes, before a description of it is taken for damage.
 const MOST: usize = 1 << 26;
@@ -28,27 +29,18 @@ impl PluginFile {
     /// When there is none, when it is no shared object, or its description is damaged.
     pub(crate) fn look(path: &Path) -> Result<PluginFile> {
         let shown = path.display();
-        let bytes = fs::read(path).with_context(|| format!("{shown} cannot be read"))?;
-        let elf = ElfFile::read(&bytes).map_err(|why| anyhow!("{shown} is no plugin: {why}"))?;
-        let description = elf.description.map(|found| {
-            let description = found.with_context(|| format!("{shown} cannot be understood"))?;
-            sane(description.protocol).map_err(|why| anyhow!("{shown} cannot be understood: {why}"))?;
-            Ok::<_, anyhow::Error>(description)
-        });
-        Ok(PluginFile { path: path.to_owned(), description: description.transpose()?, elf })
+        let elf = ElfFile::read(&bytes_of(path)?).map_err(|why| anyhow!("{shown} is no plugin: {why}"))?;
+        let description = elf.description.clone().transpose();
+        let description = description.map_err(|why| anyhow!("{shown} cannot be understood: {why}"))?;
+        Ok(PluginFile { path: path.to_owned(), description, elf })
     }
 
-    /// What a service calls the plugin: the file's name without `.so`; also without `lib`, as cargo names what it builds,
-    /// where the description has that name.
-    pub(crate) fn plugin_name(&self) -> Result<String> {
-        let stem = self.path.file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.is_empty());
-        let stem =
-            stem.with_context(|| format!("{} has no name that a service can use", self.path.display()))?;
-        let described = self.description.map(|description| description.protocol.name);
-        Ok(match (stem.strip_prefix("lib"), described) {
-            (Some(inner), Some(name)) if inner == name => name.to_owned(),
-            _ => stem.to_owned(),
-        })
+    /// What a service calls the plugin.
+    ///
+    /// # Errors
+    /// A service passes over a file of this name; why.
+    pub(crate) fn plugin_name(&self) -> Result<String, String> {
+        plugin_elf::plugin_name(&self.path, self.description.map(|description| description.protocol.name))
     }
 
     /// The description.
@@ -67,8 +59,12 @@ impl PluginFile {
     }
 }
 
-/// Refuses what would make this program ask for more memory than any message takes, or write outside of one.
-fn sane(protocol: &Protocol) -> Result<(), String> {
+/// Refuses what no macro writes: what would make this program ask for more memory than any message takes or write outside of
+/// one, and names that would do something to a terminal or to a C header.
+///
+/// # Errors
+/// A sentence on what is wrong.
+pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
     for messages in [&protocol.commands, &protocol.notifications] {
         let fits =
             |field: &Field| field.offset.checked_add(field.ty.size()).is_some_and(|end| end <= messages.len);
@@ -83,14 +79,173 @@ fn sane(protocol: &Protocol) -> Result<(), String> {
         if *len > MOST || tag.size() > *len || !small || !fields.clone().all(fits) {
             return Err(format!(
                 "its description of {} says what no message can be; build the plugin anew",
-                printable(name)
+                plain(name)
             ));
         }
     }
-    Ok(())
+    match names(protocol).into_iter().find(|name| !is_plain(name)) {
+        Some(name) => Err(format!(
+            "its description has the name `{}`, which nothing in Rust can have; build the plugin anew",
+            plain(name)
+        )),
+        None => Ok(()),
+    }
 }
 
-/// A text of somebody else's for a terminal: one line, without control characters.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+/// Every name in a description, but for texts: documentation, and expressions in Rust.
+fn names(protocol: &Protocol) -> Vec<&'static str> {
+    let mut names = vec![protocol.name];
+    for of in [&protocol.commands, &protocol.notifications] {
+        names.push(of.name);
+        of.header.iter().for_each(|field| names_of_field(field, &mut names));
+        for Variant { name, reply, fields, payloads, .. } in of.variants {
+            names.push(name);
+            names.extend(reply);
+            fields.iter().for_each(|field| names_of_field(field, &mut names));
+            for Payload { name, ty, count, address, .. } in *payloads {
+                names.push(name);
+                names.extend(address);
+                if let Count::Word(word) = count {
+                    names.push(word);
+                }
+                names_of_type(ty, &mut names);
+            }
+        }
+    }
+    names
+}
+
+fn names_of_field(field: &Field, names: &mut Vec<&'static str>) {
+    names.push(field.name);
+    match field.kind {
+        FieldKind::Plain | FieldKind::Echo => {}
+        FieldKind::Address { of } | FieldKind::Length { of } | FieldKind::Selector { of } => names.push(of),
+    }
+    names_of_type(&field.ty, names);
+}
+
+/// The depth of types is bounded by whoever read them.
+fn names_of_type(ty: &Type, names: &mut Vec<&'static str>) {
+    match *ty {
+        Type::Int { .. } | Type::Float { .. } => {}
+        Type::Array { of, .. } => names_of_type(of, names),
+        Type::Opaque { name, .. } => names.push(name),
+        Type::Struct(Struct { name, fields, .. }) => {
+            names.push(name);
+            for field in *fields {
+                names.push(field.name);
+                names_of_type(&field.ty, names);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORD: Type = Type::Int { bytes: 8, signed: false };
+    const FIELD: Field =
+        Field { name: "data", docs: "", kind: FieldKind::Plain, ty: WORD, offset: 8, optional: false };
+    const PAYLOAD: Payload = Payload {
+        name: "rest",
+        docs: "",
+        ty: WORD,
+        count: Count::Fixed(1),
+        address: None,
+        when: None,
+        registered: false,
+        optional: false,
+    };
+
+    /// Messages with one field and one payload.
+    fn messages(field: Field, payload: Payload) -> Messages {
+        let variant = Variant {
+            name: "Only",
+            docs: "",
+            tag: 0,
+            also: None,
+            reply: None,
+            fields: Box::leak(Box::new([field])),
+            payloads: Box::leak(Box::new([payload])),
+        };
+        let variants = Box::leak(Box::new([variant]));
+        Messages { name: "Command", docs: "", tag: WORD, len: 16, union_at: 8, header: &[], variants }
+    }
+
+    fn verdict(commands: Messages) -> Result<(), String> {
+        let notifications = messages(FIELD, PAYLOAD);
+        sane(&Protocol { name: "worker_only", version: 1, fingerprint: 0, commands, notifications })
+    }
+
+    #[test]
+    fn what_macros_write_is_sane() {
+        assert_eq!(verdict(messages(FIELD, PAYLOAD)), Ok(()));
+        for protocol in [
+            <graph_protocol::Protocol as urom_abi::protocol::Protocol>::DESCRIPTION,
+            <sandbox_protocol::Protocol as urom_abi::protocol::Protocol>::DESCRIPTION,
+        ] {
+            assert_eq!(sane(protocol), Ok(()));
+        }
+    }
+
+    #[test]
+    fn sizes_that_no_message_can_have_are_refused() {
+        let huge = Type::Array { of: &WORD, len: MOST };
+        let hostile = [
+            Messages { len: MOST + 1, ..messages(FIELD, PAYLOAD) },
+            Messages { len: usize::MAX, ..messages(FIELD, PAYLOAD) },
+            Messages {
+                len: 7,
+                ..messages(Field { offset: 0, ty: Type::Int { bytes: 1, signed: false }, ..FIELD }, PAYLOAD)
+            },
+            messages(Field { offset: 9, ..FIELD }, PAYLOAD),
+            messages(Field { offset: usize::MAX, ..FIELD }, PAYLOAD),
+            messages(Field { ty: huge, ..FIELD }, PAYLOAD),
+            Messages {
+                header: Box::leak(Box::new([Field { offset: 16, ..FIELD }])),
+                ..messages(FIELD, PAYLOAD)
+            },
+            messages(FIELD, Payload { ty: huge, ..PAYLOAD }),
+            messages(FIELD, Payload { count: Count::Fixed(MOST), ..PAYLOAD }),
+            messages(FIELD, Payload { count: Count::Fixed(usize::MAX), ..PAYLOAD }),
+            messages(
+                FIELD,
+                Payload { count: Count::Fixed(usize::MAX), ty: Type::Array { of: &WORD, len: 0 }, ..PAYLOAD },
+            ),
+        ];
+        for commands in hostile {
+            let why = verdict(commands).expect_err("it is not sane");
+            assert!(why.contains("Command says what no message can be"), "{commands:?}: {why}");
+        }
+    }
+
+    #[test]
+    fn names_that_would_move_a_cursor_or_end_a_line_are_refused_wherever_they_stand() {
+        const BAD: &str = "a\u{1b}[2J";
+        const BAD_STRUCT: Struct = Struct { name: "S", docs: "", size: 0, align: 1, fields: &[] };
+        let structure =
+            |of: Struct| messages(Field { ty: Type::Struct(Box::leak(Box::new(of))), ..FIELD }, PAYLOAD);
+        let member = urom_abi::describe::StructField { name: "a\nb", docs: "", offset: 0, ty: WORD };
+        let opaque = Type::Opaque { name: "\u{9b}", size: 0, align: 1 };
+        let hostile = [
+            Messages { name: BAD, ..messages(FIELD, PAYLOAD) },
+            messages(Field { name: BAD, ..FIELD }, PAYLOAD),
+            messages(Field { name: "a\u{202e}b", ..FIELD }, PAYLOAD),
+            messages(Field { kind: FieldKind::Length { of: BAD }, ..FIELD }, PAYLOAD),
+            messages(FIELD, Payload { name: BAD, ..PAYLOAD }),
+            messages(FIELD, Payload { address: Some(BAD), ..PAYLOAD }),
+            messages(FIELD, Payload { count: Count::Word(BAD), ..PAYLOAD }),
+            messages(
+                FIELD,
+                Payload { ty: Type::Array { of: Box::leak(Box::new(opaque)), len: 1 }, ..PAYLOAD },
+            ),
+            structure(Struct { name: BAD, ..BAD_STRUCT }),
+            structure(Struct { fields: Box::leak(Box::new([member])), ..BAD_STRUCT }),
+        ];
+        for commands in hostile {
+            let why = verdict(commands).expect_err("it is not sane");
+            assert!(why.contains("which nothing in Rust can have") && is_plain(&why), "{commands:?}: {why}");
+        }
+    }
 }

@@ -1,11 +1,22 @@
 //! What a shared object's file says of itself, read without loading it. The file may be anything.
 
 use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
 
+use anyhow::{Context, Result, ensure};
 use object::elf::{self, FileHeader64};
-use object::read::elf::{FileHeader, SectionHeader, Sym};
+use object::read::elf::{ElfFile64, FileHeader, SectionHeader, SectionTable, Sym};
 use object::{Endianness, SymbolIndex};
-use urom_abi::describe::section::{self, Description, ReadError, SECTION};
+use urom_abi::describe::section::Description;
+use urom_abi::machine;
+use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
+use urom_service::plugin_elf;
+
+use crate::description;
+
+/// The two functions that a worker looks up.
+pub(crate) const SYMBOLS: [&str; 2] = [GET_IFACE_SYMBOL, GET_VERSION_SYMBOL];
 
 /// A machine that DOCA's workers run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -36,11 +47,11 @@ impl Machine {
     }
 
     /// As people write it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Machine::X86_64 => "x86-64",
-            Machine::Aarch64 => "AArch64",
-        }
+    pub(crate) fn name(self) -> String {
+        machine::name(match self {
+            Machine::X86_64 => machine::X86_64,
+            Machine::Aarch64 => machine::AARCH64,
+        })
     }
 
     /// The target to build for.
@@ -83,11 +94,33 @@ pub(crate) struct ElfFile {
     pub(crate) glibc: Option<Glibc>,
     /// How many bytes `strip` would take off.
     pub(crate) debug_bytes: u64,
-    /// What the plugin kit's macros say of it; files that were not made with them have nothing.
-    pub(crate) description: Option<Result<Description, ReadError>>,
+    /// Whether it has been stripped of what says where its symbols are: the loader finds them, and nobody else.
+    pub(crate) sectionless: bool,
+    /// What the plugin kit's macros say of it; files that were not made with them have nothing. A sentence for one that
+    /// cannot be used.
+    pub(crate) description: Option<Result<Description, String>>,
 }
 
 type Header = FileHeader64<Endianness>;
+
+/// The largest file that is read, in bytes: what has more is no plugin, but full of holes.
+const MOST: u64 = 1 << 32;
+
+/// All bytes of a regular file.
+///
+/// # Errors
+/// It cannot be read, or is something that may never end, such as a pipe or a device.
+pub(crate) fn bytes_of(file: &Path) -> Result<Vec<u8>> {
+    let read = || -> Result<Vec<u8>> {
+        let open = plugin_elf::open(file)?;
+        let len = open.metadata()?.len();
+        ensure!(len <= MOST, "it has {len} bytes, and no plugin has");
+        let mut bytes = Vec::with_capacity(usize::try_from(len)?);
+        open.take(MOST).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().with_context(|| format!("{} cannot be read", file.display()))
+}
 
 impl ElfFile {
     /// Reads a file's bytes.
@@ -111,9 +144,8 @@ impl ElfFile {
 }
 
 fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
-    let header = Header::parse(bytes)?;
-    let endian = header.endian()?;
-    let sections = header.sections(endian, bytes)?;
+    let file = ElfFile64::<Endianness>::parse(bytes)?;
+    let (header, endian, sections) = (file.elf_header(), file.endian(), file.elf_section_table());
     let dynamic = sections.dynamic_table(endian, bytes)?;
     let (mut needed, mut pie) = (Vec::new(), false);
     for entry in &dynamic {
@@ -123,29 +155,31 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
             _ => {}
         }
     }
-    let (mut debug_bytes, mut description) = (0, None);
+    let mut debug_bytes = 0u64;
     for section in sections.iter() {
         let name = sections.section_name(endian, section)?;
-        if name == SECTION.as_bytes() {
-            description = Some(section::read(section.data(endian, bytes)?));
-        }
         if is_for_debuggers(name, section.sh_type(endian)) {
-            debug_bytes += section.sh_size(endian);
+            debug_bytes = debug_bytes.saturating_add(section.sh_size(endian));
         }
     }
-    let (exports, glibc) = symbols(header, endian, bytes)?;
+    let (exports, glibc) = symbols(sections, endian, bytes)?;
     Ok(ElfFile {
         machine: match header.e_machine(endian) {
             elf::EM_X86_64 => Ok(Machine::X86_64),
             elf::EM_AARCH64 if endian == Endianness::Little => Ok(Machine::Aarch64),
-            other => Err(format!("the machine {} in ELF's numbers", other.0)),
+            elf::EM_AARCH64 => Err(format!("{} in big-endian order", machine::name(machine::AARCH64))),
+            other => Err(machine::name(other.0)),
         },
         shared: header.e_type(endian) == elf::ET_DYN && !pie,
         exports,
         needed,
         glibc,
         debug_bytes,
-        description,
+        sectionless: sections.is_empty(),
+        description: plugin_elf::description(&file)?.map(|read| {
+            let description = read.map_err(|error| error.to_string())?;
+            description::sane(description.protocol).map(|()| description)
+        }),
     })
 }
 
@@ -156,11 +190,10 @@ pub(crate) fn is_for_debuggers(name: &[u8], kind: elf::SectionType) -> bool {
 
 /// What the file has for others, and what it wants of glibc.
 fn symbols(
-    header: &Header,
+    sections: &SectionTable<'_, Header>,
     endian: Endianness,
     bytes: &[u8],
 ) -> object::Result<(Vec<Export>, Option<Glibc>)> {
-    let sections = header.sections(endian, bytes)?;
     let table = sections.symbols(endian, bytes, elf::SHT_DYNSYM)?;
     let versions = sections.versions(endian, bytes)?.unwrap_or_default();
     let mut exports = Vec::new();

@@ -32,6 +32,7 @@ mod inspect;
 mod message;
 mod new;
 mod output;
+mod plugin_path;
 mod run;
 
 use std::process::ExitCode;
@@ -89,6 +90,8 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(code) => code,
+        // There is nobody to tell, and what is left was not wanted.
+        Err(error) if output::is_closed(&error) => exit::FAILED,
         Err(error) => {
             output::error(&error);
             exit::FAILED

@@ -1,6 +1,8 @@
 //! What goes to the terminal: results to standard output, everything else to standard error, colours only on a terminal.
 
-use anstream::{eprintln, println};
+use std::io::Write;
+
+use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 
 /// Like cargo's own headlines.
@@ -16,21 +18,83 @@ pub(crate) fn progress(what: &str, with: &str) {
 
 /// Something to know that keeps nothing from being done.
 pub(crate) fn note(what: &str) {
-    eprintln!("{CYAN}note{CYAN:#}: {what}");
+    eprintln!("{CYAN}note{CYAN:#}: {}", plain(what));
+}
+
+/// A result, on standard output: one or more whole lines. Colours in it are for terminals only.
+///
+/// # Errors
+/// Nobody takes it: see [`is_closed`].
+pub(crate) fn result(text: &str) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
 }
 
 /// A result for scripts, on standard output.
-pub(crate) fn json(value: &serde_json::Value) -> anyhow::Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
-    Ok(())
+pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    // JSON allows some control characters in its strings, and only there; escaped they mean the same.
+    let escaped = text.chars().fold(String::with_capacity(text.len() + 1), |mut all, c| {
+        match c {
+            '\n' => all.push(c),
+            c if acts(c) => all.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => all.push(c),
+        }
+        all
+    });
+    result(&(escaped + "\n"))
 }
 
-/// What kept the verb from doing what it is for, with all causes.
+/// What kept the verb from doing what it is for, with all causes. It may have several lines.
 pub(crate) fn error(error: &anyhow::Error) {
-    eprintln!("{RED}error{RED:#}: {error:#}");
+    let text = format!("{error:#}");
+    let lines: Vec<_> = text.split('\n').map(plain).collect();
+    eprintln!("{RED}error{RED:#}: {}", lines.join("\n"));
 }
 
 /// What the verb does without.
 pub(crate) fn warning(text: &str) {
-    eprintln!("{YELLOW}warning{YELLOW:#}: {text}");
+    eprintln!("{YELLOW}warning{YELLOW:#}: {}", plain(text));
+}
+
+/// Whether it failed because whoever read standard output has gone, as `head` does.
+pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<std::io::Error>();
+    io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// A text of somebody else's as one line that does nothing to a terminal.
+pub(crate) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match acts(c) {
+            true => plain.extend(c.escape_default()),
+            false => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// Whether [`plain`] leaves a text as it is.
+pub(crate) fn is_plain(text: &str) -> bool {
+    !text.chars().any(acts)
+}
+
+/// Whether a character does something to a terminal, or to the order of those around it.
+fn acts(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_act_is_shown_and_everything_else_is_left_alone() {
+        assert_eq!(plain("a\u{1b}[2J\r\n\u{9b}\u{7f}"), "a\\u{1b}[2J\\r\\n\\u{9b}\\u{7f}");
+        assert_eq!(plain("\u{202e}gnp.exe"), "\\u{202e}gnp.exe");
+        for text in ["", "worker_graph", "größer", "数", "a\\b"] {
+            assert!(is_plain(text) && plain(text) == text, "{text}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo urom build
   cargo urom build --target aarch64-unknown-linux-gnu --image ubuntu-22.04
-  cargo urom build -p graph-plugin --debug -- --features trace
+  cargo urom build -p graph-plugin --debug -- --offline
   scp $(cargo urom build --target aarch64-unknown-linux-gnu) bluefield:plugins/
 
 The file is target/[TRIPLE/]release/urom/NAME.so. It is stripped; the one that cargo made, beside the directory urom, is not.
@@ -87,13 +87,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     put(&file, &stripped, &made)?;
 
     output::progress("Checking", &file.display().to_string());
-    let report = check::examine(&file, machine, args.image)?;
+    let report = check::examine(&file, machine, args.image, check::LIMIT)?;
     if args.json {
-        anstream::println!("{}", report.json()?);
+        output::json(&report.json())?;
     } else {
         report.print_findings();
         if !report.is_bad() {
-            anstream::println!("{}", file.display());
+            output::result(&format!("{}\n", file.display()))?;
         }
     }
     Ok(if report.is_bad() { exit::FAILED } else { exit::DONE })

@@ -5,29 +5,27 @@ mod report;
 mod request;
 mod target;
 
-use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::RangedU64ValueParser;
-use tempfile::TempDir;
 use urom_host::{Answer, Plugin, Service, Worker, block_on_for};
 
 use crate::message::{self, Assignment};
-use crate::{exit, output};
+use crate::{exit, output, plugin_path};
 use request::Request;
 use target::Target;
 
 const EXAMPLES: &str = "\
 Examples:
   cargo urom call target/debug/libworker_graph.so loopback data=42
-  cargo urom call worker_graph loopback data=42 --service 127.0.0.1:18700
-  cargo urom call worker_graph loopback data=42 --repeat 10000 --in-flight 16
-  cargo urom call worker_sandbox mem_map map_params.field_mask=7 map_params.address=4096 map_params.length=4096 map_params.flags=2
-  cargo urom call worker_sandbox.so tag_send dest=1 tag=7 data=hello --protocol libworker_sandbox.so
-  cargo urom call worker_graph --raw hex:00000000000000002a00000000000000
+  cargo urom call target/debug/libworker_graph.so loopback data=42 --repeat 10000 --in-flight 16
+  cargo urom call target/debug/libworker_graph.so loopback data=42 --service 127.0.0.1:18700
+  UROM_PLUGIN_PATH=target/debug cargo urom call worker_sandbox mem_map 'map_params={field_mask=7,address=4096,length=4096,flags=2}'
+  cargo urom call worker_graph.so loopback data=42 --protocol target/debug/libworker_graph.so
+  cargo urom call worker_graph --raw hex:00000000000000002a00000000000000 --service 127.0.0.1:18700
 
 Values:
   integers      7  -7  0x1f  1_000
@@ -37,10 +35,15 @@ Values:
   structures    {a=1,b=[2,3]}, or single members: params.a=1 params.b[0]=2; the rest is zero
   elements      [1,2,3] or [{a=1},{a=2}]
   any type      hex:.. or @file, with exactly its bytes
-A field that the answer repeats is 0 unless it is given. The words of payloads (addresses, lengths) are filled in; give one
+A shell wants quotes around what has brackets. A field that the answer repeats is 0 unless it is given. The words of payloads (addresses, lengths) are filled in; give one
 to send another. Data in registered memory: its id, address and length words in place of the data.
 
+With --repeat a time runs from before a command is submitted to after its answer is there, whatever the answer, and a
+percentile is one of these times, by the nearest rank. Each answer brings the next command: what the plugin holds up delays
+the commands behind it and is not counted for them too.
+
 The embedded service is right for a first try. Its worker is a thread of this process, so a plugin that crashes ends it.
+There is no domain: commands that need one, to reach another worker's plugin, are refused by their plugin.
 A plugin in C needs the lib directory of its DOCA in LD_LIBRARY_PATH.
 
 Exit codes: 0 when every command was answered with DOCA_SUCCESS and the notification it calls for, 1 when not, 2 for a
@@ -53,8 +56,8 @@ pub(crate) struct Args {
     /// The plugin: its .so, or its name. A name is looked for in UROM_PLUGIN_PATH.
     #[arg(value_name = "FILE.so|NAME")]
     plugin: String,
-    /// The command; loopback, Loopback and loop-back are the same. `cargo urom inspect` lists them.
-    #[arg(required_unless_present = "raw", conflicts_with = "raw")]
+    /// The command; loopback, Loopback and loop-back are the same. Without one, those that there are are listed.
+    #[arg(conflicts_with = "raw")]
     command: Option<String>,
     /// What the command carries.
     #[arg(value_name = "FIELD=VALUE")]
@@ -95,13 +98,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = Target::find(&args.plugin, args.service.is_some())?;
+    if args.command.is_none() && args.raw.is_none() {
+        return no_command(args, &target);
+    }
     let request = request(args, &target)?;
     for remark in &request.remarks {
         output::note(remark);
     }
-    // It lasts as long as the service, which is dropped first.
-    let place = if args.service.is_some() { None } else { place(&target)? };
-    let service = connect(args, &target, place.as_ref())?;
+    let service = connect(args, &target)?;
     let plugin = service.plugin_named(&target.name)?;
     if let Some(protocol) = request.protocol().filter(|protocol| protocol.version != plugin.version()) {
         bail!(
@@ -128,6 +132,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(code)
 }
 
+/// Says which commands there are. Nothing was sent, so this is no success.
+fn no_command(args: &Args, target: &Target) -> Result<ExitCode> {
+    let protocol = target.protocol(args.protocol.as_deref())?;
+    let list: String =
+        message::signatures(&protocol.commands).iter().map(|line| format!("\n  {line}")).collect();
+    output::error(&anyhow!("say which command to send to `{}`:{list}", target.name));
+    Ok(exit::USAGE.into())
+}
+
 /// What is to be sent.
 fn request(args: &Args, target: &Target) -> Result<Request> {
     if let Some(raw) = &args.raw {
@@ -140,36 +153,23 @@ fn request(args: &Args, target: &Target) -> Result<Request> {
         return Ok(Request::raw(bytes, protocol));
     }
     let protocol = target.protocol(args.protocol.as_deref())?;
-    // Without --raw, which needs none, the parser demands a command.
     let command = args.command.as_deref().unwrap_or_default();
     Request::described(protocol, command, &args.fields)
         .map_err(|why| anyhow!("plugin `{}`: {why}", target.name))
 }
 
-fn connect(args: &Args, target: &Target, place: Option<&TempDir>) -> Result<Service> {
+fn connect(args: &Args, target: &Target) -> Result<Service> {
     let mut builder = Service::builder();
-    builder = match (&args.service, place) {
+    builder = match (&args.service, &target.file) {
         (Some(address), _) => builder.address_from(address, "--service"),
-        (None, Some(directory)) => builder.plugin_path(directory.path()),
+        // The file alone: a service would load whatever else lies beside it.
+        (None, Some(file)) => builder.plugin_path(plugin_path::only(&file.path)?),
         (None, None) => bail!("there is no file of `{}` for a service in this process", target.name),
     };
     if let Some(bytes) = args.max_msg_size {
         builder = builder.max_message_size(bytes);
     }
     Ok(builder.connect()?)
-}
-
-/// A directory with nothing in it but the plugin, under the name that a service knows it by. The embedded service would
-/// load whatever else lies beside the file, and cargo gives files other names.
-fn place(target: &Target) -> Result<Option<TempDir>> {
-    let Some(file) = &target.file else { return Ok(None) };
-    let directory = tempfile::tempdir().context("cannot make a directory for the embedded service")?;
-    let link = directory.path().join(format!("{}.so", target.name));
-    let file =
-        file.path.canonicalize().with_context(|| format!("{} cannot be found", file.path.display()))?;
-    symlink(&file, &link)
-        .with_context(|| format!("cannot link {} for the embedded service", file.display()))?;
-    Ok(Some(directory))
 }
 
 fn once(
@@ -192,7 +192,7 @@ fn once(
     let reading = request.read(&answer);
     match args.json {
         true => output::json(&report::answer_json(&target.name, request, &answer, &reading, took))?,
-        false => report::answer(&reading, took),
+        false => report::answer(&reading, took)?,
     }
     if let Err(code) = answer.status.check() {
         output::error(&anyhow!(
@@ -250,7 +250,7 @@ fn repeated(
     let shape = report::Shape { asked: count, in_flight: args.in_flight, warm_up };
     match args.json {
         true => output::json(&report::tally_json(&target.name, request, &tally, &shape))?,
-        false => report::tally(&tally, &shape),
+        false => output::result(&report::tally(&tally, &shape))?,
     }
     if let Some(error) = &tally.broken {
         output::error(&anyhow!("it ended after {} of {count} commands: {error}", tally.samples()));

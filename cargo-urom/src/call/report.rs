@@ -1,33 +1,38 @@
 //! What is printed of an answer, and of many.
 
+use std::fmt::Write;
 use std::time::Duration;
 
-use anstream::println;
+use anyhow::Result;
 use serde_json::{Map, Value, json};
 use urom_host::Answer;
 
 use super::repeat::Tally;
 use super::request::{Notification, Reading, Request};
-use crate::description::printable;
 use crate::message::Shown;
-use crate::output;
+use crate::output::{self, plain};
 
 /// A notification, for people: its name, and its fields as one would give them.
-pub(super) fn answer(reading: &Reading, took: Duration) {
+///
+/// # Errors
+/// Nobody reads it.
+pub(super) fn answer(reading: &Reading, took: Duration) -> Result<()> {
     match &reading.notification {
         None => {}
         Some(Notification::Decoded(decoded)) => {
-            println!("{}", printable(decoded.variant.name));
+            let mut text = plain(decoded.variant.name) + "\n";
             for (name, value) in &decoded.fields {
-                println!("  {} = {}", printable(name), printable(&value.to_string()));
+                _ = writeln!(text, "  {} = {}", plain(name), plain(&value.to_string()));
             }
+            output::result(&text)?;
             for remark in &decoded.remarks {
                 output::note(remark);
             }
         }
-        Some(Notification::Bytes(bytes)) => println!("{bytes}"),
+        Some(Notification::Bytes(bytes)) => output::result(&format!("{}\n", plain(&bytes.to_string())))?,
     }
     output::progress("Answered", &format!("in {}", time(nanoseconds(took))));
+    Ok(())
 }
 
 /// The same for scripts.
@@ -72,18 +77,19 @@ pub(super) struct Shape {
 }
 
 /// A run, for people.
-pub(super) fn tally(tally: &Tally, shape: &Shape) {
+pub(super) fn tally(tally: &Tally, shape: &Shape) -> String {
     let Shape { asked, in_flight, warm_up } = shape;
-    println!(
-        "commands    {} of {asked}, {in_flight} in flight, after {warm_up} for warming up",
+    let mut text = format!(
+        "commands    {} of {asked}, {in_flight} in flight, after {warm_up} for warming up\n",
         tally.samples()
     );
-    println!("errors      {}", tally.failed());
-    println!("rate        {:.0} per second, in {:.3} s", tally.rate(), tally.elapsed.as_secs_f64());
+    _ = writeln!(text, "errors      {}", tally.failed());
+    _ = writeln!(text, "rate        {:.0} per second, in {:.3} s", tally.rate(), tally.elapsed.as_secs_f64());
     for (name, percent) in [("min", 0), ("p50", 50), ("p90", 90), ("p99", 99)] {
-        println!("{name:<11} {}", tally.percentile(percent).map_or_else(|| "-".to_owned(), time));
+        _ = writeln!(text, "{name:<11} {}", tally.percentile(percent).map_or_else(|| "-".to_owned(), time));
     }
-    println!("max         {}", tally.max().map_or_else(|| "-".to_owned(), time));
+    _ = writeln!(text, "max         {}", tally.max().map_or_else(|| "-".to_owned(), time));
+    text
 }
 
 /// The same for scripts.

@@ -1,14 +1,13 @@
 //! Which plugin is meant, where it lies, and who describes its commands.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use urom_abi::describe::Protocol;
 use urom_service::daemon::PLUGIN_PATH_VARIABLE;
 
 use crate::description::PluginFile;
+use crate::plugin_path;
 
 /// A plugin that is to be called.
 #[derive(Debug)]
@@ -25,12 +24,14 @@ impl Target {
         let path = Path::new(plugin);
         if plugin.contains('/') || plugin.ends_with(".so") {
             let file = PluginFile::look(path)?;
-            return Ok(Target { name: file.plugin_name()?, file: Some(file) });
+            let name = file
+                .plugin_name()
+                .map_err(|why| anyhow!("no service takes {}: {why}; rename it to NAME.so", path.display()))?;
+            return Ok(Target { name, file: Some(file) });
         }
         let variable = std::env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
-        let found = variable.as_deref().and_then(|path| search(path, plugin));
-        if let Some(file) = found {
-            return Ok(Target { name: plugin.to_owned(), file: Some(PluginFile::look(&file)?) });
+        if let Some(file) = variable.as_deref().and_then(|path| plugin_path::find(path, plugin)) {
+            return Ok(Target { name: plugin.to_owned(), file: Some(file?) });
         }
         match (remote, variable) {
             (true, _) => Ok(Target { name: plugin.to_owned(), file: None }),
@@ -69,24 +70,4 @@ impl Target {
             ),
         }
     }
-}
-
-/// The file of a name in the directories, and among the files, of a plugin path.
-fn search(path: &OsStr, name: &str) -> Option<PathBuf> {
-    let entries = path.as_bytes().split(|byte| *byte == b';').filter(|entry| !entry.is_empty());
-    entries.map(|entry| Path::new(OsStr::from_bytes(entry))).find_map(|entry| {
-        let names = [format!("{name}.so"), format!("lib{name}.so")];
-        if entry.is_dir() {
-            let files = names.iter().map(|name| entry.join(name));
-            return files.into_iter().find(|file| file.is_file() && is_named(file, name));
-        }
-        let fits = names.iter().any(|name| entry.file_name() == Some(OsStr::new(name)));
-        (fits && entry.is_file() && is_named(entry, name)).then(|| entry.to_owned())
-    })
-}
-
-/// Whether a service would call the plugin in this file so.
-fn is_named(file: &Path, name: &str) -> bool {
-    let exactly = file.file_stem() == Some(OsStr::new(name));
-    exactly || PluginFile::look(file).and_then(|file| file.plugin_name()).is_ok_and(|found| found == name)
 }

@@ -1,10 +1,10 @@
 //! What `check` can find: for each how bad it is, what it is, and what to do.
 
-use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, PLUGIN_NAME_CAPACITY};
+use urom_abi::plugin::{GET_IFACE_SYMBOL, PLUGIN_NAME_CAPACITY};
 use urom_abi::version;
 
 use super::probe::Stage;
-use crate::elf::{Glibc, Machine};
+use crate::elf::{Glibc, Machine, SYMBOLS};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -63,7 +63,7 @@ pub(crate) enum Finding {
     BuildLibrary { name: String },
     /// A newer glibc than images have.
     Glibc { needs: Glibc, images: Vec<(&'static str, (u32, u32))>, all: bool },
-    /// A description that cannot be read.
+    /// A description that cannot be used. A service needs none, and hosts that know the protocol neither.
     Description(String),
     /// Panics end the process.
     PanicAborts,
@@ -131,7 +131,7 @@ impl Finding {
                     .to_owned()
             }
             Finding::Machine { file, wanted } => {
-                let file = file.as_ref().map_or_else(String::as_str, |machine| machine.name());
+                let file = file.as_ref().map_or_else(Clone::clone, |machine| machine.name());
                 match wanted {
                     Some(wanted) => format!("it is for {file}, and {} is asked for", wanted.name()),
                     None => format!("it is for {file}, on which no UROM worker runs"),
@@ -200,7 +200,10 @@ impl Finding {
                     images.iter().map(have).collect::<Vec<_>>().join(", ")
                 )
             }
-            Finding::Description(reason) => format!("what it says of its protocol cannot be read: {reason}"),
+            Finding::Description(reason) => format!(
+                "what it says of its protocol cannot be used: {reason}; a service takes the file all the same, and \
+                 `cargo urom inspect` and `call` do not"
+            ),
             Finding::PanicAborts => {
                 "a panic in it ends the worker's process, for all of its hosts (`panic = \"abort\"`)"
                     .to_owned()
@@ -255,10 +258,9 @@ impl Finding {
             Finding::Crash { stage: Stage::Exit, .. } | Finding::Hang { stage: Stage::Exit, .. } => {
                 "look into its destructors and what it does with threads: the daemon and its workers end like this too".to_owned()
             }
-            Finding::Crash { .. } => format!(
-                "run it under a debugger: `gdb --args cargo-urom probe FILE.so`; a service that lists plugins {}",
-                "would end the same way"
-            ),
+            Finding::Crash { .. } => {
+                "run it under a debugger: `gdb --args cargo-urom probe FILE.so`; a service that lists plugins would end the same way".to_owned()
+            }
             Finding::Hang { .. } => {
                 "take what waits out of constructors and of the two functions: a service calls them for every host that connects".to_owned()
             }
@@ -295,7 +297,7 @@ impl Finding {
 }
 
 fn is_entry(name: &str) -> bool {
-    [GET_IFACE_SYMBOL, GET_VERSION_SYMBOL].contains(&name)
+    SYMBOLS.contains(&name)
 }
 
 /// The parameter of an entry function in C.

@@ -7,19 +7,21 @@ mod report;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, anyhow};
 use urom_abi::describe::section::Panic;
-use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, PLUGIN_NAME_CAPACITY};
+use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
+use urom_service::plugin_elf;
 
-use crate::elf::{ElfFile, Machine};
-use crate::exit;
+use crate::elf::{ElfFile, Machine, SYMBOLS, bytes_of};
+use crate::{exit, output};
 use finding::Finding;
 use image::{IMAGES, is_of_the_build_machine};
 use report::Report;
 
 pub(crate) use image::Image;
-pub(crate) use probe::{PROBE, child as probe_child};
+pub(crate) use probe::{LIMIT, PROBE, child as probe_child};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +47,10 @@ pub(crate) struct Args {
     /// Prints JSON.
     #[arg(long)]
     json: bool,
+    /// How long the plugin may take for being loaded and asked, in seconds.
+    #[arg(long, value_name = "SECONDS", hide = true, default_value_t = LIMIT.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    limit: u64,
 }
 
 /// The machine of a target, for an argument.
@@ -56,30 +62,35 @@ pub(crate) fn machine(triple: &str) -> Result<Machine, String> {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = match (args.target, args.image) {
         (Some(Machine::X86_64), Some(image)) => {
-            bail!(
+            output::error(&anyhow!(
                 "{} is an operating system of BlueFields, which are aarch64: leave out --target",
                 image.name
-            )
+            ));
+            return Ok(exit::USAGE.into());
         }
         (None, Some(_)) => Some(Machine::Aarch64),
         (target, _) => target,
     };
-    let report = examine(&args.file, target, args.image)?;
+    let report = examine(&args.file, target, args.image, Duration::from_secs(args.limit))?;
     match args.json {
-        true => anstream::println!("{}", report.json()?),
-        false => report.print(),
+        true => output::json(&report.json())?,
+        false => output::result(&report.text())?,
     }
     Ok(if report.is_bad() { exit::FAILED } else { exit::DONE })
 }
 
-/// Looks at a file: for a machine, or any that workers run on, and one image, or all.
+/// Looks at a file: for a machine, or any that workers run on, and one image, or all. `limit` is how long its functions may
+/// take.
 ///
 /// # Errors
 /// The file cannot be read, or no process started to try it in.
-pub(crate) fn examine(file: &Path, target: Option<Machine>, image: Option<&'static Image>) -> Result<Report> {
-    let there = std::fs::metadata(file).with_context(|| format!("cannot read {}", file.display()))?;
-    ensure!(there.is_file(), "{} is no file: give a plugin's .so", file.display());
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+pub(crate) fn examine(
+    file: &Path,
+    target: Option<Machine>,
+    image: Option<&'static Image>,
+    limit: Duration,
+) -> Result<Report> {
+    let bytes = bytes_of(file)?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut report =
         Report { file: file.to_owned(), name, elf: None, version: None, word: None, findings: Vec::new() };
@@ -90,14 +101,10 @@ pub(crate) fn examine(file: &Path, target: Option<Machine>, image: Option<&'stat
             return Ok(report);
         }
     };
-    if let Some(Ok(description)) = &elf.description
-        && report
-            .name
-            .strip_prefix("lib")
-            .is_some_and(|name| name == description.protocol.name.replace('-', "_"))
-    {
-        // As cargo names what it builds, which services of this project take for the plugin as well.
-        report.name = description.protocol.name.to_owned();
+    let stated = elf.description.as_ref().and_then(|description| description.as_ref().ok());
+    // Why a service passes over the others is among the findings.
+    if let Ok(name) = plugin_elf::plugin_name(file, stated.map(|description| description.protocol.name)) {
+        report.name = name;
     }
     let findings = &mut report.findings;
     findings.extend(machine_finding(&elf, target));
@@ -109,7 +116,7 @@ pub(crate) fn examine(file: &Path, target: Option<Machine>, image: Option<&'stat
             findings.iter().all(|finding| !matches!(finding, Finding::NoSymbol(_) | Finding::NoFunction(_)));
         match elf.machine {
             Ok(machine) if Machine::OURS == Some(machine) && sound => {
-                let answers = probe::probe(file)?;
+                let answers = probe::probe(file, limit)?;
                 findings.extend(answers.findings);
                 (report.version, report.word) = (answers.version, answers.word);
             }
@@ -151,7 +158,7 @@ fn names(file: &Path, name: &str, elf: &ElfFile, findings: &mut Vec<Finding>) {
     match &elf.description {
         None if name.starts_with("lib") => findings.push(Finding::LibraryName { name: name.to_owned() }),
         None => {}
-        Some(Err(error)) => findings.push(Finding::Description(error.to_string())),
+        Some(Err(reason)) => findings.push(Finding::Description(reason.clone())),
         Some(Ok(description)) => {
             let described = description.protocol.name;
             if name != described {
@@ -166,9 +173,10 @@ fn names(file: &Path, name: &str, elf: &ElfFile, findings: &mut Vec<Finding>) {
 }
 
 fn exports(elf: &ElfFile, findings: &mut Vec<Finding>) {
-    const ENTRIES: [&str; 2] = [GET_VERSION_SYMBOL, GET_IFACE_SYMBOL];
-    for entry in ENTRIES {
+    for entry in SYMBOLS {
         match elf.export(entry) {
+            // The loader finds it, or says that it does not.
+            None if elf.sectionless => {}
             None => findings.push(Finding::NoSymbol(entry)),
             Some(export) if !export.function => findings.push(Finding::NoFunction(entry)),
             Some(_) => {}
@@ -183,7 +191,7 @@ fn exports(elf: &ElfFile, findings: &mut Vec<Finding>) {
         }
     }
     names.dedup();
-    others.extend(names.into_iter().filter(|name| !ENTRIES.contains(name)).map(str::to_owned));
+    others.extend(names.into_iter().filter(|name| !SYMBOLS.contains(name)).map(str::to_owned));
     if !others.is_empty() {
         findings.push(Finding::OtherExports(others));
     }

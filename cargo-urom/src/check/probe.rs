@@ -23,11 +23,14 @@ use super::finding::Finding;
 /// The verb of the child; for this program alone.
 pub(crate) const PROBE: &str = "probe";
 
-/// How long a plugin may take for all of it.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// How long a plugin may take for all of it, as a rule.
+pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
-/// How much of what a plugin writes before it crashes is told.
+/// How many characters of what a plugin writes before it crashes are told.
 const SAID: usize = 400;
+
+/// How many bytes of it are looked at: it may have written for as long as it was let.
+const READ: u64 = 1 << 16;
 
 /// Where the child is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +77,9 @@ pub(crate) struct Answers {
 ///
 /// # Errors
 /// There can be no such process.
-pub(crate) fn probe(file: &Path) -> Result<Answers> {
+pub(crate) fn probe(file: &Path, limit: Duration) -> Result<Answers> {
+    // The loader looks for a bare name elsewhere.
+    let file = std::path::absolute(file)?;
     let (mut told, mut said) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = Command::new("/proc/self/exe")
         .arg0("cargo-urom")
@@ -86,21 +91,23 @@ pub(crate) fn probe(file: &Path) -> Result<Answers> {
         .process_group(0)
         .spawn()
         .context("cannot start a process to try the plugin in")?;
-    let status = wait(&mut child)?;
+    let status = wait(&mut child, limit)?;
     told.rewind()?;
     let mut text = String::new();
-    told.read_to_string(&mut text).context("reading what the process that tried the plugin says")?;
+    told.take(READ)
+        .read_to_string(&mut text)
+        .context("reading what the process that tried the plugin says")?;
     said.rewind()?;
     let mut bytes = Vec::new();
-    said.read_to_end(&mut bytes)?;
-    Ok(judge(&text, status, &String::from_utf8_lossy(&bytes)))
+    said.take(READ).read_to_end(&mut bytes)?;
+    Ok(judge(&text, status, limit, &String::from_utf8_lossy(&bytes)))
 }
 
 /// Waits for the end, which is forced when time is over; then there is no status.
-fn wait(child: &mut Child) -> Result<Option<ExitStatus>> {
+fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
     let group = Pid::from_child(child);
     let handle = rustix::process::pidfd_open(group, PidfdFlags::empty())?;
-    let until = Instant::now() + DEADLINE;
+    let until = Instant::now() + limit;
     let ended = loop {
         let left = until.saturating_duration_since(Instant::now());
         match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&Timespec::try_from(left)?)) {
@@ -116,7 +123,7 @@ fn wait(child: &mut Child) -> Result<Option<ExitStatus>> {
 }
 
 /// Makes findings of what the child told, how it ended and what else it wrote.
-fn judge(told: &str, status: Option<ExitStatus>, said: &str) -> Answers {
+fn judge(told: &str, status: Option<ExitStatus>, limit: Duration, said: &str) -> Answers {
     let mut answers = Answers::default();
     let mut stage = Stage::Load;
     for step in told.lines().filter_map(|line| serde_json::from_str(line).ok()) {
@@ -154,7 +161,7 @@ fn judge(told: &str, status: Option<ExitStatus>, said: &str) -> Answers {
         }
     }
     let how = match status {
-        None => return with(answers, Finding::Hang { stage, seconds: DEADLINE.as_secs() }),
+        None => return with(answers, Finding::Hang { stage, seconds: limit.as_secs() }),
         Some(status) if status.success() && stage == Stage::Exit => return answers,
         Some(status) => match (status.signal(), status.code()) {
             (Some(number), _) => signal_name(number),

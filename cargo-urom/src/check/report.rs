@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use anstream::{eprintln, println};
+use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use super::finding::{Finding, Severity, display};
 use crate::elf::{ElfFile, Machine};
+use crate::output::plain;
 
 /// A file and what was found.
 #[derive(Debug)]
@@ -24,10 +25,11 @@ pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
 }
 
+/// What scripts get. Fields may come to it, and none goes.
 #[derive(Serialize)]
-struct Json<'a> {
+pub(crate) struct Json<'a> {
     file: &'a PathBuf,
-    name: &'a str,
+    plugin: &'a str,
     machine: Option<Machine>,
     version: Option<u64>,
     doca: Option<String>,
@@ -70,10 +72,10 @@ impl Report {
     }
 
     /// For scripts.
-    pub(crate) fn json(&self) -> serde_json::Result<String> {
-        serde_json::to_string_pretty(&Json {
+    pub(crate) fn json(&self) -> Json<'_> {
+        Json {
             file: &self.file,
-            name: &self.name,
+            plugin: &self.name,
             machine: self.machine(),
             version: self.version,
             doca: self.word.map(display),
@@ -82,7 +84,7 @@ impl Report {
             errors: self.count(Severity::Error),
             warnings: self.count(Severity::Warning),
             findings: self.findings.iter().map(JsonFinding::of).collect(),
-        })
+        }
     }
 
     /// The findings alone, on standard error.
@@ -91,9 +93,9 @@ impl Report {
     }
 
     /// For people: the facts, the findings and what they come to.
-    pub(crate) fn print(&self) {
-        println!("{}: {}", self.file.display(), plain(&self.facts()));
-        self.findings.iter().for_each(|finding| println!("{}", line(finding)));
+    pub(crate) fn text(&self) -> String {
+        let file = plain(&self.file.to_string_lossy());
+        let findings: String = self.findings.iter().map(|finding| line(finding) + "\n").collect();
         let counts = [(Severity::Error, "error"), (Severity::Warning, "warning")];
         let counts = counts.map(|(severity, word)| match self.count(severity) {
             1 => format!("1 {word}"),
@@ -101,9 +103,9 @@ impl Report {
         });
         let verdict = match self.is_bad() {
             true => "not fit for a service".to_owned(),
-            false => format!("fit for a service, as the plugin `{}`", self.name),
+            false => format!("fit for a service, as the plugin `{}`", plain(&self.name)),
         };
-        println!("{verdict}: {}", counts.join(", "));
+        format!("{file}: {}\n{findings}{verdict}: {}\n", plain(&self.facts()), counts.join(", "))
     }
 
     fn facts(&self) -> String {
@@ -142,16 +144,4 @@ fn line(finding: &Finding) -> String {
         Severity::Note => (Style::new().bold(), "note"),
     };
     format!("{style}{word}{style:#}: {}\n  -> {}", plain(&finding.text()), plain(&finding.remedy()))
-}
-
-/// Text with names that a file chose, and that must not do anything to a terminal.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character.is_control() {
-            true => plain.extend(character.escape_default()),
-            false => plain.push(character),
-        }
-    }
-    plain
 }

@@ -1,22 +1,22 @@
 //! A plugin's file as JSON.
 
-use anyhow::Result;
 use serde_json::{Value, json};
 use urom_abi::describe::section::Panic;
 use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, Type, Variant};
 
-use super::SYMBOLS;
 use crate::description::PluginFile;
+use crate::elf::SYMBOLS;
 use crate::message::type_name;
 
-pub(super) fn file(file: &PluginFile) -> Result<Value> {
+/// Fields may come to it, and none goes.
+pub(super) fn file(file: &PluginFile) -> Value {
     let elf = &file.elf;
     let mut value = json!({
         "file": file.path,
-        "plugin": file.plugin_name()?,
-        "machine": elf.machine.as_ref().map_or_else(String::as_str, |machine| machine.name()),
+        "plugin": file.plugin_name().ok(),
+        "machine": elf.machine.as_ref().ok(),
         "symbols": SYMBOLS.map(|name| json!({ "name": name, "exported": elf.export(name).is_some() })),
-        "needs": elf.needed,
+        "needed": elf.needed,
         "described": file.description.is_some(),
     });
     if let (Some(description), Some(object)) = (&file.description, value.as_object_mut()) {
@@ -35,7 +35,7 @@ pub(super) fn file(file: &PluginFile) -> Result<Value> {
         });
         object.insert("protocol".to_owned(), described);
     }
-    Ok(value)
+    value
 }
 
 fn messages(of: &Messages) -> Value {

@@ -6,24 +6,25 @@ mod table;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anstream::print;
 use anyhow::{Result, bail};
 use urom_abi::describe::c_header;
 
 use crate::description::PluginFile;
+use crate::output::plain;
 use crate::{exit, output};
 
 const EXAMPLES: &str = "\
 Examples:
   cargo urom inspect target/debug/libworker_graph.so
-  cargo urom inspect target/debug/libworker_graph.so --format json | jq '.commands.variants[].name'
+  cargo urom inspect target/debug/libworker_graph.so --format json | jq '.protocol.commands.variants[].name'
   cargo urom inspect target/debug/libworker_graph.so --format c-header > worker_graph.h
 
 The file is read and never loaded, so it may be for another machine, and need not be trusted. What it says of its messages is
 what this kit's #[urom_plugin] put into it. A plugin in C has no such thing: then there is what its ELF file says, and its
 header has the rest.
 
-Exit codes: 0 when the file describes itself; also, as table and JSON, for a plugin that does not. 1 otherwise.";
+Exit codes: 0 when the file describes itself; also, as table and JSON, for a plugin that does not. 1 otherwise, 2 for a wrong command
+line.";
 
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
@@ -54,9 +55,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let file = PluginFile::look(&args.file)?;
     let format = if args.json { Format::Json } else { args.format };
     match (format, &file.description) {
-        (Format::Json, _) => output::json(&json::file(&file)?)?,
-        (Format::Table, _) => print!("{}", table::file(&file)?),
-        (Format::CHeader, Some(description)) => print!("{}", c_header(description.protocol)),
+        (Format::Json, _) => output::json(&json::file(&file))?,
+        (Format::Table, _) => output::result(&table::file(&file))?,
+        (Format::CHeader, Some(description)) => {
+            // The documentation in it may be anybody's.
+            let header = c_header(description.protocol);
+            let lines: String = header.lines().map(|line| lined(line) + "\n").collect();
+            output::result(&lines)?;
+        }
         (Format::CHeader, None) => bail!(
             "{} does not describe its messages, so there is no header to be made: a plugin in C has one of its own",
             file.path.display()
@@ -65,5 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(exit::DONE)
 }
 
-/// The two functions that a worker looks up.
-const SYMBOLS: [&str; 2] = [urom_abi::plugin::GET_IFACE_SYMBOL, urom_abi::plugin::GET_VERSION_SYMBOL];
+/// A line of a header, with the tabs that it has by right.
+fn lined(line: &str) -> String {
+    line.split('\t').map(plain).collect::<Vec<_>>().join("\t")
+}

@@ -2,20 +2,21 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
 use urom_abi::describe::section::Panic;
 use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant};
 
-use super::SYMBOLS;
-use crate::description::{PluginFile, printable};
+use crate::description::PluginFile;
+use crate::elf::SYMBOLS;
 use crate::message::type_name;
+use crate::output::plain;
 
-pub(super) fn file(file: &PluginFile) -> Result<String> {
+pub(super) fn file(file: &PluginFile) -> String {
     let mut out = String::new();
     let elf = &file.elf;
-    let machine =
-        elf.machine.as_ref().map_or_else(|other| printable(other), |machine| machine.name().to_owned());
-    _ = writeln!(out, "plugin       {}", printable(&file.plugin_name()?));
+    let machine = elf.machine.as_ref().map_or_else(Clone::clone, |machine| machine.name());
+    let name =
+        file.plugin_name().unwrap_or_else(|why| format!("none, because no service takes the file: {why}"));
+    _ = writeln!(out, "plugin       {}", plain(&name));
     match &file.description {
         Some(description) => {
             let Protocol { version, fingerprint, .. } = description.protocol;
@@ -26,7 +27,7 @@ pub(super) fn file(file: &PluginFile) -> Result<String> {
             _ = writeln!(out, "version      {version}");
             _ = writeln!(out, "fingerprint  {fingerprint:#018x}");
             _ = writeln!(out, "machine      {machine}");
-            _ = writeln!(out, "built with   urom-pdk {}, a panic {panic}", printable(description.build.kit));
+            _ = writeln!(out, "built with   urom-pdk {}, a panic {panic}", plain(description.build.kit));
             let Protocol { commands, notifications, .. } = description.protocol;
             let mut structs = Vec::new();
             messages(&mut out, "commands", commands, &mut structs);
@@ -40,15 +41,15 @@ pub(super) fn file(file: &PluginFile) -> Result<String> {
             );
             _ = writeln!(out, "machine      {machine}");
             for name in SYMBOLS {
-                let there = if elf.export(name).is_some() {
-                    "exported"
-                } else {
-                    "missing: no service takes the file"
+                let there = match elf.export(name) {
+                    Some(_) => "exported",
+                    None if elf.sectionless => "not to be seen: the file has no sections",
+                    None => "missing: no service takes the file",
                 };
                 _ = writeln!(out, "symbol       {name}, {there}");
             }
             for library in &elf.needed {
-                _ = writeln!(out, "needs        {}", printable(library));
+                _ = writeln!(out, "needs        {}", plain(library));
             }
             out.push_str(
                 "\nThe file does not describe its commands, as plugins in C and ones without this kit's #[urom_plugin] do not.\n\
@@ -57,7 +58,7 @@ pub(super) fn file(file: &PluginFile) -> Result<String> {
             );
         }
     }
-    Ok(out)
+    out
 }
 
 fn messages(out: &mut String, title: &str, of: &Messages, structs: &mut Vec<&'static Struct>) {
@@ -68,9 +69,9 @@ fn messages(out: &mut String, title: &str, of: &Messages, structs: &mut Vec<&'st
 }
 
 fn message(out: &mut String, of: &Messages, variant: &Variant, structs: &mut Vec<&'static Struct>) {
-    let reply = variant.reply.map(|reply| format!(" -> {}", printable(reply))).unwrap_or_default();
+    let reply = variant.reply.map(|reply| format!(" -> {}", plain(reply))).unwrap_or_default();
     let also = variant.also.map(|also| format!(", also {also}")).unwrap_or_default();
-    _ = writeln!(out, "\n  {} = {}{also}{reply}", printable(variant.name), variant.tag);
+    _ = writeln!(out, "\n  {} = {}{also}{reply}", plain(variant.name), variant.tag);
     for line in first_paragraph(variant.docs) {
         _ = writeln!(out, "    {line}");
     }
@@ -100,29 +101,29 @@ fn row(field: &Field) -> [String; 5] {
         FieldKind::Plain if field.optional => format!("optional. {}", first_sentence(field.docs)),
         FieldKind::Plain => first_sentence(field.docs),
         FieldKind::Echo => "repeated by the answer".to_owned(),
-        FieldKind::Address { of } => format!("address word of {}", printable(of)),
-        FieldKind::Length { of } => format!("length of {}", printable(of)),
-        FieldKind::Selector { of } => format!("0, or the registered memory of {}", printable(of)),
+        FieldKind::Address { of } => format!("address word of {}", plain(of)),
+        FieldKind::Length { of } => format!("length of {}", plain(of)),
+        FieldKind::Selector { of } => format!("0, or the registered memory of {}", plain(of)),
     };
-    let name = printable(field.name);
-    [field.offset.to_string(), field.ty.size().to_string(), name, printable(&type_name(&field.ty)), note]
+    let name = plain(field.name);
+    [field.offset.to_string(), field.ty.size().to_string(), name, plain(&type_name(&field.ty)), note]
 }
 
 /// A payload in words.
 fn described(payload: &Payload) -> String {
     let count = match payload.count {
-        Count::Word(word) => printable(word),
+        Count::Word(word) => plain(word),
         Count::Fixed(count) => count.to_string(),
-        Count::Given(expression) => format!("`{}`", printable(expression)),
+        Count::Given(expression) => format!("`{}`", plain(expression)),
     };
     let what = match payload.ty {
         Type::Int { bytes: 1, signed: false } => "bytes".to_owned(),
-        ty => format!("elements of {}", printable(&type_name(&ty))),
+        ty => format!("elements of {}", plain(&type_name(&ty))),
     };
-    let when = payload.when.map(|when| format!(", if `{}`", printable(when))).unwrap_or_default();
+    let when = payload.when.map(|when| format!(", if `{}`", plain(when))).unwrap_or_default();
     let registered = if payload.registered { ", or in registered memory" } else { "" };
     let optional = if payload.optional { ", optional" } else { "" };
-    format!("{}, {count} {what}{when}{registered}{optional}", printable(payload.name))
+    format!("{}, {count} {what}{when}{registered}{optional}", plain(payload.name))
 }
 
 /// The structures within a type, each once.
@@ -142,9 +143,9 @@ fn structures(out: &mut String, structs: Vec<&'static Struct>) {
         _ = writeln!(out, "\nstructures");
     }
     for of in structs {
-        _ = writeln!(out, "\n  {}: {} bytes, aligned to {}", printable(of.name), of.size, of.align);
+        _ = writeln!(out, "\n  {}: {} bytes, aligned to {}", plain(of.name), of.size, of.align);
         for field in of.fields {
-            let (name, ty) = (printable(field.name), printable(&type_name(&field.ty)));
+            let (name, ty) = (plain(field.name), plain(&type_name(&field.ty)));
             let line = format!("    {:>4}  {name}: {ty}  {}", field.offset, first_sentence(field.docs));
             _ = writeln!(out, "{}", line.trim_end());
         }
@@ -153,7 +154,7 @@ fn structures(out: &mut String, structs: Vec<&'static Struct>) {
 
 /// The lines of a documentation up to the first empty one.
 fn first_paragraph(docs: &str) -> Vec<String> {
-    let lines = docs.lines().map(|line| printable(line.trim()));
+    let lines = docs.lines().map(|line| plain(line.trim()));
     lines.skip_while(String::is_empty).take_while(|line| !line.is_empty()).collect()
 }
 
@@ -170,7 +171,7 @@ mod tests {
     fn documentation_is_cut_to_what_a_line_holds_and_cannot_move_the_cursor() {
         assert_eq!(first_sentence(" One thing. Another.\n\n More."), "One thing.");
         assert_eq!(first_sentence("\n Over\n two lines.\n"), "Over two lines.");
-        assert_eq!(first_sentence(" \u{1b}[2J"), "\u{fffd}[2J");
+        assert_eq!(first_sentence(" \u{1b}[2J"), "\\u{1b}[2J");
         assert_eq!(first_sentence(""), "");
     }
 }

@@ -64,6 +64,27 @@ pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
     fields.chain(payloads).map(word).collect::<Vec<_>>().join(" ")
 }
 
+/// Every command with what can be set in it, as one would write it.
+pub(crate) fn signatures(messages: &Messages) -> Vec<String> {
+    let line = |variant: &Variant| format!("{} {}", snake(variant.name), signature(messages, variant));
+    messages.variants.iter().map(|variant| line(variant).trim_end().to_owned()).collect()
+}
+
+/// `TagSend` as `tag_send`, which [`command`] takes too.
+fn snake(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 4);
+    let mut before = None;
+    for c in name.chars() {
+        // A row of capitals is one word.
+        if c.is_uppercase() && before.is_some_and(|before: char| !before.is_uppercase() && before != '_') {
+            snake.push('_');
+        }
+        snake.extend(c.to_lowercase());
+        before = Some(c);
+    }
+    snake
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +100,18 @@ mod tests {
         let text = unknown("there is no field", "zzz", known.into_iter());
         assert_eq!(text, "there is no field `zzz`: there is `context`, `dest`, `tag_mask`");
         assert!(unknown("there is no field", "a", [].into_iter()).ends_with("nor any other"));
+    }
+
+    #[test]
+    fn commands_are_listed_as_they_are_written() {
+        use urom_abi::protocol::Protocol;
+
+        assert_eq!(signatures(&graph_protocol::Protocol::DESCRIPTION.commands), ["loopback data=<u64>"]);
+        for (name, want) in
+            [("TagSend", "tag_send"), ("MrReg", "mr_reg"), ("GetURL2", "get_url2"), ("a_B", "a_b")]
+        {
+            assert_eq!(snake(name), want);
+        }
     }
 
     #[test]

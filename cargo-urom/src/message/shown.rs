@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use crate::output::is_plain;
+
 /// A value of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shown {
@@ -84,7 +86,7 @@ fn hex(bytes: &[u8]) -> String {
 /// Bytes that are a text a terminal can take.
 fn text(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
-    (!text.is_empty() && !text.chars().any(char::is_control)).then_some(text)
+    (!text.is_empty() && is_plain(text)).then_some(text)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
+
 use super::kit::Kit;
 
 /// Everything that the files depend on.
@@ -16,7 +18,7 @@ pub(super) struct Answers {
 }
 
 /// The longest name of a plugin in bytes: DOCA's structure has 48, and the last is 0.
-const MOST: usize = 47;
+const MOST: usize = PLUGIN_NAME_CAPACITY - 1;
 
 /// Names that a library cannot have beside those it uses.
 const TAKEN: [&str; 13] = [

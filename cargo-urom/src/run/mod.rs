@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anstream::println;
 use anyhow::{Context, Result};
 use urom_host::{Library, ServiceBuilder};
 use urom_service::uromd::DaemonArgs;
@@ -19,7 +18,10 @@ Examples:
   cargo urom run $(cargo urom build)
 
 It is `uromd` with these plugins: each worker is a process of its own. A host program finds it by the address that is printed
-(`Service::builder().address(\"127.0.0.1:18700\")`), `cargo urom call` with --service ADDR.";
+(`Service::builder().address(\"127.0.0.1:18700\")`), `cargo urom call` with --service ADDR.
+
+Exit codes: 0 when it was stopped by Ctrl-C or SIGTERM, 1 when it could not serve or the file is not fit for it, 2 for a wrong
+command line.";
 
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
@@ -38,14 +40,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let kind = std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
     if !kind.is_dir() {
         // A service would only log what is wrong, and serve nothing.
-        let report = check::examine(&path, Machine::OURS, None)?;
+        let report = check::examine(&path, Machine::OURS, None, check::LIMIT)?;
         if report.is_bad() {
             report.print_findings();
             return Ok(exit::FAILED);
         }
     }
     args.daemon.serve(Some(vec![path]), vec![crate::UROMD.into()], |address| {
-        println!("listening on {address}");
+        say(&format!("listening on {address}"));
         // It serves hosts when this has returned, and this one like any other.
         std::thread::spawn(move || tell_plugins(address));
     })?;
@@ -64,10 +66,15 @@ fn tell_plugins(address: SocketAddr) {
         Err(error) => return output::warning(&format!("cannot ask the service for its plugins: {error}")),
     };
     for plugin in service.plugins() {
-        println!("serving {}, version {}", plugin.name(), plugin.version());
+        say(&format!("serving {}, version {}", output::plain(plugin.name()), plugin.version()));
     }
     match service.plugins().is_empty() {
         true => output::warning("it has no plugins: hosts will find none; the lines above say why"),
-        false => println!("Ctrl-C ends it"),
+        false => say("Ctrl-C ends it"),
     }
+}
+
+/// Nobody may read it, which is no reason not to serve.
+fn say(line: &str) {
+    let _ = output::result(&format!("{line}\n"));
 }

@@ -1,0 +1,62 @@
+//! A service's plugin path: files and directories, separated by `;`.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use urom_service::daemon::plugin_path_entries;
+
+use crate::description::PluginFile;
+
+/// A file or a directory as the only entry of a path.
+///
+/// # Errors
+/// It cannot be one.
+pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
+    // A link stays one: it has its own name, which is the plugin's.
+    let path = std::path::absolute(entry)?;
+    ensure!(
+        !path.as_os_str().as_bytes().contains(&b';'),
+        "{} has a `;` in its path, which separates the entries of a plugin path: move or rename it",
+        path.display()
+    );
+    Ok(path)
+}
+
+/// The file of a plugin's name in a path: the one that a service takes, which is the first. An error when it is this one, as
+/// its name says, and cannot be read.
+pub(crate) fn find(path: &OsStr, name: &str) -> Option<Result<PluginFile>> {
+    // As `plugin_elf::plugin_name` has it; a service goes through a directory in the order of names.
+    let mut names = [format!("{name}.so"), format!("lib{}.so", name.replace('-', "_"))];
+    names.sort();
+    let mut files = plugin_path_entries(path).into_iter().flat_map(|entry| match entry.is_dir() {
+        true => names.iter().map(|name| entry.join(name)).collect(),
+        false => vec![entry],
+    });
+    files.find_map(|file| {
+        let fits = names.iter().any(|name| file.file_name() == Some(OsStr::new(name)));
+        if !fits || !file.is_file() {
+            return None;
+        }
+        match PluginFile::look(&file) {
+            Ok(looked) => looked.plugin_name().is_ok_and(|found| found == name).then_some(Ok(looked)),
+            Err(error) => (file.file_stem() == Some(OsStr::new(name))).then_some(Err(error)),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_separates_entries_cannot_be_in_one() {
+        assert_eq!(
+            only(Path::new("/plugins/worker_graph.so")).unwrap(),
+            Path::new("/plugins/worker_graph.so")
+        );
+        assert!(only(Path::new("worker_graph.so")).unwrap().is_absolute());
+        assert!(only(Path::new("/a;b/worker_graph.so")).unwrap_err().to_string().contains("separates"));
+    }
+}
