@@ -121,7 +121,7 @@ fn json_is_the_report_of_the_check() -> Result<()> {
     let output = workspace.build("", &["--json"])?;
     assert_eq!(output.code, Some(0), "{output:?}");
     let report: Value = serde_json::from_str(&output.out)?;
-    assert_eq!((&report["name"], &report["errors"]), (&"worker_graph".into(), &0.into()), "{report:#}");
+    assert_eq!((&report["plugin"], &report["errors"]), (&"worker_graph".into(), &0.into()), "{report:#}");
     assert_eq!(report["file"], target()?.join("release/urom/worker_graph.so").display().to_string());
     let codes = report["findings"].as_array().context("a list")?.iter().map(|finding| &finding["code"]);
     assert!(!codes.into_iter().any(|code| code == "unstripped"), "{report:#}");

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use urom_tests::{PluginDirectory, Uromd};
 
-use crate::common::{Said, daemon, in_c, run, rust, tool, tool_says, with_doca};
+use crate::common::{Said, copy_of, daemon, examples_of, in_c, run, rust, tool, tool_says, with_doca};
 
 /// Calls with these words, separated by spaces.
 fn call(words: &str) -> Result<Said> {
@@ -37,6 +37,78 @@ fn a_file_and_a_name_are_called_embedded_and_at_a_daemon() -> Result<()> {
     };
     assert_eq!(by_name(&[])?, answer);
     assert_eq!(by_name(&["--service", daemon.address()])?, answer);
+    Ok(())
+}
+
+#[test]
+fn without_a_command_those_that_there_are_are_listed() -> Result<()> {
+    let sandbox = rust("worker_sandbox")?;
+    let said = call(&sandbox)?;
+    assert_eq!((said.code, &*said.out), (Some(2), ""));
+    for line in [
+        "error: say which command to send to `worker_sandbox`:",
+        "  mem_map [context=<u64>] map_params=<MapParams>",
+    ] {
+        ensure!(said.err.lines().any(|said| said.starts_with(line)), "no {line:?} in\n{}", said.err);
+    }
+    let said = call(&format!("worker_sandbox --service 127.0.0.1:1 --protocol {sandbox}"))?;
+    ensure!(said.code == Some(2) && said.err.contains("tag_send "), "it needs no service: {said:?}");
+    says(call(&in_c("worker_graph")?)?, &["--protocol FILE.so", "--raw"])
+}
+
+#[test]
+fn a_file_is_the_plugin_that_a_service_takes_it_for() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let (here, protocol) = (directory.path(), rust("worker_graph")?);
+    // The embedded service is given this file alone, and not what lies beside it.
+    fs::write(here.join("worker_graph.so"), "no plugin")?;
+    let answer = |words: &mut std::process::Command| -> Result<()> {
+        assert_eq!(run(with_doca(words)?)?.good()?, "LoopbackDone\n  data = 7\n");
+        Ok(())
+    };
+    for name in ["worker_renamed.so", "libworker_graph.so"] {
+        let file = copy_of("worker_graph", here, name)?;
+        answer(tool()?.arg("call").arg(file).args(["loopback", "data=7"]))?;
+    }
+    let in_c = in_c("worker_graph")?;
+    for name in ["worker_c.so", "libworker_c.so"] {
+        fs::copy(&in_c, here.join(name))?;
+        let words = ["loopback", "data=7", "--protocol", &protocol];
+        answer(tool()?.args(["call", name]).args(words).current_dir(here))?;
+        // By the name that the file gives it, which nothing else says.
+        let name = name.trim_end_matches(".so");
+        answer(tool()?.args(["call", name]).args(words).env("UROM_PLUGIN_PATH", here))?;
+    }
+    let old = copy_of("worker_graph", here, "worker_graph.so.1")?;
+    says(call(&format!("{} loopback data=7", here.join("worker_graph.so").display()))?, &["no ELF file"])?;
+    says(
+        run(tool()?.args(["call", "./worker_graph.so.1", "loopback", "data=7"]).current_dir(here))?,
+        &["no service takes", "does not end in `.so`", "rename it"],
+    )?;
+    let odd = here.join("a;b");
+    fs::create_dir(&odd)?;
+    fs::rename(old, odd.join("worker_graph.so"))?;
+    says(call(&format!("{} loopback data=7", odd.join("worker_graph.so").display()))?, &["`;`", "rename it"])
+}
+
+#[test]
+fn the_examples_of_the_help_work() -> Result<()> {
+    let examples = examples_of("call")?;
+    ensure!(examples.len() == 6, "{examples:?}");
+    for (example, said) in examples {
+        said.good().context(example)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_is_left_behind() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let graph = rust("worker_graph")?;
+    for words in [&["call", &graph, "loopback", "data=1"][..], &["check", &graph], &["inspect", &graph]] {
+        run(tool()?.args(words).env("TMPDIR", directory.path()))?.good()?;
+        ensure!(fs::read_dir(directory.path())?.next().is_none(), "{words:?}");
+    }
     Ok(())
 }
 

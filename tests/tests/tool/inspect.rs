@@ -8,7 +8,7 @@ use urom_abi::describe::{Messages, Protocol, c_header};
 use urom_abi::protocol::Protocol as _;
 use urom_tests::c::Source;
 
-use crate::common::{in_c, rust, tool_says};
+use crate::common::{copy_of, examples_of, in_c, patch, rust, tool_says, tool_with};
 
 const PLUGINS: [(&str, &Protocol); 2] = [
     ("worker_graph", graph_protocol::Protocol::DESCRIPTION),
@@ -171,10 +171,69 @@ fn what_is_no_plugin_is_refused_with_the_reason() -> Result<()> {
 }
 
 #[test]
-fn the_help_shows_examples() -> Result<()> {
-    for verb in ["inspect", "call"] {
-        let help = tool_says([verb, "--help"])?.good()?;
-        ensure!(help.contains(&format!("  cargo urom {verb} target/debug/libworker_graph.so")), "{help}");
+fn a_description_does_nothing_to_a_terminal() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let acts = |text: &str| text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'));
+    // In the documentation it is shown, as what it is.
+    let file = copy_of("worker_sandbox", directory.path(), "worker_sandbox.so")?;
+    let path = file.to_str().context("a path in UTF-8")?;
+    patch(&file, b"How the send ended.", b"How \xc2\x9b2J\x1b[2J ended.")?;
+    for format in ["table", "json", "c-header"] {
+        let said = tool_says(["inspect", path, "--format", format])?.good()?;
+        ensure!(!acts(&said) && said.contains("[2J ended."), "{format}: {said}");
     }
+    // In a name it is no description of ours.
+    patch(&file, b"TagSend", b"Tag\x1b[2J")?;
+    for words in [&["inspect", path][..], &["call", path], &["call", path, "tag_send"]] {
+        let error = tool_says(words)?.bad()?;
+        ensure!(!acts(&error) && error.contains("`Tag\\u{1b}[2J`"), "{words:?}: {error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_reads_only_the_beginning_gets_no_panic() -> Result<()> {
+    let (reader, writer) = std::io::pipe()?;
+    drop(reader);
+    let output = tool_with(["inspect", &rust("worker_graph")?])?.stdout(writer).output()?;
+    assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(1), ""));
+    Ok(())
+}
+
+#[test]
+fn what_never_ends_is_not_read() -> Result<()> {
+    for file in ["/dev/zero", "/proc/self/fd/0"] {
+        let error = tool_says(["inspect", file])?.bad()?;
+        ensure!(error.contains(file) && error.contains("not a regular file"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_name_that_no_service_takes_keeps_nothing_from_being_shown() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = copy_of("worker_graph", directory.path(), "worker_graph.so.1")?;
+    let file = file.to_str().context("a path in UTF-8")?;
+    let table = tool_says(["inspect", file])?.good()?;
+    ensure!(
+        table.contains("none, because no service takes the file") && table.contains("Loopback"),
+        "{table}"
+    );
+    assert_eq!(tool_says(["inspect", file, "--json"])?.json()?["plugin"], Value::Null);
+    Ok(())
+}
+
+#[test]
+fn the_examples_of_the_help_work() -> Result<()> {
+    let examples = examples_of("inspect")?;
+    ensure!(examples.len() == 3, "{examples:?}");
+    for (example, said) in examples {
+        said.good().context(example)?;
+    }
+    // What the example looks for is there.
+    let help = tool_says(["inspect", "--help"])?.good()?;
+    ensure!(help.contains("jq '.protocol.commands.variants[].name'"), "{help}");
+    let shown = tool_says(["inspect", &rust("worker_graph")?, "--format", "json"])?.json()?;
+    assert_eq!(shown["protocol"]["commands"]["variants"][0]["name"], "Loopback");
     Ok(())
 }
