@@ -119,6 +119,29 @@ mod strategies {
     }
 
     /// Arbitrary messages that borrow nothing: commands without payloads, and notifications.
+    ///
+    /// ```
+    /// # mod protocol {
+    /// #     use urom_abi::{urom_command, urom_notification};
+    /// #     #[urom_command(plugin = "worker_sum", version = 1)]
+    /// #     #[derive(Debug)]
+    /// #     pub enum Command { #[urom(reply = Sum)] Add { value: u64 } }
+    /// #     #[urom_notification]
+    /// #     pub enum Notification { Sum { total: u64 } }
+    /// # }
+    /// # use protocol::Command;
+    /// use proptest::proptest;
+    /// use urom_pdk::test_util::messages;
+    ///
+    /// proptest! {
+    ///     # fn hidden(command in messages::<Command>()) {}
+    ///     // #[test]
+    ///     fn every_command_has_one_length(command in messages::<Command>()) {
+    ///         assert_eq!(command.encoded_len(), Some(Command::FIXED_LEN));
+    ///     }
+    /// }
+    /// # fn main() { every_command_has_one_length() }
+    /// ```
     pub fn messages<T>() -> impl Strategy<Value = T>
     where
         T: for<'a> Arbitrary<'a> + fmt::Debug + 'static,

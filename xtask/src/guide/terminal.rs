@@ -56,7 +56,7 @@ impl Terminal {
             ("PATH", std::env::join_paths(path)?),
             ("PWD", place.fresh.clone().into()),
         ];
-        let mut shell = Command::new("sh");
+        let mut shell = shell();
         shell.current_dir(&place.fresh).stdin(Stdio::piped());
         let (mut shell, output) = spawn(shell, &variables)?;
         let input = shell.child().stdin.take().context("the shell's input is piped")?;
@@ -93,7 +93,7 @@ impl Terminal {
 
     /// Starts a command that stays, in the shell's directory, and waits until it printed `shown`.
     pub(super) fn start_beside(&mut self, command: &str, shown: Vec<String>) -> Result<()> {
-        let mut shell = Command::new("sh");
+        let mut shell = shell();
         shell.args(["-c", &format!("exec {command}")]).current_dir(self.directory()?).stdin(Stdio::null());
         let (program, output) = spawn(shell, &self.variables)?;
         let mut beside = Beside { program, command: command.to_owned(), output, printed: String::new() };
@@ -130,6 +130,14 @@ impl Terminal {
         }
         Ok(())
     }
+}
+
+/// A shell that heeds Ctrl-C, also where this program was started in the background, which ignores it: shells and what they
+/// start inherit that.
+fn shell() -> Command {
+    let mut shell = Command::new("env");
+    shell.args(["--default-signal=INT", "sh"]);
+    shell
 }
 
 /// Starts a program whose standard output and error are one stream, as in a terminal.

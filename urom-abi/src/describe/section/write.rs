@@ -3,10 +3,10 @@
 use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic};
 use crate::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
 
-/// How many bytes [`write`] writes.
+/// How many bytes [`write`](fn@write) writes.
 ///
 /// # Panics
-/// As [`write`].
+/// As [`write`](fn@write).
 ///
 /// ```
 /// # mod graph {
@@ -65,10 +65,10 @@ pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
     assert!(len <= MAX_LEN, "a description has at most 16 MiB");
 }
 
-/// The bytes of [`write`] as an array, whose length [`len`] gives.
+/// The bytes of [`write`](fn@write) as an array, whose length [`len`] gives.
 ///
 /// # Panics
-/// As [`write`].
+/// As [`write`](fn@write).
 ///
 /// ```
 /// # mod graph {
