@@ -5,13 +5,16 @@ mod report;
 mod request;
 mod target;
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::RangedU64ValueParser;
-use urom_host::{Answer, Plugin, Service, Worker, block_on_for};
+use urom_abi::machine;
+use urom_host::{Answer, DocaError, Plugin, Service, Worker, block_on_for};
 
 use crate::message::{self, Assignment};
 use crate::{exit, output, plugin_path};
@@ -53,7 +56,8 @@ wrong command line.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The plugin: its .so, or its name. A name is looked for in UROM_PLUGIN_PATH.
+    /// The plugin: its .so, or its name. A name is looked for in UROM_PLUGIN_PATH, also with --service: the file there says
+    /// what the commands are.
     #[arg(value_name = "FILE.so|NAME")]
     plugin: String,
     /// The command; loopback, Loopback and loop-back are the same. Without one, those that there are are listed.
@@ -72,7 +76,8 @@ pub(crate) struct Args {
     /// The command's bytes, tag and all, in place of a command and its fields: hex:.., @file or text.
     #[arg(long, value_name = "BYTES")]
     raw: Option<String>,
-    /// The worker to send it to, which is started unless it runs; without it, a new one.
+    /// The worker to send it to, which is started unless it runs; without it, a new one. A worker ends with its last host,
+    /// and this command is one.
     #[arg(long, value_name = "ID")]
     worker: Option<u64>,
     /// Sends the command so many times and prints what that took.
@@ -163,13 +168,32 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
     builder = match (&args.service, &target.file) {
         (Some(address), _) => builder.address_from(address, "--service"),
         // The file alone: a service would load whatever else lies beside it.
-        (None, Some(file)) => builder.plugin_path(plugin_path::only(&file.path)?),
+        (None, Some(file)) => {
+            for_this_machine(&file.path)?;
+            builder.plugin_path(plugin_path::only(&file.path)?)
+        }
         (None, None) => bail!("there is no file of `{}` for a service in this process", target.name),
     };
     if let Some(bytes) = args.max_msg_size {
         builder = builder.max_message_size(bytes);
     }
     Ok(builder.connect()?)
+}
+
+/// A service in this process loads the file.
+fn for_this_machine(file: &Path) -> Result<()> {
+    let mut header = [0; machine::HEADER_LEN];
+    let read = File::open(file).and_then(|mut opened| opened.read_exact(&mut header));
+    read.with_context(|| format!("reading {}", file.display()))?;
+    match machine::foreign(&header) {
+        Some(remark) => {
+            bail!(
+                "{}: {remark}; build it for this machine, or name a service that has it with --service",
+                file.display()
+            )
+        }
+        None => Ok(()),
+    }
 }
 
 fn once(
@@ -192,7 +216,9 @@ fn once(
     let reading = request.read(&answer);
     match args.json {
         true => output::json(&report::answer_json(&target.name, request, &answer, &reading, took))?,
-        false => report::answer(&reading, took)?,
+        // A failed command's notification has a status, and zeros for the rest: nothing to read for an answer.
+        false if answer.status == DocaError::SUCCESS => report::answer(&reading, took)?,
+        false => {}
     }
     if let Err(code) = answer.status.check() {
         output::error(&anyhow!(
@@ -227,7 +253,10 @@ fn reason(args: &Args, worker: &Worker, answer: &Answer) -> String {
         (Some(_), None) => {
             "the plugin answered with this status; its reason, if it logged one, stands above".to_owned()
         }
-        (None, _) => "the service ended it without a notification; the service's log says more".to_owned(),
+        (None, _) => {
+            "the service ended it without a notification; its log, which stands above for a service in this process, says why"
+                .to_owned()
+        }
     }
 }
 

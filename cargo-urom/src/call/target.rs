@@ -65,7 +65,7 @@ impl Target {
             Some(file) => Ok(file.described()?.protocol),
             None => bail!(
                 "nothing on this machine describes the commands of `{}`: name a .so that does with --protocol FILE.so, \
-                 or give the command's bytes with --raw",
+                 or the directory of one in {PLUGIN_PATH_VARIABLE}, or give the command's bytes with --raw",
                 self.name
             ),
         }

@@ -52,9 +52,10 @@ impl ProjectName {
         self.0.replace('-', "_")
     }
 
-    /// The customary name for its plugin.
+    /// The customary name for its plugin: with `worker_` in front, once.
     pub(super) fn plugin(&self) -> Result<PluginName, String> {
-        format!("worker_{}", self.crate_name()).parse()
+        let name = self.crate_name();
+        format!("worker_{}", name.strip_prefix("worker_").unwrap_or(&name)).parse()
     }
 }
 
@@ -166,6 +167,7 @@ mod tests {
     fn the_customary_name_is_the_projects_as_an_identifier() {
         let plugin = |project: &str| project.parse::<ProjectName>().expect("good").plugin();
         assert_eq!(plugin("my-calc").expect("good").to_string(), "worker_my_calc");
+        assert_eq!(plugin("worker_calc").expect("good").to_string(), "worker_calc");
         let reason = plugin(&"a".repeat(41)).expect_err("worker_ has seven letters");
         assert!(reason.contains("48 bytes"), "{reason}");
     }

@@ -69,7 +69,9 @@ fn tell_plugins(address: SocketAddr) {
         say(&format!("serving {}, version {}", output::plain(plugin.name()), plugin.version()));
     }
     match service.plugins().is_empty() {
-        true => output::warning("it has no plugins: hosts will find none; the lines above say why"),
+        true => output::warning(
+            "it has no plugins, and hosts will find none: there is no .so in that directory, or the lines above say what is wrong with it",
+        ),
         false => say("Ctrl-C ends it"),
     }
 }

@@ -204,7 +204,11 @@ impl Core {
         let limit = connection.limit;
         if len.saturating_add(NOTIFICATION_HEADER) > limit {
             let name = plugin.name.clone();
-            let why = format!("plugin `{name}` answered with {len} bytes, over the message limit of {limit}");
+            let why = format!(
+                "plugin `{name}` answered it with {len} bytes and a header of {NOTIFICATION_HEADER}, over the message limit \
+                 of {limit}, which is the smaller one of service and host: `uromd --max-msg-size`, and \
+                 `max_message_size` of the host's ServiceBuilder"
+            );
             return self.refuse(token.channel, token.slot, DocaError::TOO_BIG, &why);
         }
         let fresh = !connection.has_frames();
