@@ -22,12 +22,14 @@ Examples:
   cargo urom new calc --ucx --c-header --plugin worker_calc2
   cargo urom new calc --kit path=../kit
 
-What it makes is what `cargo generate` makes of templates/plugin.")]
+What it makes is what `cargo generate` makes of templates/plugin.
+
+Exit codes: 0 when the workspace is there, 1 when it could not be made, 2 for a wrong command line.")]
 pub(crate) struct Args {
     /// The directory to make. Its name is the project's: the packages are NAME-protocol, NAME-plugin and NAME-host.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// What services and hosts know the plugin by, at most 47 bytes [default: worker_NAME].
+    /// What services and hosts know the plugin by, at most 47 bytes [default: worker_NAME, with one worker_].
     #[arg(long, value_name = "NAME")]
     plugin: Option<PluginName>,
     /// The plugin talks UCX itself, to plugins of other workers.
