@@ -105,7 +105,7 @@ impl Generator {
     /// Installs cargo-generate below `tools` unless it is there.
     pub(super) fn install(tools: &Path) -> Result<Self> {
         let program = tools.join("bin/cargo-generate");
-        let wanted = format!("cargo generate-generate {VERSION}");
+        let wanted = format!("cargo-generate {VERSION}");
         let there = Command::new(&program).args(["generate", "--version"]).output();
         let there = there.is_ok_and(|output| {
             String::from_utf8_lossy(&output.stdout).trim_end().ends_with(&format!(" {VERSION}"))
