@@ -4,7 +4,6 @@ use robustness::subject::SUBJECTS;
 use robustness::targets::description_read;
 
 #[test]
-#[cfg_attr(miri, ignore = "takes thousands of headers; what reads descriptions runs under Miri in urom-abi")]
 #[cfg_attr(miri, ignore = "the tests of urom-abi do the same with one description")]
 fn every_cut_and_every_changed_byte_is_refused_or_read() {
     for subject in SUBJECTS {
