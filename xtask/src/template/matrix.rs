@@ -127,8 +127,9 @@ impl<'a> Place<'a> {
             return Ok(());
         }
         let mut deny = Command::new(program);
-        deny.arg("--manifest-path").arg(project.join("Cargo.toml")).args(["check", "--config"]);
-        deny.arg(self.workspace.root.join("deny.toml")).args(["bans", "licenses", "sources"]);
+        deny.arg("--manifest-path").arg(project.join("Cargo.toml"));
+        deny.arg("--config").arg(self.workspace.root.join("deny.toml"));
+        deny.args(["check", "bans", "licenses", "sources"]);
         shell::step("template: cargo deny", deny.env("CARGO_TARGET_DIR", &self.target))
     }
 
