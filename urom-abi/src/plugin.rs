@@ -153,6 +153,19 @@ pub struct PluginIface {
     pub notif_pack: Option<NotifPackFn>,
 }
 
+impl PluginIface {
+    /// Without version and methods: what a plugin is given to fill in.
+    pub const EMPTY: PluginIface = PluginIface {
+        api_version: 0,
+        open: None,
+        close: None,
+        addr: None,
+        worker_cmd: None,
+        progress: None,
+        notif_pack: None,
+    };
+}
+
 /// Finds a domain member's plugin address: a self-contained UCX address, the worker's own memory.
 pub type AddrLookupFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, domain_id: u64, addr: *mut *mut c_void) -> DocaError;

@@ -123,16 +123,7 @@ impl Loaded {
     /// `Failed`.
     pub fn iface(&self) -> Result<PluginIface, PluginFileError> {
         let failed = |code| PluginFileError::Failed { symbol: GET_IFACE_SYMBOL, code };
-        let none = PluginIface {
-            api_version: 0,
-            open: None,
-            close: None,
-            addr: None,
-            worker_cmd: None,
-            progress: None,
-            notif_pack: None,
-        };
-        let mut roomy = Roomy { iface: none, _room: [0; 25] };
+        let mut roomy = Roomy { iface: PluginIface::EMPTY, _room: [0; 25] };
         let place = (&raw mut roomy).cast::<PluginIface>();
         // SAFETY: the plugin's function, with a place it may write to, and more room than any interface takes.
         unsafe { (self.get_iface)(place) }.check().map_err(failed)?;

@@ -8,7 +8,6 @@ use std::ptr::NonNull;
 use urom_abi::DocaError;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface};
 
-use super::open::no_methods;
 use crate::log;
 
 /// The interface with room behind it: a plugin that was built against a longer one writes there, before anybody can know.
@@ -56,7 +55,7 @@ pub(super) unsafe fn iface(library: &Path, version: u64) -> Result<PluginIface, 
         log::error(format_args!("{}: its version is {found}, and not {version}", library.display()));
         return Err(DocaError::UNSUPPORTED_VERSION);
     }
-    let mut roomy = Roomy { iface: no_methods(), room: [0; 25] };
+    let mut roomy = Roomy { iface: PluginIface::EMPTY, room: [0; 25] };
     let place = (&raw mut roomy).cast::<PluginIface>();
     // SAFETY: the plugin's function, with a structure of this frame and more room than any interface takes.
     unsafe { get_iface(place) }.check()?;

@@ -181,22 +181,9 @@ impl<P: Protocol> Worker<P> {
 /// }
 /// ```
 pub fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
-    let mut iface = no_methods();
+    let mut iface = PluginIface::EMPTY;
     // SAFETY: a structure of this frame.
     let code = unsafe { get_iface::<T, P>(&mut iface) };
     assert_eq!(code, DocaError::SUCCESS, "an interface of this kit is filled in");
     iface
-}
-
-/// What a plugin is asked to fill in.
-pub(super) fn no_methods() -> PluginIface {
-    PluginIface {
-        api_version: 0,
-        open: None,
-        close: None,
-        addr: None,
-        worker_cmd: None,
-        progress: None,
-        notif_pack: None,
-    }
 }

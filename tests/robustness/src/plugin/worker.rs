@@ -23,16 +23,7 @@ pub(super) struct Worker {
 
 /// The interface of a plugin.
 pub(super) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
-    let empty = PluginIface {
-        api_version: 0,
-        open: None,
-        close: None,
-        addr: None,
-        worker_cmd: None,
-        progress: None,
-        notif_pack: None,
-    };
-    let mut iface = empty;
+    let mut iface = PluginIface::EMPTY;
     // SAFETY: a structure of this frame.
     assert_eq!(unsafe { urom_pdk::__private::get_iface::<T, P>(&mut iface) }, DocaError::SUCCESS);
     iface
