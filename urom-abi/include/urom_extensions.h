@@ -7,6 +7,7 @@
 #define UROM_EXTENSIONS_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <doca_compat.h>
 #include <doca_error.h>
@@ -16,7 +17,9 @@ extern "C" {
 #endif
 
 struct doca_ctx;
+struct doca_pe;
 struct doca_urom_service;
+struct doca_urom_worker_cmd_task;
 
 /*
  * Names the service's address, "host:port", instead of the environment. `origin` says where it came from, for messages;
@@ -39,6 +42,13 @@ doca_error_t urom_service_set_embedded(struct doca_urom_service *service, const 
 DOCA_STABLE
 doca_error_t urom_service_set_any_device(struct doca_urom_service *service);
 
+/*
+ * Names the file with the key that a daemon asks for, in place of UROM_KEY_FILE. The text is copied; the file is read when
+ * the context starts. It belongs to the program's user and has mode 0600. BAD_STATE when the service is not idle.
+ */
+DOCA_STABLE
+doca_error_t urom_service_set_key_file(struct doca_urom_service *service, const char *path);
+
 /* Why a context failed to start, stopped by itself or refused a setting; SUCCESS when nothing failed since its start. */
 DOCA_STABLE
 doca_error_t urom_ctx_get_failure_code(const struct doca_ctx *ctx);
@@ -49,6 +59,28 @@ doca_error_t urom_ctx_get_failure_code(const struct doca_ctx *ctx);
  */
 DOCA_STABLE
 size_t urom_ctx_get_failure(const struct doca_ctx *ctx, char *text, size_t capacity);
+
+/* How a command task ended. */
+struct urom_cmd_task_end {
+	doca_error_t status; /* what doca_task_get_status gives */
+	void *response;	     /* where the response's data begins; NULL when there was no notification */
+	size_t length;	     /* of the response, in bytes */
+};
+
+/*
+ * Where a task's end can be read without a call: the same place for as long as the caller has the task. What is there
+ * means something from each completion on, until the task is submitted or released. NULL for what is no task.
+ */
+DOCA_STABLE
+const struct urom_cmd_task_end *urom_worker_cmd_task_get_end(struct doca_urom_worker_cmd_task *task);
+
+/*
+ * As doca_pe_progress, but it looks several times before it finds that nothing has come, which takes some 100 ns; and the
+ * commands that are ready behind what it delivers complete as well, up to 64 in a call and in the order of their answers.
+ * Returns how much it delivered.
+ */
+DOCA_STABLE
+uint32_t urom_pe_progress_many(struct doca_pe *pe);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,8 @@ use crate::list::{self, ListLink};
 use crate::plugin::{WorkerCmd, WorkerCmdDesc, WorkerNotifDesc, WorkerNotify};
 use crate::watch;
 
+pub use crate::room::CommandRoom;
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for crate::plugin::WorkerCmdDesc {}
@@ -30,12 +32,14 @@ pub trait Block: sealed::Sealed {
 }
 
 impl Block for WorkerCmdDesc {
+    #[inline]
     fn len(&self) -> u64 {
         self.worker_cmd.len
     }
 }
 
 impl Block for WorkerNotifDesc {
+    #[inline]
     fn len(&self) -> u64 {
         self.worker_notif.len
     }
@@ -71,73 +75,73 @@ impl CommandDesc {
         urom_context: u64,
         payload: &[u8],
     ) -> Result<CommandDesc, DocaError> {
-        let head = size_of::<WorkerCmdDesc>();
-        let total = head
-            .checked_add(payload.len())
-            .and_then(|n| n.checked_add(COMMAND_SLACK))
-            .ok_or(DocaError::NO_MEMORY)?;
-        // SAFETY: malloc takes any size.
-        let memory = unsafe { libc::malloc(total) }.cast::<u8>();
-        let start = NonNull::new(memory).ok_or(DocaError::NO_MEMORY)?;
-        let desc = WorkerCmdDesc {
-            entry: ListLink::detached(),
-            dest_id,
-            worker_cmd: WorkerCmd { plugin_id, urom_context, len: payload.len() as u64 },
-        };
-        let block = start.cast::<WorkerCmdDesc>();
-        // SAFETY: the block is `total` bytes, more than the header, and malloc aligns for any type.
-        unsafe { block.write(desc) };
-        // SAFETY: `head` is within the block.
-        let body = unsafe { start.add(head) };
-        // SAFETY: `payload.len()` bytes fit behind the header, and a fresh block overlaps nothing.
-        unsafe { body.copy_from_nonoverlapping(NonNull::from(payload).cast(), payload.len()) };
-        // SAFETY: the payload's end is within the block.
-        let slack = unsafe { body.add(payload.len()) };
-        // SAFETY: exactly COMMAND_SLACK bytes of the block are left from there.
-        unsafe { slack.write_bytes(0, COMMAND_SLACK) };
-        watch::allocated(memory, watch::Block::Command(urom_context));
-        Ok(Descriptor { block })
+        let room = CommandRoom::new(payload.len()).ok_or(DocaError::NO_MEMORY)?;
+        Ok(room.fill(dest_id, plugin_id, urom_context, payload))
     }
 
     /// The header: plugin id, token, length.
+    #[inline]
     pub fn header(&self) -> WorkerCmd {
         // SAFETY: an owned block holds an initialised header.
         unsafe { (*self.block.as_ptr()).worker_cmd }
     }
 
     /// The connection the command came in on.
+    #[inline]
     pub fn dest_id(&self) -> u64 {
         // SAFETY: as in `header`.
         unsafe { (*self.block.as_ptr()).dest_id }
     }
 }
 
+/// Up to how many bytes a notification is cleared here and not by the C heap.
+///
+/// glibc's `malloc` takes small blocks from what the thread freed last, and its `calloc` does not: with it, every command
+/// pays for the long way through the heap twice, because what it frees finds that store full. Of large blocks `calloc`
+/// knows which pages are zero already.
+const CLEARED_HERE: usize = 512;
+
 impl NotificationDesc {
     /// Allocates a notification of `len` zero bytes, with every header field 0 but `len`.
     ///
     /// # Errors
     /// `NO_MEMORY` when the C heap has no room, or `len` cannot be one.
+    #[inline]
     pub fn zeroed(len: usize) -> Result<NotificationDesc, DocaError> {
         let total = size_of::<WorkerNotifDesc>().checked_add(len).ok_or(DocaError::NO_MEMORY)?;
         if watch::refuses() {
             return Err(DocaError::NO_MEMORY);
         }
-        // SAFETY: calloc takes any size.
-        let memory = unsafe { libc::calloc(1, total) }.cast::<WorkerNotifDesc>();
-        let block = NonNull::new(memory).ok_or(DocaError::NO_MEMORY)?;
+        let memory = if len <= CLEARED_HERE {
+            // SAFETY: malloc takes any size.
+            unsafe { libc::malloc(total) }
+        } else {
+            // SAFETY: calloc takes any size.
+            unsafe { libc::calloc(1, total) }
+        };
+        let block = NonNull::new(memory.cast::<WorkerNotifDesc>()).ok_or(DocaError::NO_MEMORY)?;
         watch::allocated(memory.cast(), watch::Block::Notification(len));
-        let mut desc = Descriptor { block };
-        desc.header_mut().len = len as u64;
+        let header = WorkerNotify { len: len as u64, ..WorkerNotify::default() };
+        let desc = WorkerNotifDesc { entry: ListLink::detached(), dest_id: 0, worker_notif: header };
+        // SAFETY: the block has room for the header, and the heap aligns for any type.
+        unsafe { block.write(desc) };
+        let desc = Descriptor { block };
+        if len <= CLEARED_HERE {
+            // SAFETY: `len` bytes of the block are left behind the header.
+            unsafe { desc.body().write_bytes(0, len) };
+        }
         Ok(desc)
     }
 
     /// The header: plugin id, token, length, status.
+    #[inline]
     pub fn header(&self) -> &WorkerNotify {
         // SAFETY: an owned block holds an initialised header, borrowed as long as `self`.
         unsafe { &(*self.block.as_ptr()).worker_notif }
     }
 
     /// The header, to be filled in. `len` must stay what it is: it bounds [`payload`](Descriptor::payload).
+    #[inline]
     fn header_mut(&mut self) -> &mut WorkerNotify {
         // SAFETY: as in `header`, and `self` is borrowed exclusively.
         unsafe { &mut (*self.block.as_ptr()).worker_notif }
@@ -145,12 +149,14 @@ impl NotificationDesc {
 
     /// Keeps the first `len` bytes, or all when there are no more (`urom_worker_notify.len`). The memory stays as large
     /// as it was.
+    #[inline]
     pub fn truncate(&mut self, len: usize) {
         let kept = self.payload_len().min(len);
         self.header_mut().len = kept as u64;
     }
 
     /// Makes this the answer to `command`: copies its plugin id, token and connection, and sets the status.
+    #[inline]
     pub fn address_to(&mut self, command: &CommandDesc, status: DocaError) {
         let asked = command.header();
         let header = self.header_mut();
@@ -162,6 +168,7 @@ impl NotificationDesc {
     }
 
     /// The connection the answer goes to.
+    #[inline]
     pub fn dest_id(&self) -> u64 {
         // SAFETY: as in `address_to`.
         unsafe { (*self.block.as_ptr()).dest_id }
@@ -170,6 +177,7 @@ impl NotificationDesc {
 
 impl<T: Block> Descriptor<T> {
     /// The bytes behind the header.
+    #[inline]
     pub fn payload(&self) -> &[u8] {
         // SAFETY: `len` bytes behind the header belong to the block: every constructor here allocates them, `from_raw` is
         // told so, and what a plugin hung into a list is what the ABI says, by the contract of the call into it.
@@ -177,23 +185,27 @@ impl<T: Block> Descriptor<T> {
     }
 
     /// The bytes behind the header, writable.
+    #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `payload`, and `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.body(), self.payload_len()) }
     }
 
+    #[inline]
     fn payload_len(&self) -> usize {
         // SAFETY: an owned block holds an initialised header.
         unsafe { self.block.as_ref() }.len() as usize
     }
 
     /// Where the bytes behind the header begin. The pointer may be used for all of them as long as the block lives.
+    #[inline]
     pub(crate) fn body(&self) -> *mut u8 {
         // SAFETY: the bytes begin where the header ends, within the block or one past it.
         unsafe { self.block.as_ptr().add(1) }.cast()
     }
 
     /// Gives the block away; the receiver frees it with C's `free`.
+    #[inline]
     pub fn into_raw(self) -> *mut T {
         let block = self.block.as_ptr();
         std::mem::forget(self);
@@ -205,12 +217,14 @@ impl<T: Block> Descriptor<T> {
     /// # Safety
     /// `block` is the start of one block of the C heap that holds an initialised `T` and as many bytes behind it as its
     /// header says, hangs in no list, and from now on has no other owner.
+    #[inline]
     pub unsafe fn from_raw(block: NonNull<T>) -> Descriptor<T> {
         Descriptor { block }
     }
 }
 
 impl<T: Block> Drop for Descriptor<T> {
+    #[inline]
     fn drop(&mut self) {
         watch::freed(self.block.as_ptr().cast());
         // SAFETY: the block came from the C heap and this is its only owner.
@@ -243,12 +257,14 @@ impl<T: Block> DescriptorList<T> {
     }
 
     /// Whether the list holds nothing.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         // SAFETY: the head is initialised.
         unsafe { list::is_empty(self.head.as_ptr()) }
     }
 
     /// Hangs a descriptor at the end.
+    #[inline]
     pub fn push_back(&mut self, desc: Descriptor<T>) {
         let link = desc.into_raw().cast::<ListLink>();
         // SAFETY: the list is ours alone; the descriptor, whose link is its first field, was ours and hung nowhere.
@@ -260,6 +276,7 @@ impl<T: Block> DescriptorList<T> {
     /// What a plugin appended is what the ABI says it is, a block of the C heap with as many bytes as its header says:
     /// whoever makes the unsafe call into the plugin answers for that. A worker that trusts plugins less does not touch
     /// the payload, and leaves it to the plugin's own `notif_pack`.
+    #[inline]
     pub fn pop_front(&mut self) -> Option<Descriptor<T>> {
         // SAFETY: the list is ours alone and well formed.
         let link = unsafe { list::pop_front(self.head.as_ptr()) }?;
@@ -269,6 +286,7 @@ impl<T: Block> DescriptorList<T> {
     }
 
     /// The head, for a call into a plugin. Whatever hangs in it after the call belongs to this list.
+    #[inline]
     pub fn as_raw(&mut self) -> *mut ListLink {
         self.head.as_ptr()
     }

@@ -33,6 +33,7 @@ pub mod address;
 #[cfg(feature = "test-util")]
 pub mod arbitrary;
 mod c_text;
+mod copy;
 pub mod cpu;
 pub mod describe;
 pub mod descriptor;
@@ -44,6 +45,7 @@ pub mod machine;
 pub mod payload;
 pub mod plugin;
 pub mod protocol;
+mod room;
 pub mod shared;
 pub mod signals;
 pub mod version;
@@ -55,6 +57,9 @@ mod watch;
 pub mod wire;
 
 pub use bytemuck;
+// For the plugin kit.
+#[doc(hidden)]
+pub use copy::copy;
 pub use describe::Described;
 pub use error::DocaError;
 pub use payload::{Data, Elements, Payload, Received, Registered};

@@ -31,6 +31,7 @@ impl ListLink {
 ///
 /// # Safety
 /// `head` is valid for writes and stays where it is for as long as the list is used.
+#[inline]
 pub unsafe fn init(head: *mut ListLink) {
     // SAFETY: the caller says that `head` is valid for writes.
     unsafe { head.write(ListLink { prev: head, next: head }) }
@@ -40,6 +41,7 @@ pub unsafe fn init(head: *mut ListLink) {
 ///
 /// # Safety
 /// `head` is the initialised head of a list.
+#[inline]
 pub unsafe fn is_empty(head: *const ListLink) -> bool {
     // SAFETY: the caller says that `head` is initialised, hence readable.
     let first = unsafe { (*head).next };
@@ -51,6 +53,7 @@ pub unsafe fn is_empty(head: *const ListLink) -> bool {
 /// # Safety
 /// `head` is the initialised head of a well-formed list that nobody else touches during the call; `link` is valid for
 /// writes, hangs in no list, and stays where it is until it is removed.
+#[inline]
 pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
     // SAFETY: `head` is initialised.
     let last = unsafe { (*head).prev };
@@ -67,6 +70,7 @@ pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
 ///
 /// # Safety
 /// `head` is the initialised head of a well-formed list that nobody else touches during the call.
+#[inline]
 pub unsafe fn pop_front(head: *mut ListLink) -> Option<*mut ListLink> {
     // SAFETY: `head` is initialised.
     let first = unsafe { (*head).next };
@@ -86,6 +90,7 @@ pub unsafe fn pop_front(head: *mut ListLink) -> Option<*mut ListLink> {
 ///
 /// # Safety
 /// Both are initialised heads of well-formed, distinct lists that nobody else touches during the call.
+#[inline]
 pub unsafe fn append(head: *mut ListLink, from: *mut ListLink) {
     // SAFETY: `from` is initialised.
     let ListLink { prev: last, next: first } = unsafe { from.read() };

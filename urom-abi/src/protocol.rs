@@ -5,6 +5,7 @@
 //! [`HostSide`], each once.
 
 use std::future::Future;
+use std::time::Duration;
 
 use crate::describe;
 use crate::descriptor::NotificationDesc;
@@ -161,8 +162,13 @@ pub trait HostSide: Sized + 'static {
     type Error: std::error::Error + 'static;
     /// A task in flight: resolves to the decoded reply.
     type Completion<C: Request>: Future<Output = Result<C::Reply, Self::Error>>;
+    /// A hold on a task that a callback waits for.
+    type Handle;
 
     /// Encodes `command` into a task of `worker` and submits it. What it returns borrows nothing of the command.
+    ///
+    /// A task that is not answered within `deadline` of its submission fails then; `None` leaves that to the worker's
+    /// settings.
     ///
     /// # Errors
     /// What stopped it: `TOO_BIG` for a message over the limit, `INVALID_VALUE` for a payload that contradicts the fields
@@ -172,6 +178,7 @@ pub trait HostSide: Sized + 'static {
         plugin: &Self::Plugin,
         worker: &Self::Worker,
         command: &C,
+        deadline: Option<Duration>,
     ) -> Result<Self::Completion<C::Kind>, Self::Error>;
 
     /// The same, with a callback that runs inside the progress call that completes the task.
@@ -182,8 +189,9 @@ pub trait HostSide: Sized + 'static {
         plugin: &Self::Plugin,
         worker: &Self::Worker,
         command: &C,
+        deadline: Option<Duration>,
         callback: F,
-    ) -> Result<(), Self::Error>
+    ) -> Result<Self::Handle, Self::Error>
     where
         F: FnOnce(Result<C::Reply, Self::Error>) + 'static;
 }

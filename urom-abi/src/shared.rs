@@ -29,21 +29,25 @@ pub struct SharedCommand {
 
 impl SharedCommand {
     /// One more owner of a block whose count knows of it.
+    #[inline]
     fn owner(desc: CommandDesc) -> SharedCommand {
         SharedCommand { desc: ManuallyDrop::new(desc), on_one_thread: PhantomData }
     }
 
+    #[inline]
     fn block(&self) -> *mut WorkerCmdDesc {
         self.desc.block.as_ptr()
     }
 
     /// Where the number of owners is.
+    #[inline]
     fn count(&self) -> *mut usize {
         // SAFETY: an owned block holds a descriptor; its address is taken, nothing is read.
         unsafe { &raw mut (*self.block()).entry.prev }.cast()
     }
 
     /// Where the next command of a stack is.
+    #[inline]
     fn next(&self) -> *mut *mut WorkerCmdDesc {
         // SAFETY: as in `count`.
         unsafe { &raw mut (*self.block()).entry.next }.cast()
@@ -51,6 +55,7 @@ impl SharedCommand {
 }
 
 impl From<CommandDesc> for SharedCommand {
+    #[inline]
     fn from(desc: CommandDesc) -> SharedCommand {
         let command = SharedCommand::owner(desc);
         // SAFETY: the descriptor has one owner and hangs in no list, so its link is free: two words.
@@ -60,6 +65,7 @@ impl From<CommandDesc> for SharedCommand {
 }
 
 impl Clone for SharedCommand {
+    #[inline]
     fn clone(&self) -> SharedCommand {
         // SAFETY: the count was written by `from`, and all owners are on this thread.
         let owners = unsafe { self.count().read() };
@@ -72,6 +78,7 @@ impl Clone for SharedCommand {
 }
 
 impl Drop for SharedCommand {
+    #[inline]
     fn drop(&mut self) {
         // SAFETY: the count was written by `from`, and all owners are on this thread.
         let left = unsafe { self.count().read() } - 1;
@@ -88,6 +95,7 @@ impl Drop for SharedCommand {
 impl Deref for SharedCommand {
     type Target = CommandDesc;
 
+    #[inline]
     fn deref(&self) -> &CommandDesc {
         &self.desc
     }
@@ -107,6 +115,7 @@ pub struct CommandStack {
 
 impl CommandStack {
     /// Whether nothing waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.top.is_none()
     }

@@ -212,12 +212,23 @@ macro_rules! host_extensions {
             fn urom_service_set_embedded(service: *mut Service, plugin_path: *const c_char) -> DocaError;
             /// Lets a service start without a device: any line of the service file that is for this host will do. Idle only.
             fn urom_service_set_any_device(service: *mut Service) -> DocaError;
+            /// Names the file with the key that a daemon asks for (NUL-terminated), in place of `UROM_KEY_FILE`. It is read when
+            /// the context starts. Idle only.
+            fn urom_service_set_key_file(service: *mut Service, path: *const c_char) -> DocaError;
             /// Why a context failed to start or left RUNNING, or a domain refused a setting, as a code: `SUCCESS` when nothing
             /// failed since the last start.
             fn urom_ctx_get_failure_code(ctx: *const Ctx) -> DocaError;
             /// The same as text: writes at most `capacity` bytes, no NUL, and returns the text's whole length; 0 when nothing
             /// failed.
             fn urom_ctx_get_failure(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize;
+            /// Where a command task's end can be read without a call. The place is the task's for as long as the caller has the
+            /// task, and what is there means something from each completion on until the task is submitted or released. NULL for
+            /// what is no task of the caller's.
+            fn urom_worker_cmd_task_get_end(task: *mut CmdTask) -> *const CmdTaskEnd;
+            /// As `doca_pe_progress`, but it looks several times before it finds that nothing has come, which takes some 100 ns; and
+            /// the commands that are ready behind what it delivers complete as well, up to 64 in a call and in the order of their
+            /// answers. How much it delivered.
+            fn urom_pe_progress_many(pe: *mut Pe) -> u32;
         }
     };
 }

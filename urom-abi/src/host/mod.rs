@@ -74,6 +74,24 @@ impl CtxState {
     pub const STOPPING: CtxState = CtxState(3);
 }
 
+/// How a command task ended (`struct urom_cmd_task_end`); an extension of this project's, see [`Extensions`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CmdTaskEnd {
+    /// What `doca_task_get_status` gives.
+    pub status: DocaError,
+    /// Where the response's data begins; NULL when there was no notification.
+    pub response: *mut c_void,
+    /// How long it is, in bytes.
+    pub length: usize,
+}
+
+const _: () = {
+    use std::mem::offset_of;
+    assert!(size_of::<CmdTaskEnd>() == 24 && align_of::<CmdTaskEnd>() == 8);
+    assert!(offset_of!(CmdTaskEnd, response) == 8 && offset_of!(CmdTaskEnd, length) == 16);
+};
+
 /// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user data, its context's.
 pub type CmdTaskCallback = unsafe extern "C" fn(task: *mut CmdTask, task_data: Data, ctx_data: Data);
 /// Completion of a group query.

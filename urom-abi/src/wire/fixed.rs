@@ -110,10 +110,18 @@ impl Tag for u64 {}
 /// [`DecodeProblem::TooShort`] when there are not even the tag's bytes.
 #[inline]
 pub fn tag<T: Tag, const LEN: usize>(message: &'static str, bytes: &[u8]) -> Result<u64, DecodeError> {
-    match super::get::<T>(bytes, 0) {
-        Some(tag) => Ok(tag.into()),
-        None => Err(too_short(message, bytes.len(), LEN)),
+    // What is read next has as many bytes, and then it knows so.
+    if let Some(fixed) = bytes.first_chunk::<LEN>() {
+        return Ok(field::<T, 0, LEN>().read(fixed).into());
     }
+    short_tag::<T>(message, bytes, LEN)
+}
+
+/// The tag of a message that ends before its fixed part does.
+#[cold]
+fn short_tag<T: Tag>(message: &'static str, bytes: &[u8], least: usize) -> Result<u64, DecodeError> {
+    let tag = super::get::<T>(bytes, 0).ok_or_else(|| too_short(message, bytes.len(), least))?;
+    Ok(tag.into())
 }
 
 /// `bytes` as a fixed part with nothing behind it.
@@ -127,13 +135,15 @@ pub fn exact<'a, const LEN: usize>(
 ) -> Result<&'a [u8; LEN], DecodeError> {
     match bytes.split_first_chunk::<LEN>() {
         Some((fixed, [])) => Ok(fixed),
-        Some(_) => Err(DecodeError {
-            message,
-            field: "length",
-            problem: DecodeProblem::Length { found: bytes.len(), expected: LEN },
-        }),
+        Some(_) => Err(other_length(message, bytes.len(), LEN)),
         None => Err(too_short(message, bytes.len(), LEN)),
     }
+}
+
+/// The error for a message with bytes behind its fixed part where there should be none.
+#[inline(always)]
+fn other_length(message: &'static str, found: usize, expected: usize) -> DecodeError {
+    DecodeError { message, field: "length", problem: DecodeProblem::Length { found, expected } }
 }
 
 /// The start of `out` as a fixed part of zeros, to be filled in.
@@ -171,26 +181,29 @@ pub fn notification<const LEN: usize>(
     Ok(desc)
 }
 
+// The errors are always inlined. Where the compiler does not see what was made it cannot tell an error from a message, and
+// takes every good one through memory to look again: that doubles what decoding costs.
+
 /// The error for a message that ends before its fixed part does.
-#[cold]
+#[inline(always)]
 pub(super) fn too_short(message: &'static str, found: usize, least: usize) -> DecodeError {
     DecodeError { message, field: "length", problem: DecodeProblem::TooShort { found, least } }
 }
 
 /// The error for a tag that belongs to no variant.
-#[cold]
+#[inline(always)]
 pub fn unknown_tag(message: &'static str, found: u64, known: &'static [(&'static str, u64)]) -> DecodeError {
     DecodeError { message, field: "tag", problem: DecodeProblem::UnknownTag { found, known } }
 }
 
 /// The error for a tag that belongs to another variant than `message`.
-#[cold]
+#[inline(always)]
 pub fn other_tag(message: &'static str, found: u64, expected: u64) -> DecodeError {
     DecodeError { message, field: "tag", problem: DecodeProblem::OtherTag { found, expected } }
 }
 
 /// The error for an echoed field that does not repeat what the command carried.
-#[cold]
+#[inline(always)]
 pub fn not_echoed(message: &'static str, field: &'static str) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::NotEchoed }
 }

@@ -13,9 +13,9 @@
 //! | `unless = word` | `let w: W = wire::selector_word(M, F, p)?;` |
 //! | `len = EXPR` | `wire::agrees(M, F, p, EXPR)?;` |
 //! | `when = EXPR` | `wire::agrees_when(M, F, p, EXPR)?;` |
-//! | always, once, with all payloads in order | `let (fixed, len) = wire::message::<LEN, N>(M, out, [wire::bytes(p), ..])?;` |
+//! | always, once, with all payloads in order | `wire::message::<LEN, N>(M, out, [wire::bytes(p), ..], fill)` |
 //!
-//! Then the fields and the words are written into `fixed`, which is zeroed, and the result is `Ok(len)`. A word that is a
+//! `fill` writes the fields and the words into the fixed part that it is given, which is zeroed; the result is the length. A word that is a
 //! member of a plain field is assigned in a copy of that field. `encoded_len` is `wire::total(LEN, &[bytes(p).len(), ..])`.
 //!
 //! # Reading a command

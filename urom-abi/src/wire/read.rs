@@ -28,7 +28,7 @@ pub fn by_address<P: Outgoing>(address: impl Word) -> bool {
 }
 
 /// The error for a field that its own codec refused.
-#[cold]
+#[inline(always)]
 pub fn invalid(message: &'static str, field: &'static str, what: &'static str) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::Invalid(what) }
 }
@@ -171,12 +171,12 @@ impl Tail {
     }
 }
 
-#[cold]
+#[inline(always)]
 fn length(message: &'static str, field: &'static str, found: usize, expected: usize) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::Length { found, expected } }
 }
 
-#[cold]
+#[inline(always)]
 fn out_of_range(message: &'static str, field: &'static str, found: u64, most: u64) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::OutOfRange { found, most } }
 }

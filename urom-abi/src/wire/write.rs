@@ -132,31 +132,45 @@ pub fn total(fixed: usize, payloads: &[usize]) -> Option<usize> {
     payloads.iter().try_fold(fixed, |sum, len| sum.checked_add(*len))
 }
 
-/// Writes the payloads to their place in `out` and gives the fixed part, zeroed, and the length of the whole message.
+/// Writes a message to the start of `out`: a fixed part, zeros but for what `fill` writes, and the payloads behind it. Gives
+/// its length.
 ///
 /// # Errors
 /// [`EncodeError::TooBig`] when `out` is shorter than the message; nothing is written then.
 #[inline]
-pub fn message<'a, const LEN: usize, const N: usize>(
+pub fn message<const LEN: usize, const N: usize>(
     message: &'static str,
-    out: &'a mut [u8],
+    out: &mut [u8],
     payloads: [&[u8]; N],
-) -> Result<(&'a mut [u8; LEN], usize), EncodeError> {
+    fill: impl FnOnce(&mut [u8; LEN]),
+) -> Result<usize, EncodeError> {
     let room = out.len();
-    let total = total(LEN, &payloads.map(<[u8]>::len));
+    let total = total(LEN, &payloads.map(length));
     let too_big = || EncodeError::TooBig { message, need: total.unwrap_or(usize::MAX), room };
     let behind = total.and_then(|total| out.get_mut(..total)).and_then(<[u8]>::split_first_chunk_mut::<LEN>);
     let (fixed, behind) = behind.ok_or_else(too_big)?;
+    // Before the payloads: so that nothing has to be kept while those are copied.
     fixed.fill(0);
+    fill(fixed);
     let mut at = 0;
     for payload in payloads {
         // It fits: the lengths add up to that of `behind`.
-        if let Some(place) = behind.get_mut(at..at + payload.len()) {
+        if let Some(place) = behind.get_mut(at..at + payload.len())
+            && !place.is_empty()
+        {
             place.copy_from_slice(payload);
         }
         at += payload.len();
     }
-    Ok((fixed, LEN + at))
+    Ok(LEN + at)
+}
+
+/// How many bytes there are, of which the compiler now knows that their number and a small one make no overflow.
+#[inline(always)]
+fn length(bytes: &[u8]) -> usize {
+    // SAFETY: no slice has more bytes.
+    unsafe { std::hint::assert_unchecked(bytes.len() <= isize::MAX as usize) };
+    bytes.len()
 }
 
 /// Room for `count` elements of zeros, behind a fixed part of zeros, in a descriptor of its own: what a handler receives

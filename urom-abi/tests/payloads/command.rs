@@ -83,19 +83,19 @@ impl<'a> Everything<'a> {
         let body_addr = wire::address_word(M, "body", &self.body)?;
         let body_len = wire::length_word(M, "body", &self.body)?;
         let body_memory = wire::selector_word(M, "body", &self.body)?;
-        let (fixed, len) = wire::message::<LEN, 6>(M, out, self.payloads())?;
-        TAG.write(fixed, &3);
-        N.write(fixed, &self.n);
-        FLAGS.write(fixed, &self.flags);
-        DATA_LEN.write(fixed, &data_len);
-        MAYBE_ADDR.write(fixed, &maybe_addr);
-        MAYBE_LEN.write(fixed, &maybe_len);
-        BODY_ADDR.write(fixed, &body_addr);
-        BODY_LEN.write(fixed, &body_len);
-        BODY_MEMORY.write(fixed, &body_memory);
-        EXTRA_ADDR.write(fixed, &extra_addr);
-        EXTRA_LEN.write(fixed, &extra_len);
-        Ok(len)
+        wire::message::<LEN, 6>(M, out, self.payloads(), |fixed| {
+            TAG.write(fixed, &3);
+            N.write(fixed, &self.n);
+            FLAGS.write(fixed, &self.flags);
+            DATA_LEN.write(fixed, &data_len);
+            MAYBE_ADDR.write(fixed, &maybe_addr);
+            MAYBE_LEN.write(fixed, &maybe_len);
+            BODY_ADDR.write(fixed, &body_addr);
+            BODY_LEN.write(fixed, &body_len);
+            BODY_MEMORY.write(fixed, &body_memory);
+            EXTRA_ADDR.write(fixed, &extra_addr);
+            EXTRA_LEN.write(fixed, &extra_len);
+        })
     }
 
     pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
