@@ -1,17 +1,17 @@
 //! Active messages: bytes that a handler at the peer gets.
 
-use std::ffi::c_void;
 use std::fmt;
 use std::ops::BitOr;
-use std::ptr;
 
 use ucx_sys as sys;
 
-use crate::buffer::{Buffer, BufferMut};
+use crate::buffer::Buffer;
 use crate::context::Features;
 use crate::endpoint::{Endpoint, EndpointId};
 use crate::held::Held;
-use crate::request::{self, Completion, Request, complete};
+use crate::rendezvous::Rendezvous;
+use crate::request::{self, Request};
+use crate::slot::Completion;
 use crate::status::Status;
 use crate::worker::Worker;
 
@@ -95,11 +95,124 @@ impl Endpoint {
     /// ```
     #[inline]
     pub fn am_send_with<B: Buffer>(&self, id: u16, header: &[u8], data: B, flags: AmFlags) -> Request<B> {
-        // SAFETY: the endpoint is live, and of this worker.
-        unsafe { send(self.worker(), self.raw(), id, header, data, flags) }
+        match self.open() {
+            // SAFETY: the endpoint is live, and of this worker.
+            Ok(raw) => unsafe { send(self.worker(), raw, id, header, data, flags) },
+            Err(status) => Request::failed(status, data),
+        }
+    }
+
+    /// As [`am_send_with`](Endpoint::am_send_with) and [`Request::into_done`] in one: the result and the buffer if the
+    /// message is done with on return, as most short ones are. There is no request in between then, so this is the form
+    /// for the hot path.
+    ///
+    /// # Errors
+    ///
+    /// The request, when UCX is not done with the message yet.
+    ///
+    /// ```
+    /// use ucx::AmFlags;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// let mut under_way = Vec::new();
+    /// match endpoint.am_send_now(1, &[], vec![7; 16], AmFlags::EAGER) {
+    ///     Ok((result, buffer)) => {
+    ///         result?;
+    ///         assert_eq!(buffer, [7; 16], "for the next message");
+    ///     }
+    ///     Err(request) => under_way.push(request),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
+    #[inline]
+    pub fn am_send_now<B: Buffer>(
+        &self,
+        id: u16,
+        header: &[u8],
+        data: B,
+        flags: AmFlags,
+    ) -> Result<(Result<(), Status>, B), Request<B>> {
+        let raw = match self.open() {
+            Ok(raw) => raw,
+            Err(status) => return Ok((Err(status), data)),
+        };
+        // SAFETY: the endpoint is live, and of this worker; the request below keeps the buffer.
+        match unsafe { start(self.worker(), raw, id, header, data, flags) } {
+            Ok((returned, mut data)) if returned.is_null() => {
+                // SAFETY: UCX is done with it, and it is taken once.
+                Ok((Ok(()), unsafe { data.take() }))
+            }
+            Ok((returned, data)) => sent_later(self.worker(), returned, data),
+            Err((status, data)) => Ok((Err(status), data)),
+        }
     }
 }
 
+/// Makes parameters those of an active message.
+#[inline]
+pub(crate) fn flagged(
+    mut params: sys::ucp_request_param_t,
+    header: &[u8],
+    flags: AmFlags,
+) -> sys::ucp_request_param_t {
+    params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = flags.0 | if header.is_empty() { 0 } else { sys::UCP_AM_SEND_FLAG_COPY_HEADER };
+    params
+}
+
+/// Hands a message to UCX: what UCX returned and the buffer, or the buffer when UCX does not get to see it.
+///
+/// # Safety
+///
+/// `endpoint` is a live endpoint of `worker`. The buffer is not dropped before the request that UCX may have returned
+/// has ended.
+#[inline]
+unsafe fn start<B: Buffer>(
+    worker: &Worker,
+    endpoint: sys::ucp_ep_h,
+    id: u16,
+    header: &[u8],
+    data: B,
+    flags: AmFlags,
+) -> Result<(sys::ucs_status_ptr_t, Held<B>), (Status, B)> {
+    if !worker.features().contains(Features::AM) {
+        return Err((Status::UNSUPPORTED, data));
+    }
+    if header.len() > worker.max_am_header() {
+        return Err((Status::INVALID_PARAM, data));
+    }
+    let data = Held::new(data);
+    let own;
+    let params = match data.get().memory() {
+        None if header.is_empty() && flags == AmFlags::EAGER => worker.inner().eager.as_ptr().cast_const(),
+        _ => {
+            own = flagged(request::params_for(worker, data.get()), header, flags);
+            &raw const own
+        }
+    };
+    // SAFETY: the endpoint is live, UCX copies the header, the mask names what is set, and the caller keeps the data
+    // until UCX is done with it.
+    let returned = unsafe {
+        sys::ucp_am_send_nbx(
+            endpoint,
+            id.into(),
+            header.as_ptr().cast(),
+            header.len(),
+            data.get().start().cast(),
+            data.get().len(),
+            params,
+        )
+    };
+    Ok((returned, data))
+}
+
+/// As [`start`], for the request.
+///
 /// # Safety
 ///
 /// `endpoint` is a live endpoint of `worker`.
@@ -112,30 +225,23 @@ unsafe fn send<B: Buffer>(
     data: B,
     flags: AmFlags,
 ) -> Request<B> {
-    if !worker.features().contains(Features::AM) {
-        return Request::failed(Status::UNSUPPORTED, data);
+    // SAFETY: the endpoint is live, and the request below keeps the buffer.
+    match unsafe { start(worker, endpoint, id, header, data, flags) } {
+        Ok((returned, data)) => Request::started(worker, returned, Completion::new(Status::OK), data),
+        Err((status, data)) => Request::failed(status, data),
     }
-    if header.len() > worker.max_am_header() {
-        return Request::failed(Status::INVALID_PARAM, data);
-    }
-    let data = Held::new(data);
-    let mut params = request::params_for(worker, data.get());
-    params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;
-    params.flags = flags.0 | if header.is_empty() { 0 } else { sys::UCP_AM_SEND_FLAG_COPY_HEADER };
-    // SAFETY: the endpoint is live, UCX copies the header, the mask names what is set, and the request below owns the
-    // data until UCX is done with it.
-    let returned = unsafe {
-        sys::ucp_am_send_nbx(
-            endpoint,
-            id.into(),
-            header.as_ptr().cast(),
-            header.len(),
-            data.get().start().cast(),
-            data.get().len(),
-            &params,
-        )
-    };
-    Request::started(worker, returned, Completion::new(Status::OK), data)
+}
+
+/// The rest of [`Endpoint::am_send_now`] when UCX did not say at once that all is well.
+#[cold]
+#[inline(never)]
+#[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
+fn sent_later<B: Buffer>(
+    worker: &Worker,
+    returned: sys::ucs_status_ptr_t,
+    data: Held<B>,
+) -> Result<(Result<(), Status>, B), Request<B>> {
+    Request::started(worker, returned, Completion::new(Status::OK), data).into_done()
 }
 
 /// An active message, for the time of its handler.
@@ -259,114 +365,5 @@ impl Reply<'_> {
 impl fmt::Debug for Reply<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reply").field("endpoint", &self.endpoint()).finish()
-    }
-}
-
-/// The announcement of an active message's data, which [`recv`](Rendezvous::recv) fetches. It may be kept beyond the
-/// handler. Dropping it drops the message; the sender's request then ends as if it had arrived.
-///
-/// ```
-/// use std::cell::RefCell;
-/// use std::rc::Rc;
-/// use ucx::{AmFlags, Data};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
-/// # let worker = context.worker()?;
-/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-/// let announced = Rc::new(RefCell::new(None));
-/// let put = Rc::clone(&announced);
-/// worker.set_am_handler(1, move |message| {
-///     if let Data::Rendezvous(rendezvous) = message.data {
-///         put.replace(Some(rendezvous));
-///     }
-/// })?;
-/// let sending = endpoint.am_send_with(1, &[], vec![7; 100_000], AmFlags::RENDEZVOUS);
-/// worker.progress_until(|| announced.borrow().is_some());
-///
-/// let Some(rendezvous) = announced.take() else { unreachable!() };
-/// assert!(!rendezvous.is_empty());
-/// let buffer = vec![0; rendezvous.len()];
-/// let (received, buffer) = rendezvous.recv(buffer).wait();
-/// assert_eq!((received?, buffer[99_999]), (100_000, 7));
-/// sending.wait().0?;
-/// # Ok(())
-/// # }
-/// ```
-pub struct Rendezvous {
-    pub(crate) worker: Worker,
-    pub(crate) descriptor: *mut c_void,
-    pub(crate) length: usize,
-}
-
-impl Rendezvous {
-    /// How many bytes wait at the sender.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether no bytes wait.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    /// Fetches the data into the first [`len`](Rendezvous::len) bytes of `buffer`: `ucp_am_recv_data_nbx`. Yields the
-    /// number of bytes. A buffer that is too small comes back with `BUFFER_TOO_SMALL`, and the message is dropped.
-    pub fn recv<B: BufferMut>(self, buffer: B) -> Request<B, usize> {
-        if buffer.len() < self.length {
-            return Request::failed(Status::BUFFER_TOO_SMALL, buffer);
-        }
-        let this = std::mem::ManuallyDrop::new(self);
-        // SAFETY: `this` is never used or dropped again, so there is one owner as before.
-        let worker = unsafe { ptr::read(&this.worker) };
-        let mut buffer = Held::new(buffer);
-        let mut length = 0_usize;
-        let mut params = request::params_for(&worker, buffer.get());
-        params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_RECV_INFO;
-        params.cb.recv_am = Some(on_data);
-        params.recv_info.length = &raw mut length;
-        // SAFETY: the descriptor is live and given up here; the mask names what is set; UCX writes the length before it
-        // returns, and the request below owns the buffer until UCX is done with it.
-        let returned = unsafe {
-            sys::ucp_am_recv_data_nbx(
-                worker.raw(),
-                this.descriptor,
-                buffer.get_mut().start_mut().cast(),
-                this.length,
-                &params,
-            )
-        };
-        let immediate = Completion { length, ..Completion::new(Status::OK) };
-        Request::started(&worker, returned, immediate, buffer)
-    }
-}
-
-unsafe extern "C" fn on_data(
-    request: *mut c_void,
-    status: sys::ucs_status_t,
-    length: usize,
-    user_data: *mut c_void,
-) {
-    let completion = Completion { length, ..Completion::new(Status::from_raw(status)) };
-    // SAFETY: this is the completion callback of a request made with `params`.
-    unsafe { complete(request, user_data, completion) };
-}
-
-impl Drop for Rendezvous {
-    fn drop(&mut self) {
-        if self.worker.inner().handlers.take_announcement(self.descriptor) {
-            // Its callback has not returned; what that says to UCX drops the message.
-            return;
-        }
-        // SAFETY: the callback told UCX that the descriptor is kept, and it is released once.
-        unsafe { sys::ucp_am_data_release(self.worker.raw(), self.descriptor) };
-    }
-}
-
-impl fmt::Debug for Rendezvous {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Rendezvous({} bytes)", self.length)
     }
 }

@@ -9,8 +9,9 @@ use ucx_sys as sys;
 use crate::context::Features;
 use crate::endpoint::Endpoint;
 use crate::held::Held;
-use crate::request::{self, Completion, Request};
+use crate::request::{self, Request};
 use crate::rma::RemoteMemory;
+use crate::slot::Completion;
 use crate::status::Status;
 
 /// The operand and the answer. A vector, because its words stay where they are when it moves.
@@ -46,8 +47,8 @@ impl RemoteMemory {
         answer: u64,
     ) -> Atomic {
         let words = vec![operand, answer];
-        let address = match self.reach(endpoint, Features::AMO64, offset, 8) {
-            Ok(address) if address % 8 == 0 => address,
+        let (raw, address) = match self.reach(endpoint, Features::AMO64, offset, 8) {
+            Ok((raw, address)) if address % 8 == 0 => (raw, address),
             Ok(_) => return Atomic(Request::failed(Status::INVALID_PARAM, words)),
             Err(status) => return Atomic(Request::failed(status, words)),
         };
@@ -61,7 +62,7 @@ impl RemoteMemory {
         // SAFETY: the endpoint is live and the key was unpacked on it, the remote word is inside and aligned, the mask
         // names what is set, and the request owns both words and the key until UCX is done with them.
         let returned = unsafe {
-            sys::ucp_atomic_op_nbx(endpoint.raw(), operation, operand.cast(), 1, address, self.key(), &params)
+            sys::ucp_atomic_op_nbx(raw, operation, operand.cast(), 1, address, self.key(), &params)
         };
         let request = Request::started(self.worker(), returned, Completion::new(Status::OK), words);
         Atomic(request.keeping(self.hold()))

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
+use std::ptr;
 use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll};
 
@@ -10,7 +11,8 @@ use ucx_sys as sys;
 
 use crate::endpoint::Shared;
 use crate::held::Held;
-use crate::request::{self, Completion, Request};
+use crate::request::{self, Request};
+use crate::slot::Completion;
 use crate::status::Status;
 use crate::worker::Worker;
 
@@ -28,6 +30,9 @@ use crate::worker::Worker;
 pub enum CloseMode {
     /// Everything that was sent arrives first. With a peer that was connected by socket address this ends when the
     /// peer has closed its side too.
+    ///
+    /// That a peer leaves its [`Mesh`](crate::Mesh) is not noticed any more once this has begun: where it may, wait for
+    /// [`flush`](crate::Endpoint::flush) first, which ends then.
     Flush,
     /// At once: requests under way end with `CANCELED`, what is not on the wire yet is lost, and the peer's endpoint
     /// fails with `CONNECTION_RESET`. `UCP_EP_CLOSE_FLAG_FORCE`.
@@ -74,10 +79,16 @@ struct Waiting {
 impl Close {
     /// Closes an endpoint of which this is the last trace.
     pub(crate) fn new(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: Worker, mode: CloseMode) -> Close {
-        shared.forget_hook();
+        shared.forget(&worker);
         let mut close = Close { phase: Phase::Waiting(Waiting { raw, shared, worker, mode }) };
         close.begin();
         close
+    }
+
+    /// The close of an endpoint that is closed already.
+    pub(crate) fn over(worker: &Worker, shared: Rc<Shared>) -> Close {
+        let nothing = Completion::new(Status::OK);
+        Close { phase: Phase::Begun(Request::started(worker, ptr::null_mut(), nothing, Held::new(shared))) }
     }
 
     /// The request, begun if it can be.
@@ -98,7 +109,8 @@ impl Close {
     ///
     /// # Errors
     ///
-    /// When the peer went away first, so that what was sent last may be lost.
+    /// When the peer went away first, so that what was sent last may be lost. The close of an endpoint that had
+    /// [failed](crate::Endpoint::error) before has none.
     ///
     /// # Panics
     ///

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use ucx_sys as sys;
 
-use crate::request::Slot;
+use crate::slot::Slot;
 use crate::status::{Result, Status, check};
 use crate::version::require_version;
 use crate::worker::Worker;
@@ -177,6 +177,31 @@ impl ContextBuilder {
     pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.push((name.into(), value.into()));
         self
+    }
+
+    /// Lets endpoints that notice when their peer is gone have their data in shared memory, which UCX does not do by itself:
+    /// sets `POSIX_ERROR_HANDLING`, and `KEEPALIVE_INTERVAL` to half a second. (Of `sysv` it does not: UCX would look for the process
+    /// by a number that may be of another namespace, which for `posix` it checks.)
+    ///
+    /// Long messages are fetched by their receiver (`RNDV_SCHEME`), so that none takes a way over `tcp` beside the memory.
+    ///
+    /// An endpoint that is connected by worker address looks every half second whether the peer's process exists, while
+    /// progress goes on, and learns nothing of a peer that has closed in a process that goes on. One that is connected by
+    /// socket address learns of both at once, but has the worker ask the system for its events in every round of progress.
+    /// [`Mesh`](crate::Mesh) has a better way.
+    ///
+    /// ```
+    /// # fn main() -> ucx::Result<()> {
+    /// let context = ucx::Context::builder(ucx::Features::TAG).watched_shared_memory().build()?;
+    /// let mesh = ucx::Mesh::new(&context.worker()?)?;
+    /// # assert_eq!(mesh.connections(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn watched_shared_memory(self) -> Self {
+        let watched = self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
+        // Else UCX adds a lane over TCP for long messages, and asks the system for its events in every round of progress.
+        watched.config("RNDV_SCHEME", "get_zcopy")
     }
 
     /// Names the context in UCX's own log and statistics.

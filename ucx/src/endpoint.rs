@@ -1,25 +1,27 @@
 //! Endpoints: connections of a worker to a peer.
 
+mod connect;
+
 use std::cell::Cell;
 use std::fmt;
+use std::io;
 use std::mem::ManuallyDrop;
-use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::ptr;
 use std::rc::Rc;
 
 use ucx_sys as sys;
 
-use crate::address::WorkerAddress;
+pub use self::connect::EndpointBuilder;
 use crate::close::{Close, CloseMode};
-use crate::context::void;
 use crate::held::Held;
 use crate::inner::Inner;
-use crate::listener::ConnectionRequest;
-use crate::request::{self, Completion, Request};
-use crate::socket::CSocketAddr;
-use crate::status::{Result, Status, check};
+use crate::mesh::FULL;
+use crate::request::{self, Request};
+use crate::slot::Completion;
+use crate::status::Status;
+use crate::watch::WatchId;
 use crate::worker::Worker;
-use crate::zeroed::Zeroed;
 
 /// A name for an endpoint that can be compared: see [`Endpoint::id`].
 ///
@@ -53,14 +55,38 @@ pub(crate) struct Shared {
     worker: *const Inner,
     failed: Cell<Option<Status>>,
     hook: Cell<Option<Hook>>,
+    /// UCX was told to close it, which may be before its handle goes: see [`lose`](Shared::lose).
+    over: Cell<bool>,
+    /// The socket that ends when the peer leaves.
+    watched: Cell<Option<WatchId>>,
 }
 
 impl Shared {
-    /// Drops the hook: nobody is interested any more.
-    pub(crate) fn forget_hook(&self) {
+    /// Nobody is interested any more.
+    pub(crate) fn forget(&self, worker: &Worker) {
         self.hook.set(None);
+        self.over.set(true);
+        if let Some(id) = self.watched.take() {
+            worker.inner().watch.remove(id);
+        }
+    }
+
+    /// The peer left, and UCX does not know: closes the endpoint behind its handle, so that what waits for the peer ends.
+    fn lose(self: &Rc<Self>, raw: sys::ucp_ep_h, worker: &Worker) {
+        if self.over.get() || self.failed.get().is_some() {
+            return;
+        }
+        self.failed.set(Some(LEFT));
+        let hook = self.hook.take();
+        drop(Close::new(raw, Rc::clone(self), worker.clone(), CloseMode::Force));
+        if let Some(hook) = hook {
+            hook(LEFT);
+        }
     }
 }
+
+/// Why an endpoint failed whose peer left.
+const LEFT: Status = Status::CONNECTION_RESET;
 
 /// UCX's error handler, mode PEER: notes the status and leaves the hook for the end of the round of progress.
 unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: sys::ucs_status_t) {
@@ -94,9 +120,9 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
 pub enum ErrorMode {
     /// Requests end with an error, and the error hook is called: `UCP_ERR_HANDLING_MODE_PEER`.
     ///
-    /// Only some transports can tell. Of those without a device `tcp` can, and an endpoint that was connected by socket
-    /// address watches its peer by `tcp` while its data goes over shared memory. An endpoint to a worker address has no
-    /// such help, and in this mode takes `tcp` for its data too, or fails with `UNREACHABLE` if there is none.
+    /// Only some transports can tell. Of those without a device `tcp` can, and in this mode an endpoint takes it for its
+    /// data too, or fails with `UNREACHABLE` if there is none. In a context with
+    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it may take shared memory.
     #[default]
     Peer,
     /// Nothing: requests to a peer that is gone never end. Every transport can do this, so it is the way to connect to
@@ -144,171 +170,11 @@ pub struct Endpoint {
     worker: Worker,
 }
 
-impl Worker {
-    /// Connects to the worker with this address, with no error hook. See [`EndpointBuilder::connect`].
-    ///
-    /// # Errors
-    ///
-    /// As [`EndpointBuilder::connect`].
-    ///
-    /// ```
-    /// use ucx::{Context, Features};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-    /// let endpoint = worker.connect(&worker.address()?)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn connect(&self, address: &WorkerAddress) -> Result<Endpoint> {
-        self.endpoint().connect(address)
-    }
-
-    /// Connects to a listener, with no error hook. See [`EndpointBuilder::connect_socket`].
-    ///
-    /// # Errors
-    ///
-    /// As [`EndpointBuilder::connect_socket`].
-    ///
-    /// ```
-    /// use ucx::{Context, Features, Listener};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-    /// let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
-    /// let endpoint = worker.connect_socket(listener.local_addr()?)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn connect_socket(&self, address: SocketAddr) -> Result<Endpoint> {
-        self.endpoint().connect_socket(address)
-    }
-
-    /// Starts to describe an endpoint.
-    pub fn endpoint(&self) -> EndpointBuilder {
-        EndpointBuilder { worker: self.clone(), mode: ErrorMode::default(), hook: None }
-    }
-}
-
-/// What an [`Endpoint`] is made from.
-///
-/// ```
-/// use ucx::{Context, EndpointBuilder, ErrorMode, Features, Listener};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-/// let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
-/// let builder: EndpointBuilder = worker.endpoint().on_error(|status| eprintln!("the peer is gone: {status}"));
-/// let endpoint = builder.connect_socket(listener.local_addr()?)?;
-///
-/// // On the other side, which here is the same worker.
-/// let mut request = None;
-/// worker.progress_until(|| {
-///     request = listener.next();
-///     request.is_some()
-/// });
-/// let Some(request) = request else { unreachable!() };
-/// let accepted = worker.endpoint().error_mode(ErrorMode::Peer).accept(request)?;
-///
-/// // Without a listener: to the address that a worker gave.
-/// let by_address = worker.endpoint().connect(&worker.address()?)?;
-/// # Ok(())
-/// # }
-/// ```
-#[must_use]
-pub struct EndpointBuilder {
-    worker: Worker,
-    mode: ErrorMode,
-    hook: Option<Hook>,
-}
-
-impl EndpointBuilder {
-    /// What to do about a peer that goes away; [`ErrorMode::Peer`] if this is not called.
-    pub fn error_mode(mut self, mode: ErrorMode) -> Self {
-        self.mode = mode;
-        self
-    }
-
-    /// Calls `hook` when the peer is gone or the connection fails, from [`Worker::progress`] after UCX has returned, so
-    /// it may do anything, also drop the endpoint. Not called with [`ErrorMode::None`]. It must not hold a strong handle of the worker or the endpoint.
-    pub fn on_error(mut self, hook: impl FnOnce(Status) + 'static) -> Self {
-        self.hook = Some(Box::new(hook));
-        self
-    }
-
-    /// Connects to the worker with this address: `ucp_ep_create`. The connection itself is made by progress; whether
-    /// it came about shows in the first request or in the error hook.
-    ///
-    /// # Errors
-    ///
-    /// `UNREACHABLE` when no transport reaches the peer, also when its UCX has another version (see
-    /// [`wire_compatible`](crate::wire_compatible)); `INVALID_ADDR` or `INVALID_PARAM` for an address that was cut.
-    pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
-        let mut params = sys::ucp_ep_params_t::zeroed();
-        params.field_mask = sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS.into();
-        params.address = address.raw();
-        self.create(params, || format!("connecting to the worker at {address:?}"))
-    }
-
-    /// Connects to a [`Listener`](crate::Listener): `ucp_ep_create` with a socket address. Needs `tcp` among the
-    /// transports. The connection itself is made by progress; that nobody listens there shows as `UNREACHABLE`,
-    /// `REJECTED` or `CONNECTION_RESET` in the first request and in the error hook.
-    ///
-    /// # Errors
-    ///
-    /// What UCX finds wrong at once, such as that no transport can connect by socket address.
-    pub fn connect_socket(self, address: SocketAddr) -> Result<Endpoint> {
-        let socket = CSocketAddr::from(address);
-        let mut params = sys::ucp_ep_params_t::zeroed();
-        params.field_mask = u64::from(sys::UCP_EP_PARAM_FIELD_FLAGS | sys::UCP_EP_PARAM_FIELD_SOCK_ADDR);
-        params.flags = sys::UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-        params.sockaddr = socket.raw();
-        self.create(params, || format!("connecting to {address}"))
-    }
-
-    /// Accepts a connection that a listener of the same worker got: `ucp_ep_create` with a connection request.
-    ///
-    /// # Errors
-    ///
-    /// `INVALID_PARAM` for a request of another worker's listener; `UNREACHABLE` when no transport fits.
-    pub fn accept(self, request: ConnectionRequest) -> Result<Endpoint> {
-        if request.worker().as_ptr() != self.worker.as_ptr() {
-            return Err(Status::INVALID_PARAM.during("accepting a connection of another worker's listener"));
-        }
-        let peer = request.peer();
-        let mut params = sys::ucp_ep_params_t::zeroed();
-        params.field_mask = sys::UCP_EP_PARAM_FIELD_CONN_REQUEST.into();
-        // UCX takes the request over, also when this fails.
-        params.conn_request = request.into_raw();
-        self.create(params, || format!("accepting the connection of {peer:?}"))
-    }
-
-    fn create(self, mut params: sys::ucp_ep_params_t, what: impl FnOnce() -> String) -> Result<Endpoint> {
-        let shared = Rc::new(Shared {
-            worker: self.worker.as_ptr(),
-            failed: Cell::new(None),
-            hook: Cell::new(self.hook),
-        });
-        params.field_mask |=
-            u64::from(sys::UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | sys::UCP_EP_PARAM_FIELD_ERR_HANDLER);
-        params.err_mode = match self.mode {
-            ErrorMode::Peer => sys::UCP_ERR_HANDLING_MODE_PEER,
-            ErrorMode::None => sys::UCP_ERR_HANDLING_MODE_NONE,
-        };
-        params.err_handler.cb = Some(on_error);
-        params.err_handler.arg = void(Rc::as_ptr(&shared));
-        let mut raw = ptr::null_mut();
-        // SAFETY: the worker is live, the mask names what is set, what it points to lives through the call, and the
-        // error handler's argument until the endpoint is closed.
-        let status = unsafe { sys::ucp_ep_create(self.worker.raw(), &params, &mut raw) };
-        check(status, what())?;
-        Ok(Endpoint { raw, mode: self.mode, shared, worker: self.worker })
-    }
-}
-
 impl Endpoint {
     /// A name that differs from those of the worker's other open endpoints. Active messages with a reply endpoint carry
     /// it, so it tells which connection a message came by: [`Message::endpoint`](crate::Message::endpoint).
+    ///
+    /// An endpoint that has failed keeps its name, which a new one may get as well: take it out of tables at once.
     #[must_use]
     pub fn id(&self) -> EndpointId {
         EndpointId::of(self.raw)
@@ -346,9 +212,13 @@ impl Endpoint {
     /// # }
     /// ```
     pub fn flush(&self) -> Request<()> {
+        let raw = match self.open() {
+            Ok(raw) => raw,
+            Err(status) => return Request::failed(status, ()),
+        };
         let params = request::params(&self.worker);
         // SAFETY: the endpoint is live, the mask names what is set.
-        let returned = unsafe { sys::ucp_ep_flush_nbx(self.raw, &params) };
+        let returned = unsafe { sys::ucp_ep_flush_nbx(raw, &params) };
         Request::started(&self.worker, returned, Completion::new(Status::OK), Held::new(()))
     }
 
@@ -365,11 +235,42 @@ impl Endpoint {
         let shared = unsafe { ptr::read(&this.shared) };
         // SAFETY: as above.
         let worker = unsafe { ptr::read(&this.worker) };
-        Close::new(this.raw, shared, worker, mode)
+        match shared.over.get() {
+            true => Close::over(&worker, shared),
+            false => Close::new(this.raw, shared, worker, mode),
+        }
     }
 
-    pub(crate) fn raw(&self) -> sys::ucp_ep_h {
-        self.raw
+    /// The endpoint, live; or why it failed, once it is closed.
+    #[inline]
+    pub(crate) fn open(&self) -> std::result::Result<sys::ucp_ep_h, Status> {
+        if self.shared.over.get() { Err(LEFT) } else { Ok(self.raw) }
+    }
+
+    /// Fails when this socket ends: its other end is closed when the peer leaves. If the peer says before that that it has no
+    /// room, it is there, and will not tell when it leaves.
+    pub(crate) fn watch(&self, socket: OwnedFd) -> io::Result<()> {
+        let (raw, shared) = (self.raw, Rc::downgrade(&self.shared));
+        let id = self.worker.inner().watch.add(Rc::new(socket), move |inner, socket, id| {
+            inner.watch.remove(id);
+            let Some(shared) = shared.upgrade() else { return true };
+            shared.watched.set(None);
+            let mut said = [0; FULL.len()];
+            if rustix::io::read(socket, &mut said) != Ok(FULL.len()) || said != FULL {
+                // SAFETY: the pointer is from the worker's `Rc`, and the worker that found the news has a handle.
+                let worker = unsafe { Worker::borrowed(shared.worker) };
+                shared.lose(raw, &worker);
+            }
+            true
+        })?;
+        self.shared.watched.set(Some(id));
+        Ok(())
+    }
+
+    /// Whether it has a socket that ends when its peer leaves.
+    #[cfg(test)]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.shared.watched.get().is_some()
     }
 
     /// What tells this endpoint from every other that ever was, unlike its id.
@@ -380,6 +281,9 @@ impl Endpoint {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
+        if self.shared.over.get() {
+            return;
+        }
         let mode = match self.mode {
             ErrorMode::Peer => CloseMode::Force,
             ErrorMode::None => CloseMode::Flush,

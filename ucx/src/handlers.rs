@@ -3,54 +3,99 @@
 //! A message that a worker sends to itself over the `self` transport arrives inside the send, so also inside a handler
 //! that sends. Handlers never nest for all that: such a message waits until the one that runs has returned.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::rc::Rc;
 
 use ucx_sys as sys;
 
-use crate::am::{Data, Message, Rendezvous, Reply};
+use crate::am::{Data, Message, Reply};
 use crate::context::{Features, void};
-use crate::inner::Inner;
+use crate::rendezvous::Rendezvous;
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
-type Call = Box<dyn FnMut(Message<'_>)>;
-
 /// The active-message handlers of a worker.
 #[derive(Default)]
 pub(crate) struct Handlers {
-    by_id: RefCell<BTreeMap<u16, Rc<Handler>>>,
-    /// Whether a handler runs, or what waits for its end.
-    running: Cell<bool>,
+    by_id: RefCell<BTreeMap<u16, Rc<dyn Registered>>>,
+    state: Cell<State>,
     /// The announcement whose callback has not returned, unless it was dropped; of the one callback that runs handlers.
     current: Cell<*mut c_void>,
     /// What arrived while a handler ran; empty when none runs.
     waiting: RefCell<VecDeque<Waiting>>,
 }
 
-/// What UCX's callback reaches. It lives until another handler takes its place, or the worker is gone.
-struct Handler {
-    worker: *const Inner,
-    call: RefCell<Option<Call>>,
+/// Who may call a handler: it is handed its closure for writing, so only one call at a time.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum State {
+    /// No handler runs.
+    #[default]
+    Idle,
+    /// One runs.
+    Running,
+    /// One runs, and others wait for its end.
+    Waited,
+    /// None will run any more.
+    Over,
 }
 
-impl Handler {
-    fn run(&self, inner: &Inner, message: Message<'_>) {
-        inner.guard(|| {
-            if let Some(call) = self.call.borrow_mut().as_mut() {
+/// What UCX's callback reaches. It lives until another handler takes its place, or the worker is gone.
+struct Handler<F> {
+    /// Not counted: the worker has this handler.
+    worker: ManuallyDrop<Worker>,
+    /// Touched only by whoever turned the state of [`Handlers`] away from [`State::Idle`].
+    call: UnsafeCell<Option<F>>,
+}
+
+/// A handler, whatever its closure.
+trait Registered {
+    fn worker(&self) -> &Worker;
+
+    /// Calls the closure; its panic is kept from C.
+    ///
+    /// # Safety
+    ///
+    /// The caller has turned the state away from idle, and no other call is under way.
+    unsafe fn run(&self, message: Message<'_>);
+
+    /// Drops the closure.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Registered::run).
+    unsafe fn clear(&self);
+}
+
+impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
+    fn worker(&self) -> &Worker {
+        &self.worker
+    }
+
+    #[inline(always)]
+    unsafe fn run(&self, message: Message<'_>) {
+        self.worker.inner().guard(|| {
+            // SAFETY: the caller has the closure for itself until this returns.
+            if let Some(call) = unsafe { &mut *self.call.get() } {
                 call(message);
             }
         });
+    }
+
+    unsafe fn clear(&self) {
+        // SAFETY: the caller has the closure for itself until this returns.
+        let call = unsafe { &mut *self.call.get() }.take();
+        self.worker.inner().guard(|| drop(call));
     }
 }
 
 /// A message that arrived while a handler ran: a copy, because UCX's bytes are there for the time of its callback only.
 struct Waiting {
-    handler: *const Handler,
+    handler: *const dyn Registered,
     header: Vec<u8>,
     bytes: Vec<u8>,
     rendezvous: Option<Rendezvous>,
@@ -58,7 +103,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn copy(handler: &Handler, message: Message<'_>) -> Waiting {
+    fn copy(handler: *const dyn Registered, message: Message<'_>) -> Waiting {
         let (bytes, rendezvous) = match message.data {
             Data::Eager(bytes) => (bytes.to_vec(), None),
             Data::Rendezvous(rendezvous) => (Vec::new(), Some(rendezvous)),
@@ -68,22 +113,30 @@ impl Waiting {
     }
 
     /// Calls its handler, inside the callback during which it arrived: the endpoint to reply by is there until then.
-    fn run(mut self, worker: &Worker) {
-        let data = self.rendezvous.take().map_or(Data::Eager(&self.bytes), Data::Rendezvous);
-        let reply = self.reply.map(|endpoint| Reply { worker, endpoint });
+    ///
+    /// # Safety
+    ///
+    /// As [`Registered::run`].
+    unsafe fn run(mut self) {
         // SAFETY: handlers live while they are registered, and none is replaced inside a callback.
         let handler = unsafe { &*self.handler };
-        handler.run(worker.inner(), Message { header: &self.header, data, reply });
+        let worker = handler.worker();
+        let data = self.rendezvous.take().map_or(Data::Eager(&self.bytes), Data::Rendezvous);
+        let reply = self.reply.map(|endpoint| Reply { worker, endpoint });
+        // SAFETY: the caller's promise.
+        unsafe { handler.run(Message { header: &self.header, data, reply }) };
     }
 }
 
 impl Handlers {
-    /// Drops what the handlers own; UCX may call them once more, to no effect, while the worker ends.
-    pub(crate) fn clear(&self, inner: &Inner) {
+    /// Drops what the handlers own. UCX may call back while the worker ends, to no effect.
+    pub(crate) fn clear(&self) {
+        let before = self.state.replace(State::Over);
+        debug_assert!(before == State::Idle, "a handler runs inside a call on a handle of the worker");
         let handlers: Vec<_> = self.by_id.borrow().values().cloned().collect();
         for handler in handlers {
-            let call = handler.call.take();
-            inner.guard(|| drop(call));
+            // SAFETY: the state was idle, and from now on no handler is called.
+            unsafe { handler.clear() };
         }
     }
 
@@ -99,6 +152,15 @@ impl Handlers {
 
     fn next_waiting(&self) -> Option<Waiting> {
         self.waiting.borrow_mut().pop_front()
+    }
+
+    /// Runs what arrived while a handler ran, then lets go of the handlers.
+    #[cold]
+    fn run_waiting(&self) {
+        while let Some(waiting) = self.next_waiting() {
+            // SAFETY: whoever calls this has turned the state away from idle, and its own handler has returned.
+            unsafe { waiting.run() };
+        }
     }
 }
 
@@ -137,9 +199,11 @@ impl Worker {
     /// # }
     /// ```
     pub fn set_am_handler(&self, id: u16, handler: impl FnMut(Message<'_>) + 'static) -> Result<()> {
-        let call: Call = Box::new(handler);
-        let handler = Rc::new(Handler { worker: self.as_ptr(), call: RefCell::new(Some(call)) });
-        self.register(id, Some(handler))
+        // SAFETY: the handler is the worker's, and UCX reaches it only inside a call on a handle of the worker.
+        let worker = unsafe { Worker::borrowed(self.as_ptr()) };
+        let handler = Rc::new(Handler { worker, call: UnsafeCell::new(Some(handler)) });
+        let callback = (callback_of(&handler), void(Rc::as_ptr(&handler)));
+        self.register(id, Some((callback, handler)))
     }
 
     /// Takes the handler of this id away.
@@ -151,7 +215,7 @@ impl Worker {
         self.register(id, None)
     }
 
-    fn register(&self, id: u16, handler: Option<Rc<Handler>>) -> Result<()> {
+    fn register(&self, id: u16, handler: Option<(Callback, Rc<dyn Registered>)>) -> Result<()> {
         let what = || format!("setting the handler of active message {id}");
         self.context().require(Features::AM, "setting the handler of an active message")?;
         if self.is_progressing() {
@@ -164,15 +228,15 @@ impl Worker {
                 | sys::UCP_AM_HANDLER_PARAM_FIELD_ARG,
         );
         params.id = id.into();
-        if let Some(handler) = &handler {
-            params.cb = Some(on_message);
-            params.arg = void(Rc::as_ptr(handler));
+        if let Some(((callback, argument), _)) = handler {
+            params.cb = Some(callback);
+            params.arg = argument;
         }
         // SAFETY: the worker is live, the mask names what is set, the argument lives until it is replaced.
         check(unsafe { sys::ucp_worker_set_am_recv_handler(self.raw(), &params) }, what())?;
         let mut by_id = self.inner().handlers.by_id.borrow_mut();
         let before = match handler {
-            Some(handler) => by_id.insert(id, handler),
+            Some((_, handler)) => by_id.insert(id, handler),
             None => by_id.remove(&id),
         };
         drop(by_id);
@@ -181,11 +245,29 @@ impl Worker {
     }
 }
 
+/// What UCX calls for a message, and the argument that this wants.
+type Callback = (OnMessage, *mut c_void);
+
+type OnMessage = unsafe extern "C" fn(
+    *mut c_void,
+    *const c_void,
+    usize,
+    *mut c_void,
+    usize,
+    *const sys::ucp_am_recv_param_t,
+) -> sys::ucs_status_t;
+
+/// The function that calls a handler of this type.
+fn callback_of<F: FnMut(Message<'_>) + 'static>(_: &Rc<Handler<F>>) -> OnMessage {
+    on_message::<F>
+}
+
 /// The bytes that C gives as a pointer and a length, where the pointer may be null for no bytes.
 ///
 /// # Safety
 ///
 /// Unless the length is zero, that many bytes are there and stay for the lifetime.
+#[inline]
 unsafe fn bytes<'a>(start: *const c_void, length: usize) -> &'a [u8] {
     if length == 0 {
         return &[];
@@ -194,7 +276,9 @@ unsafe fn bytes<'a>(start: *const c_void, length: usize) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(start.cast(), length) }
 }
 
-unsafe extern "C" fn on_message(
+/// The short way of a message: one that came whole, while no handler runs. The handler's closure is known here, so it
+/// becomes part of this function; all else is another function's, which few messages need.
+unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
     arg: *mut c_void,
     header: *const c_void,
     header_length: usize,
@@ -203,43 +287,85 @@ unsafe extern "C" fn on_message(
     param: *const sys::ucp_am_recv_param_t,
 ) -> sys::ucs_status_t {
     // SAFETY: `arg` is the handler that is registered, which lives at least as long.
-    let handler = unsafe { &*arg.cast::<Handler>() };
-    // SAFETY: UCX runs only inside a call on a handle of the worker.
-    let worker = unsafe { Worker::borrowed(handler.worker) };
-    let inner = worker.inner();
-    if inner.is_closing() {
-        return sys::UCS_OK;
-    }
+    let handler = unsafe { &*arg.cast::<Handler<F>>() };
     // SAFETY: UCX gives its parameters for the time of the callback.
     let param = unsafe { &*param };
-    let announced = param.recv_attr & u64::from(sys::UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-    let has_reply = param.recv_attr & u64::from(sys::UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
+    // SAFETY: UCX gives `header_length` bytes for the time of the callback.
+    let header = unsafe { bytes(header, header_length) };
+    let handlers = &handler.worker.inner().handlers;
+    if is_announced(param) || handlers.state.get() != State::Idle {
+        // SAFETY: all of it as UCX gave it.
+        return unsafe { on_rare_message(handler, header, data, length, param) };
+    }
+    // SAFETY: UCX gives `length` bytes for the time of the callback.
+    let data = unsafe { bytes(data, length) };
+    handlers.state.set(State::Running);
+    handler.worker.inner().guard(|| {
+        // SAFETY: the state was idle, so the closure is this call's until it returns.
+        if let Some(call) = unsafe { &mut *handler.call.get() } {
+            // The message is made here because it is then never in memory.
+            call(Message { header, data: Data::Eager(data), reply: reply(&handler.worker, param) });
+        }
+    });
+    if handlers.state.get() == State::Waited {
+        handlers.run_waiting();
+    }
+    handlers.state.set(State::Idle);
+    sys::UCS_OK
+}
+
+/// As [`on_message`], for an announcement, and for what comes while a handler runs or the worker ends.
+///
+/// # Safety
+///
+/// `data`, `length` and `param` are what UCX gave to the callback of this handler.
+#[cold]
+unsafe fn on_rare_message(
+    handler: &(dyn Registered + 'static),
+    header: &[u8],
+    data: *mut c_void,
+    length: usize,
+    param: &sys::ucp_am_recv_param_t,
+) -> sys::ucs_status_t {
+    let worker = handler.worker();
+    let handlers = &worker.inner().handlers;
+    let before = handlers.state.get();
+    if before == State::Over {
+        return sys::UCS_OK;
+    }
+    let announced = is_announced(param);
     let descriptor = if announced { data } else { ptr::null_mut() };
     let data = if announced {
-        Data::Rendezvous(Rendezvous { worker: Worker::clone(&worker), descriptor, length })
+        Data::Rendezvous(Rendezvous::new(worker, descriptor, length))
     } else {
         // SAFETY: UCX gives `length` bytes for the time of the callback.
         Data::Eager(unsafe { bytes(data, length) })
     };
-    let message = Message {
-        // SAFETY: UCX gives `header_length` bytes for the time of the callback.
-        header: unsafe { bytes(header, header_length) },
-        data,
-        reply: has_reply.then_some(Reply { worker: &worker, endpoint: param.reply_ep }),
-    };
-    let handlers = &inner.handlers;
-    let kept = if handlers.running.replace(true) {
-        handlers.waiting.borrow_mut().push_back(Waiting::copy(handler, message));
-        announced
-    } else {
+    let message = Message { header, data, reply: reply(worker, param) };
+    let kept = if before == State::Idle {
+        handlers.state.set(State::Running);
         handlers.current.set(descriptor);
-        handler.run(inner, message);
-        while let Some(waiting) = handlers.next_waiting() {
-            waiting.run(&worker);
-        }
-        handlers.running.set(false);
+        // SAFETY: the state was idle.
+        unsafe { handler.run(message) };
+        handlers.run_waiting();
+        handlers.state.set(State::Idle);
         // An announcement that was dropped meanwhile has taken itself out; UCX drops it when told that all is done.
         !handlers.current.replace(ptr::null_mut()).is_null()
+    } else {
+        handlers.waiting.borrow_mut().push_back(Waiting::copy(handler, message));
+        handlers.state.set(State::Waited);
+        announced
     };
     if kept { sys::UCS_INPROGRESS } else { sys::UCS_OK }
+}
+
+#[inline]
+fn is_announced(param: &sys::ucp_am_recv_param_t) -> bool {
+    param.recv_attr & u64::from(sys::UCP_AM_RECV_ATTR_FLAG_RNDV) != 0
+}
+
+#[inline]
+fn reply<'a>(worker: &'a Worker, param: &sys::ucp_am_recv_param_t) -> Option<Reply<'a>> {
+    let has_reply = param.recv_attr & u64::from(sys::UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
+    has_reply.then_some(Reply { worker, endpoint: param.reply_ep })
 }

@@ -14,6 +14,8 @@ use crate::handlers::Handlers;
 use crate::listener::Open;
 use crate::memory::Memory;
 use crate::signal::Target;
+use crate::watch::Watch;
+use crate::zeroed::Zeroed;
 
 /// How long a worker that is dropped waits for UCX to give back parked buffers.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -27,8 +29,12 @@ pub(crate) struct Inner {
     /// The context's, here because every send looks at them.
     pub(crate) features: Features,
     pub(crate) max_am_header: usize,
+    /// The parameters of an active message that is sent eagerly and has no header, which is nearly every one of a busy worker.
+    /// Zero before the worker has its place.
+    pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
     pub(crate) signal: Arc<Target>,
+    pub(crate) watch: Watch,
     /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
     closing: Cell<bool>,
@@ -56,8 +62,10 @@ impl Inner {
             features: context.features(),
             context,
             max_am_header,
+            eager: Cell::new(sys::ucp_request_param_t::zeroed()),
             handlers: Handlers::default(),
             signal,
+            watch: Watch::default(),
             progressing: Cell::new(false),
             closing: Cell::new(false),
             attention: Cell::new(false),
@@ -110,7 +118,8 @@ impl Inner {
             self.attend();
             return true;
         }
-        count != 0
+        let worked = count != 0;
+        self.watch.after_round(self, worked) | worked
     }
 
     /// Runs what was left for the time when no C is on the stack, and lets a caught panic go on.
@@ -158,7 +167,7 @@ impl Inner {
     /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once C has returned.
     ///
     /// UCX may also call back from a send, or from any other call that ends a request at once.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn guard(&self, run: impl FnOnce()) {
         let before = self.progressing.replace(true);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
@@ -179,7 +188,7 @@ impl Inner {
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);
         self.signal.clear();
-        self.handlers.clear(self);
+        self.handlers.clear();
         let deadline = Instant::now() + DRAIN;
         loop {
             self.progressing.set(true);

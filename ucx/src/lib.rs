@@ -39,8 +39,8 @@
 //!
 //! - A worker and what belongs to it stay on one thread; each thread makes its own [`Context`]. [`Signal`] is what other
 //!   threads may have.
-//! - Handlers, hooks and wakers are called from [`Worker::progress`]. No panic crosses C: one in a handler goes on in the
-//!   caller of `progress` when UCX has returned.
+//! - Handlers, hooks and wakers are called from [`Worker::progress`]; hooks and wakers of endpoints whose peer left a [`Mesh`]
+//!   from [`Worker::arm`], too. No panic crosses C: one in a handler goes on in the caller of `progress` when UCX has returned.
 //! - Nothing that C says is trusted to be a valid value: a [`Status`] is any byte. What peers send to UCX itself is: UCX
 //!   has no defence against a peer that means harm.
 //! - In the steady state sending, receiving, waking and progressing allocate nothing.
@@ -58,20 +58,26 @@ mod inner;
 mod lease;
 mod listener;
 mod memory;
+mod mesh;
+mod peer;
+mod rendezvous;
 mod request;
 mod rma;
 mod signal;
+mod slot;
 mod socket;
 mod stable;
 mod status;
 mod tag;
+mod transports;
 mod version;
+mod watch;
 mod window;
 mod worker;
 mod zeroed;
 
 pub use address::WorkerAddress;
-pub use am::{AmFlags, Data, Message, Rendezvous, Reply};
+pub use am::{AmFlags, Data, Message, Reply};
 pub use atomic::Atomic;
 pub use buffer::{Buffer, BufferMut};
 pub use close::{Close, CloseMode};
@@ -80,6 +86,9 @@ pub use endpoint::{Endpoint, EndpointBuilder, EndpointId, ErrorMode};
 pub use lease::{Lease, SharedLease};
 pub use listener::{ConnectionRequest, Listener};
 pub use memory::{Memory, MemoryHandle};
+pub use mesh::Mesh;
+pub use peer::PeerAddress;
+pub use rendezvous::Rendezvous;
 pub use request::{Outcome, Request};
 pub use rma::RemoteMemory;
 pub use signal::Signal;

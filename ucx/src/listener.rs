@@ -87,9 +87,9 @@ unsafe extern "C" fn on_connection(request: sys::ucp_conn_request_h, arg: *mut c
         return;
     }
     queue.requests.borrow_mut().push_back(request);
+    // SAFETY: the listener's worker is live.
+    let worker = unsafe { &*queue.worker };
     if let Some(waker) = queue.waker.take() {
-        // SAFETY: the listener's worker is live.
-        let worker = unsafe { &*queue.worker };
         worker.guard(|| waker.wake());
     }
 }

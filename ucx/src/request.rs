@@ -5,7 +5,6 @@
 //! still touch is never freed.
 
 use std::any::Any;
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +12,7 @@ use std::mem::{self, ManuallyDrop};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::rc::Rc;
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
 use ucx_sys as sys;
@@ -21,24 +20,10 @@ use ucx_sys as sys;
 use crate::buffer::Buffer;
 use crate::context::void;
 use crate::held::{Held, Parked};
-use crate::inner::Inner;
+use crate::slot::{Completion, Slot, complete};
 use crate::status::Status;
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
-
-/// What UCX says at the end of an operation.
-#[derive(Clone, Copy)]
-pub struct Completion {
-    pub(crate) status: Status,
-    pub(crate) length: usize,
-    pub(crate) tag: u64,
-}
-
-impl Completion {
-    pub(crate) const fn new(status: Status) -> Self {
-        Completion { status, length: 0, tag: 0 }
-    }
-}
 
 /// What a kind of request yields when it succeeds: nothing for sends, a length or a tag for receives.
 ///
@@ -72,65 +57,6 @@ impl Outcome for () {
 impl Outcome for usize {
     fn from_completion(completion: &Completion) -> usize {
         completion.length
-    }
-}
-
-/// This crate's part of a UCX request. UCX makes it once per pooled request, so whoever frees a request leaves it as
-/// [`Slot::new`] made it.
-pub(crate) struct Slot {
-    completion: Cell<Option<Completion>>,
-    waker: Cell<Option<Waker>>,
-    /// The buffer of a request that was dropped before its end.
-    parked: Cell<Option<Box<dyn Any>>>,
-}
-
-impl Slot {
-    fn new() -> Slot {
-        Slot { completion: Cell::new(None), waker: Cell::new(None), parked: Cell::new(None) }
-    }
-
-    /// UCX's `request_init`.
-    pub(crate) unsafe extern "C" fn init(request: *mut c_void) {
-        let slot = request.cast::<Slot>();
-        debug_assert!(slot.is_aligned(), "UCX aligns its requests to eight bytes or more");
-        // SAFETY: UCX reserved `request_size` bytes here, which is the size of a slot.
-        unsafe { slot.write(Slot::new()) };
-    }
-
-    /// Gives the request back to UCX, with the slot as new.
-    ///
-    /// # Safety
-    ///
-    /// `slot` belongs to a request that UCX has completed and that nobody frees again.
-    unsafe fn free(slot: NonNull<Slot>) {
-        // SAFETY: the slot is live until the request is freed below.
-        let this = unsafe { slot.as_ref() };
-        this.completion.set(None);
-        this.waker.set(None);
-        // SAFETY: the caller promises that this is the one and only free.
-        unsafe { sys::ucp_request_free(slot.as_ptr().cast()) };
-    }
-}
-
-/// Notes the end of a request; every completion callback ends here.
-///
-/// # Safety
-///
-/// `request` and `user_data` are what UCX gives to the callback of a request made with [`params`].
-pub(crate) unsafe fn complete(request: *mut c_void, user_data: *mut c_void, completion: Completion) {
-    let Some(slot) = NonNull::new(request.cast::<Slot>()) else { return };
-    // SAFETY: `params` set a worker's `Inner` as the user data, and it outlives the worker's requests.
-    let inner = unsafe { &*user_data.cast::<Inner>() };
-    // SAFETY: a live request starts with its slot.
-    let this = unsafe { slot.as_ref() };
-    this.completion.set(Some(completion));
-    if let Some(parked) = this.parked.take() {
-        inner.guard(|| drop(parked));
-        // SAFETY: the request is complete, and its handle was forgotten when it was parked.
-        unsafe { Slot::free(slot) };
-        inner.unpark();
-    } else if let Some(waker) = this.waker.take() {
-        inner.guard(|| waker.wake());
     }
 }
 

@@ -10,7 +10,8 @@ use crate::buffer::{Buffer, BufferMut};
 use crate::context::Features;
 use crate::endpoint::{Endpoint, Shared};
 use crate::held::Held;
-use crate::request::{self, Completion, Request};
+use crate::request::{self, Request};
+use crate::slot::Completion;
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
 
@@ -110,12 +111,13 @@ impl Endpoint {
         if !(SHORTEST..=LONGEST).contains(&key.len()) || address.checked_add(length).is_none() {
             return Err(Status::INVALID_PARAM.during(what()));
         }
+        let endpoint = self.open().map_err(|status| status.during(what()))?;
         let mut padded = Vec::with_capacity(key.len() + SLACK);
         padded.extend_from_slice(key);
         padded.resize(key.len() + SLACK, 0);
         let mut raw = ptr::null_mut();
         // SAFETY: the endpoint is live, the key is the peer's as the caller promises, `raw` can be written to.
-        let status = unsafe { sys::ucp_ep_rkey_unpack(self.raw(), padded.as_ptr().cast(), &mut raw) };
+        let status = unsafe { sys::ucp_ep_rkey_unpack(endpoint, padded.as_ptr().cast(), &mut raw) };
         check(status, what())?;
         Ok(RemoteMemory {
             key: Rc::new(Key { raw }),
@@ -146,8 +148,8 @@ impl RemoteMemory {
     /// `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` with another endpoint, `UNSUPPORTED` without
     /// [`Features::RMA`].
     pub fn put<B: Buffer>(&self, endpoint: &Endpoint, offset: u64, data: B) -> Request<B> {
-        let address = match self.reach(endpoint, Features::RMA, offset, data.len() as u64) {
-            Ok(address) => address,
+        let (raw, address) = match self.reach(endpoint, Features::RMA, offset, data.len() as u64) {
+            Ok(reached) => reached,
             Err(status) => return Request::failed(status, data),
         };
         let data = Held::new(data);
@@ -155,16 +157,15 @@ impl RemoteMemory {
         let (start, length) = (data.get().start(), data.get().len());
         // SAFETY: the endpoint is live and the key was unpacked on it, the remote bytes are inside, the mask names what is
         // set, and the request owns the data and the key until UCX is done with them.
-        let returned =
-            unsafe { sys::ucp_put_nbx(endpoint.raw(), start.cast(), length, address, self.key.raw, &params) };
+        let returned = unsafe { sys::ucp_put_nbx(raw, start.cast(), length, address, self.key.raw, &params) };
         Request::started(&self.worker, returned, Completion::new(Status::OK), data).keeping(self.hold())
     }
 
     /// Reads the bytes at `offset` into `buffer`, as many as it has: `ucp_get_nbx`. Errors as for
     /// [`put`](RemoteMemory::put).
     pub fn get<B: BufferMut>(&self, endpoint: &Endpoint, offset: u64, buffer: B) -> Request<B> {
-        let address = match self.reach(endpoint, Features::RMA, offset, buffer.len() as u64) {
-            Ok(address) => address,
+        let (raw, address) = match self.reach(endpoint, Features::RMA, offset, buffer.len() as u64) {
+            Ok(reached) => reached,
             Err(status) => return Request::failed(status, buffer),
         };
         let mut buffer = Held::new(buffer);
@@ -172,19 +173,18 @@ impl RemoteMemory {
         let length = buffer.get().len();
         let start = buffer.get_mut().start_mut();
         // SAFETY: as in `put`, with a buffer that UCX may write.
-        let returned =
-            unsafe { sys::ucp_get_nbx(endpoint.raw(), start.cast(), length, address, self.key.raw, &params) };
+        let returned = unsafe { sys::ucp_get_nbx(raw, start.cast(), length, address, self.key.raw, &params) };
         Request::started(&self.worker, returned, Completion::new(Status::OK), buffer).keeping(self.hold())
     }
 
-    /// The address of `length` bytes at `offset`, if they may be reached over this endpoint.
+    /// The endpoint for UCX and the address of `length` bytes at `offset`, if they may be reached over this endpoint.
     pub(crate) fn reach(
         &self,
         endpoint: &Endpoint,
         features: Features,
         offset: u64,
         length: u64,
-    ) -> std::result::Result<u64, Status> {
+    ) -> std::result::Result<(sys::ucp_ep_h, u64), Status> {
         if !self.worker.features().contains(features) {
             return Err(Status::UNSUPPORTED);
         }
@@ -194,7 +194,7 @@ impl RemoteMemory {
         if offset.checked_add(length).is_none_or(|end| end > self.length) {
             return Err(Status::OUT_OF_RANGE);
         }
-        Ok(self.address + offset)
+        Ok((endpoint.open()?, self.address + offset))
     }
 
     pub(crate) fn worker(&self) -> &Worker {

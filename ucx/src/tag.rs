@@ -12,7 +12,8 @@ use crate::context::Features;
 use crate::endpoint::Endpoint;
 use crate::held::Held;
 use crate::request::sealed::Sealed;
-use crate::request::{self, Completion, Outcome, Request, complete};
+use crate::request::{self, Outcome, Request};
+use crate::slot::{Completion, complete};
 use crate::status::Status;
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
@@ -97,11 +98,15 @@ impl Endpoint {
         if !worker.features().contains(Features::TAG) {
             return Request::failed(Status::UNSUPPORTED, data);
         }
+        let raw = match self.open() {
+            Ok(raw) => raw,
+            Err(status) => return Request::failed(status, data),
+        };
         let data = Held::new(data);
         let params = request::params_for(worker, data.get());
         let (start, length) = (data.get().start(), data.get().len());
         // SAFETY: the endpoint is live, the mask names what is set, the request owns the data until UCX is done.
-        let returned = unsafe { send(self.raw(), start.cast(), length, tag, &params) };
+        let returned = unsafe { send(raw, start.cast(), length, tag, &params) };
         Request::started(worker, returned, Completion::new(Status::OK), data)
     }
 }

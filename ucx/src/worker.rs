@@ -10,11 +10,13 @@ use std::sync::Arc;
 use ucx_sys as sys;
 
 use crate::address::WorkerAddress;
+use crate::am::{self, AmFlags};
 use crate::context::{Context, Features};
 use crate::held::Held;
 use crate::inner::Inner;
-use crate::request::{self, Completion, Request};
+use crate::request::{self, Request};
 use crate::signal::{Signal, Target};
+use crate::slot::Completion;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
@@ -69,6 +71,7 @@ impl Worker {
         let signal = Arc::new(Target::new(raw));
         let limit = *max_am_header.as_ref().unwrap_or(&0);
         let worker = Worker { inner: Rc::new(Inner::new(raw, context.clone(), limit, signal)) };
+        worker.inner.eager.set(am::flagged(request::params(&worker), &[], AmFlags::EAGER));
         // From here on dropping the handle destroys the worker, also when the question failed.
         max_am_header.map(|_| worker)
     }
@@ -155,9 +158,16 @@ impl Worker {
     /// something to do already: progress and ask again. The way to sleep is: progress until it returns false, arm, and
     /// poll only if that returned true.
     ///
+    /// Two things make nothing readable: that a peer left a [`Mesh`](crate::Mesh), and UCX's own look, on a timer, whether peers
+    /// are alive. They are looked at here, so a worker with such endpoints sleeps for a limited time.
+    ///
     /// # Errors
     ///
     /// `UNSUPPORTED` without [`Features::WAKEUP`], else what UCX says.
+    ///
+    /// # Panics
+    ///
+    /// With the panic of the error hook of an endpoint whose peer left a mesh.
     ///
     /// ```no_run
     /// use std::os::fd::AsRawFd;
@@ -176,7 +186,9 @@ impl Worker {
     /// ```
     pub fn arm(&self) -> Result<bool> {
         self.inner.context.require(Features::WAKEUP, "arming a worker")?;
-        if self.inner.needs_attention() {
+        // This is the time to look at what is watched beside UCX.
+        if self.inner.needs_attention() || !self.inner.is_progressing() && self.inner.watch.look(&self.inner)
+        {
             return Ok(false);
         }
         // SAFETY: the worker is live.

@@ -29,6 +29,7 @@ zeroed!(
     ucp_worker_params_t,
     ucp_worker_attr_t,
     ucp_ep_params_t,
+    ucp_ep_attr_t,
     ucp_listener_params_t,
     ucp_listener_attr_t,
     ucp_conn_request_attr_t,

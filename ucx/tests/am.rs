@@ -60,6 +60,39 @@ fn a_header_that_is_too_long_is_refused() {
 }
 
 #[test]
+fn a_message_sent_now_gives_its_buffer_back_or_a_request_that_has_it() {
+    for transports in TRANSPORTS {
+        let pair = Pair::new(transports);
+        let (seen, log) = log();
+        pair.b.set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec())).unwrap();
+        // Over tcp the first messages wait for the connection.
+        assert_eq!(pair.finish(pair.to_b.am_send(1, b"first", ())).0, Ok(()));
+        pair.until("the connection", || !seen.borrow().is_empty());
+
+        let (result, buffer) = pair.to_b.am_send_now(1, b"short", pattern(16), AmFlags::EAGER).unwrap();
+        assert_eq!((result, buffer), (Ok(()), pattern(16)));
+        // The handler drops what was announced, which only the peer's progress can tell.
+        let under_way = pair.to_b.am_send_now(1, b"long", pattern(1 << 20), AmFlags::RENDEZVOUS).unwrap_err();
+        assert!(!under_way.is_done());
+        assert_eq!(pair.finish(under_way), (Ok(()), pattern(1 << 20)));
+        assert_eq!(seen.take(), [b"first".to_vec(), b"short".to_vec(), b"long".to_vec()]);
+    }
+}
+
+#[test]
+fn a_message_that_cannot_be_sent_now_gives_its_buffer_and_the_reason_back() {
+    let pair = Pair::new("shm,self");
+    let header = pattern(pair.a.max_am_header() + 1);
+    let (result, buffer) = pair.to_b.am_send_now(0, &header, pattern(5), AmFlags::NONE).unwrap();
+    assert_eq!((result, buffer), (Err(Status::INVALID_PARAM), pattern(5)));
+
+    let a = Context::builder(Features::TAG).config("TLS", "self").build().unwrap().worker().unwrap();
+    let to_itself = a.endpoint().error_mode(ucx::ErrorMode::None).connect(&a.address().unwrap()).unwrap();
+    let (result, buffer) = to_itself.am_send_now(0, &[], pattern(5), AmFlags::NONE).unwrap();
+    assert_eq!((result, buffer), (Err(Status::UNSUPPORTED), pattern(5)));
+}
+
+#[test]
 fn large_messages_are_announced_and_fetched() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);

@@ -6,10 +6,18 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 use std::time::Instant;
 
-use common::{DEADLINE, again, finish, log, pattern, until};
-use ucx::{AmFlags, CloseMode, Data, Endpoint, Listener, Worker, WorkerAddress};
+use common::{DEADLINE, again, finish, log, pattern, until, watched as worker};
+use ucx::{AmFlags, CloseMode, Data, Endpoint, Listener, Mesh, PeerAddress, Worker};
 
 const TRANSPORTS: [&str; 2] = ["tcp", "tcp,shm,self"];
+
+/// How to connect to the peer.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Socket,
+    Worker,
+    Peer,
+}
 
 /// Where the peer tells its addresses: a line of its own among those of the test program.
 const MARK: &str = "addresses: ";
@@ -19,7 +27,8 @@ const MARK: &str = "addresses: ";
 #[ignore = "the other process of the tests in this file"]
 fn peer() {
     let Ok(transports) = std::env::var("UROM_TEST_TRANSPORTS") else { return };
-    let worker = common::context(&transports).worker().unwrap();
+    let worker = worker(&transports);
+    let mesh = Mesh::new(&worker).unwrap();
     let listener = Listener::bind(&worker, "127.0.0.1:0".parse().unwrap()).unwrap();
     worker
         .set_am_handler(1, |message| {
@@ -35,7 +44,7 @@ fn peer() {
         })
         .unwrap();
     let address: Vec<String> =
-        worker.address().unwrap().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        mesh.address().unwrap().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     println!("\n{MARK}{} {}", listener.local_addr().unwrap(), address.concat());
     std::io::stdout().flush().unwrap();
     let mut endpoints = Vec::new();
@@ -52,7 +61,7 @@ fn peer() {
 struct Peer {
     process: Child,
     socket: std::net::SocketAddr,
-    worker: WorkerAddress,
+    address: PeerAddress,
 }
 
 impl Peer {
@@ -66,7 +75,7 @@ impl Peer {
         let (socket, hex) = line.split_once(' ').unwrap();
         let byte = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).unwrap();
         let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
-        Peer { process, socket: socket.parse().unwrap(), worker: WorkerAddress::from_bytes(&bytes).unwrap() }
+        Peer { process, socket: socket.parse().unwrap(), address: PeerAddress::from_bytes(&bytes).unwrap() }
     }
 
     fn kill(&mut self) {
@@ -93,13 +102,16 @@ fn echo(worker: &Worker, endpoint: &Endpoint) {
 #[test]
 fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
     for transports in TRANSPORTS {
-        for by_socket in [true, false] {
+        for way in [Way::Socket, Way::Worker, Way::Peer] {
             let mut peer = Peer::start(transports);
-            let worker = common::context(transports).worker().unwrap();
+            let worker = worker(transports);
             let (seen, log) = log();
             let builder = worker.endpoint().on_error(move |status| log.borrow_mut().push(status));
-            let endpoint =
-                if by_socket { builder.connect_socket(peer.socket) } else { builder.connect(&peer.worker) };
+            let endpoint = match way {
+                Way::Socket => builder.connect_socket(peer.socket),
+                Way::Worker => builder.connect(peer.address.worker()),
+                Way::Peer => builder.connect_peer(&peer.address),
+            };
             let endpoint = endpoint.unwrap();
             echo(&worker, &endpoint);
             // An announcement that nobody fetches.
@@ -128,7 +140,7 @@ fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
 fn a_worker_can_be_dropped_while_its_peer_is_dead() {
     for transports in TRANSPORTS {
         let mut peer = Peer::start(transports);
-        let worker = common::context(transports).worker().unwrap();
+        let worker = worker(transports);
         let endpoint = worker.connect_socket(peer.socket).unwrap();
         echo(&worker, &endpoint);
         peer.kill();

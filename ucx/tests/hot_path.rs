@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use common::{Pair, TRANSPORTS};
-use ucx::{AmFlags, Data, Status};
+use ucx::{AmFlags, Data, Mesh, Status};
 
 /// The system's allocator, counting what this thread asks of it.
 struct Counting;
@@ -70,6 +70,21 @@ fn a_round_trip_of_short_messages_allocates_nothing() {
         });
         assert_eq!(allocated, 0, "{transports}");
     }
+}
+
+#[test]
+fn rounds_and_arming_of_a_worker_that_watches_peers_allocate_nothing() {
+    let (sender, receiver) = (common::watched("tcp,shm,self"), common::watched("tcp,shm,self"));
+    let mesh = Mesh::new(&receiver).unwrap();
+    let _endpoint = sender.endpoint().connect_peer(&mesh.address().unwrap()).unwrap();
+    common::until(&[&sender, &receiver], "the connection", || mesh.connections() == 1);
+    let made = steady(|| {
+        for worker in [&sender, &receiver] {
+            (0..32).for_each(|_| _ = worker.progress());
+            worker.arm().unwrap();
+        }
+    });
+    assert_eq!(made, 0);
 }
 
 #[test]

@@ -22,6 +22,12 @@ pub(crate) fn context(transports: &str) -> Context {
     Context::builder(all_features()).config("TLS", transports).build().unwrap()
 }
 
+/// A worker for a mesh.
+pub(crate) fn watched(transports: &str) -> Worker {
+    let builder = Context::builder(all_features()).config("TLS", transports);
+    builder.watched_shared_memory().build().unwrap().worker().unwrap()
+}
+
 /// Two workers of two contexts, `a` with an endpoint to `b`.
 pub(crate) struct Pair {
     pub(crate) to_b: Endpoint,

@@ -1,0 +1,182 @@
+//! What endpoints are made from: an address, a listener's socket, or a connection that a listener got.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::ptr;
+use std::rc::Rc;
+
+use ucx_sys as sys;
+
+use super::{Endpoint, ErrorMode, Hook, Shared, on_error};
+use crate::address::WorkerAddress;
+use crate::context::void;
+use crate::listener::ConnectionRequest;
+use crate::socket::CSocketAddr;
+use crate::status::{Result, Status, check};
+use crate::worker::Worker;
+use crate::zeroed::Zeroed;
+
+impl Worker {
+    /// Connects to the worker with this address, with no error hook. See [`EndpointBuilder::connect`].
+    ///
+    /// # Errors
+    ///
+    /// As [`EndpointBuilder::connect`].
+    ///
+    /// ```
+    /// use ucx::{Context, Features};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
+    /// let endpoint = worker.connect(&worker.address()?)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn connect(&self, address: &WorkerAddress) -> Result<Endpoint> {
+        self.endpoint().connect(address)
+    }
+
+    /// Connects to a listener, with no error hook. See [`EndpointBuilder::connect_socket`].
+    ///
+    /// # Errors
+    ///
+    /// As [`EndpointBuilder::connect_socket`].
+    ///
+    /// ```
+    /// use ucx::{Context, Features, Listener};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
+    /// let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
+    /// let endpoint = worker.connect_socket(listener.local_addr()?)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn connect_socket(&self, address: SocketAddr) -> Result<Endpoint> {
+        self.endpoint().connect_socket(address)
+    }
+
+    /// Starts to describe an endpoint.
+    pub fn endpoint(&self) -> EndpointBuilder {
+        EndpointBuilder { worker: self.clone(), mode: ErrorMode::default(), hook: None }
+    }
+}
+
+/// What an [`Endpoint`] is made from.
+///
+/// ```
+/// use ucx::{Context, EndpointBuilder, ErrorMode, Features, Listener};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
+/// let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
+/// let builder: EndpointBuilder = worker.endpoint().on_error(|status| eprintln!("the peer is gone: {status}"));
+/// let endpoint = builder.connect_socket(listener.local_addr()?)?;
+///
+/// // On the other side, which here is the same worker.
+/// let mut request = None;
+/// worker.progress_until(|| {
+///     request = listener.next();
+///     request.is_some()
+/// });
+/// let Some(request) = request else { unreachable!() };
+/// let accepted = worker.endpoint().error_mode(ErrorMode::Peer).accept(request)?;
+///
+/// // Without a listener: to the address that a worker gave.
+/// let by_address = worker.endpoint().connect(&worker.address()?)?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct EndpointBuilder {
+    pub(crate) worker: Worker,
+    pub(crate) mode: ErrorMode,
+    hook: Option<Hook>,
+}
+
+impl EndpointBuilder {
+    /// What to do about a peer that goes away; [`ErrorMode::Peer`] if this is not called.
+    pub fn error_mode(mut self, mode: ErrorMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Calls `hook` when the peer is gone or the connection fails, from [`Worker::progress`], or [`Worker::arm`], after UCX has
+    /// returned, so it may do anything, also drop the endpoint. Not called with [`ErrorMode::None`]. It must not hold a strong
+    /// handle of the worker or the endpoint.
+    pub fn on_error(mut self, hook: impl FnOnce(Status) + 'static) -> Self {
+        self.hook = Some(Box::new(hook));
+        self
+    }
+
+    /// Connects to the worker with this address: `ucp_ep_create`. The connection itself is made by progress; whether
+    /// it came about shows in the first request or in the error hook.
+    ///
+    /// # Errors
+    ///
+    /// `UNREACHABLE` when no transport reaches the peer, also when its UCX has another version (see
+    /// [`wire_compatible`](crate::wire_compatible)); `INVALID_ADDR` or `INVALID_PARAM` for an address that was cut.
+    pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
+        let mut params = sys::ucp_ep_params_t::zeroed();
+        params.field_mask = sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS.into();
+        params.address = address.raw();
+        self.create(params, || format!("connecting to the worker at {address:?}"))
+    }
+
+    /// Connects to a [`Listener`](crate::Listener): `ucp_ep_create` with a socket address. Needs `tcp` among the
+    /// transports. The connection itself is made by progress; that nobody listens there shows as `UNREACHABLE`,
+    /// `REJECTED` or `CONNECTION_RESET` in the first request and in the error hook.
+    ///
+    /// # Errors
+    ///
+    /// What UCX finds wrong at once, such as that no transport can connect by socket address.
+    pub fn connect_socket(self, address: SocketAddr) -> Result<Endpoint> {
+        let socket = CSocketAddr::from(address);
+        let mut params = sys::ucp_ep_params_t::zeroed();
+        params.field_mask = u64::from(sys::UCP_EP_PARAM_FIELD_FLAGS | sys::UCP_EP_PARAM_FIELD_SOCK_ADDR);
+        params.flags = sys::UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+        params.sockaddr = socket.raw();
+        self.create(params, || format!("connecting to {address}"))
+    }
+
+    /// Accepts a connection that a listener of the same worker got: `ucp_ep_create` with a connection request.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_PARAM` for a request of another worker's listener; `UNREACHABLE` when no transport fits.
+    pub fn accept(self, request: ConnectionRequest) -> Result<Endpoint> {
+        if request.worker().as_ptr() != self.worker.as_ptr() {
+            return Err(Status::INVALID_PARAM.during("accepting a connection of another worker's listener"));
+        }
+        let peer = request.peer();
+        let mut params = sys::ucp_ep_params_t::zeroed();
+        params.field_mask = sys::UCP_EP_PARAM_FIELD_CONN_REQUEST.into();
+        // UCX takes the request over, also when this fails.
+        params.conn_request = request.into_raw();
+        self.create(params, || format!("accepting the connection of {peer:?}"))
+    }
+
+    fn create(self, mut params: sys::ucp_ep_params_t, what: impl FnOnce() -> String) -> Result<Endpoint> {
+        let shared = Rc::new(Shared {
+            worker: self.worker.as_ptr(),
+            failed: Cell::new(None),
+            hook: Cell::new(self.hook),
+            over: Cell::new(false),
+            watched: Cell::new(None),
+        });
+        params.field_mask |=
+            u64::from(sys::UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | sys::UCP_EP_PARAM_FIELD_ERR_HANDLER);
+        params.err_mode = match self.mode {
+            ErrorMode::Peer => sys::UCP_ERR_HANDLING_MODE_PEER,
+            ErrorMode::None => sys::UCP_ERR_HANDLING_MODE_NONE,
+        };
+        params.err_handler.cb = Some(on_error);
+        params.err_handler.arg = void(Rc::as_ptr(&shared));
+        let mut raw = ptr::null_mut();
+        // SAFETY: the worker is live, the mask names what is set, what it points to lives through the call, and the
+        // error handler's argument until the endpoint is closed.
+        let status = unsafe { sys::ucp_ep_create(self.worker.raw(), &params, &mut raw) };
+        check(status, what())?;
+        Ok(Endpoint { raw, mode: self.mode, shared, worker: self.worker })
+    }
+}

@@ -1,0 +1,368 @@
+//! Workers that all connect to each other: over shared memory on one machine, and none is lost unnoticed.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::num::NonZeroU16;
+use std::os::fd::OwnedFd;
+use std::rc::{Rc, Weak};
+
+use rustix::net::{SocketFlags, accept_with};
+use rustix::process::{Resource, getrlimit};
+
+use crate::endpoint::Endpoint;
+use crate::inner::Inner;
+use crate::peer::{Local, Machine, PeerAddress};
+use crate::status::{Result, Status};
+use crate::watch::WatchId;
+use crate::worker::Worker;
+
+/// How many connections of peers a mesh keeps: as many as a service has workers at most, ...
+const MOST: usize = 1024;
+
+/// ... and no more than this part of the descriptors that the process may have.
+const PART: u64 = 4;
+
+/// How many connections a look accepts; the others are there the next time.
+const AT_ONCE: usize = 16;
+
+/// A worker among others, each of which connects to any: the endpoints to the others, and those of the others to it.
+///
+/// Shared memory does not tell that a peer left. So a mesh listens on a free port of `127.0.0.1`, and its
+/// [`address`](Mesh::address) tells that port, and on which machine it is, beside the worker's address. An
+/// [`endpoint`](Mesh::endpoint) in shared memory comes with a plain socket that is connected to the peer's port and is closed
+/// with the peer's mesh, or with its process: see [`connect_peer`](crate::EndpointBuilder::connect_peer). All contexts of a mesh
+/// are made with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory); without, messages go over `tcp`.
+///
+/// Progress of the worker accepts who comes, and keeps the socket until the peer goes. Any process of the machine may connect,
+/// but gets no more than such a socket: nothing is received on it. There are at most 1024, and at most a quarter of the
+/// descriptors that the process may have (`ulimit -n`): who comes then is told so, and goes on unwatched. Where there is no
+/// loopback to listen on, the address has the worker's alone.
+///
+/// Dropping it closes all its endpoints by force: flush the worker before.
+///
+/// ```
+/// use ucx::{Context, Features, Mesh};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let receiver = Context::builder(Features::TAG).watched_shared_memory().build()?.worker()?;
+/// let at_receiver = Mesh::new(&receiver)?;
+/// let bytes: Vec<u8> = at_receiver.address()?.as_bytes().to_vec();
+///
+/// // Whoever got the bytes:
+/// let sender = Context::builder(Features::TAG).watched_shared_memory().build()?.worker()?;
+/// let at_sender = Mesh::new(&sender)?;
+/// let endpoint = at_sender.endpoint(&bytes)?;
+/// let sending = endpoint.tag_send(7, b"hello".to_vec());
+/// let receiving = receiver.tag_recv(7, u64::MAX, vec![0; 16]);
+/// while !(sending.is_done() && receiving.is_done()) {
+///     // Both sides are in this program, so it has to move both.
+///     sender.progress();
+///     receiver.progress();
+/// }
+/// sending.wait().0?;
+/// println!("{} connected to the receiver", at_receiver.connections());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Mesh {
+    worker: Worker,
+    /// By the seal of the address that they lead to: hashing all of an address takes as long as sending a message.
+    endpoints: RefCell<HashMap<u64, Vec<Known>>>,
+    /// Nothing where nothing can listen.
+    door: Option<Door>,
+}
+
+/// What a mesh says to those for which it has no room: it is there, though it hangs up.
+pub(crate) const FULL: [u8; 1] = *b"F";
+
+/// How many connections there is room for.
+fn most() -> usize {
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(descriptors / PART).unwrap_or(MOST).min(MOST)
+}
+
+/// An endpoint, and the bytes of the address that it leads to.
+struct Known {
+    address: Box<[u8]>,
+    endpoint: Rc<Endpoint>,
+}
+
+struct Door {
+    address: Local,
+    kept: Rc<Kept>,
+}
+
+/// The sockets of a door. They are the worker's, which looks at them, and are closed with this.
+struct Kept {
+    worker: Worker,
+    listener: Cell<Option<WatchId>>,
+    /// How many others it keeps.
+    most: usize,
+    peers: RefCell<HashSet<WatchId>>,
+}
+
+impl Mesh {
+    /// Lets `worker` be reached. It keeps the worker alive.
+    ///
+    /// # Errors
+    ///
+    /// `IO_ERROR`, with what the system says, when it has no socket for this.
+    pub fn new(worker: &Worker) -> Result<Mesh> {
+        let door = match Machine::of_this_thread().map(|machine| Door::open(worker, machine, most())) {
+            Some(Err(error)) if error.kind() != io::ErrorKind::AddrNotAvailable => {
+                return Err(Status::IO_ERROR.during(format!("listening for peers on loopback: {error}")));
+            }
+            door => door.and_then(io::Result::ok),
+        };
+        Ok(Mesh { worker: worker.clone(), endpoints: RefCell::default(), door })
+    }
+
+    /// The address by which others connect to this worker.
+    ///
+    /// # Errors
+    ///
+    /// What UCX says.
+    pub fn address(&self) -> Result<PeerAddress> {
+        let local = self.door.as_ref().map(|door| door.address);
+        Ok(PeerAddress::new(self.worker.address()?, local))
+    }
+
+    /// The endpoint to the worker with this address: the bytes of a [`PeerAddress`]. One is made when there is none yet, and
+    /// when the last has failed.
+    ///
+    /// # Errors
+    ///
+    /// As [`PeerAddress::from_bytes`] and [`EndpointBuilder::connect_peer`](crate::EndpointBuilder::connect_peer).
+    pub fn endpoint(&self, address: &[u8]) -> Result<Rc<Endpoint>> {
+        let seal = PeerAddress::seal(address);
+        let is_it = |known: &&Known| *known.address == *address && !known.endpoint.is_failed();
+        if let Some(known) = self.endpoints.borrow().get(&seal).and_then(|known| known.iter().find(is_it)) {
+            return Ok(Rc::clone(&known.endpoint));
+        }
+        let endpoint = PeerAddress::from_bytes(address)?;
+        let endpoint = Rc::new(self.worker.endpoint().connect_peer(&endpoint)?);
+        // They are closed while the table can be looked at again.
+        drop(self.take_failed());
+        let known = Known { address: address.into(), endpoint: Rc::clone(&endpoint) };
+        self.endpoints.borrow_mut().entry(seal).or_default().push(known);
+        Ok(endpoint)
+    }
+
+    fn take_failed(&self) -> Vec<Known> {
+        let mut failed = Vec::new();
+        self.endpoints.borrow_mut().retain(|_, known| {
+            failed.extend(known.extract_if(.., |known| known.endpoint.is_failed()));
+            !known.is_empty()
+        });
+        failed
+    }
+
+    /// How many connections of others it keeps.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.door.as_ref().map_or(0, |door| door.kept.peers.borrow().len())
+    }
+}
+
+impl fmt::Debug for Mesh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let endpoints: usize = self.endpoints.borrow().values().map(Vec::len).sum();
+        f.debug_struct("Mesh")
+            .field("endpoints", &endpoints)
+            .field("connections", &self.connections())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Door {
+    fn open(worker: &Worker, machine: Machine, most: usize) -> io::Result<Door> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let port = NonZeroU16::new(listener.local_addr()?.port()).ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let kept = Rc::new(Kept {
+            worker: worker.clone(),
+            listener: Cell::new(None),
+            most,
+            peers: RefCell::default(),
+        });
+        let weak = Rc::downgrade(&kept);
+        let id = worker.inner().watch.add(Rc::new(listener.into()), move |inner, listener, _| {
+            weak.upgrade().is_some_and(|kept| kept.accept(&weak, inner, listener))
+        })?;
+        kept.listener.set(Some(id));
+        Ok(Door { address: Local { port, machine }, kept })
+    }
+}
+
+impl Kept {
+    /// Accepts who came; whether there was anybody. Who comes when the process has no descriptor left waits until it has.
+    fn accept(&self, weak: &Weak<Kept>, inner: &Inner, listener: &OwnedFd) -> bool {
+        for accepted in 0..AT_ONCE {
+            let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) else {
+                return accepted != 0;
+            };
+            let socket = Rc::new(socket);
+            if self.peers.borrow().len() < self.most
+                && let Ok(id) = self.keep(weak, inner, Rc::clone(&socket))
+            {
+                self.peers.borrow_mut().insert(id);
+            } else {
+                // A connection that has just begun has room for a byte. If not, the peer takes this one for gone.
+                let _ = rustix::io::write(&*socket, &FULL);
+            }
+        }
+        true
+    }
+
+    fn keep(&self, weak: &Weak<Kept>, inner: &Inner, socket: Rc<OwnedFd>) -> io::Result<WatchId> {
+        let weak = Weak::clone(weak);
+        // Nobody sends anything: any news is the end.
+        inner.watch.add(socket, move |inner, _, id| {
+            inner.watch.remove(id);
+            if let Some(kept) = weak.upgrade() {
+                kept.peers.borrow_mut().remove(&id);
+            }
+            true
+        })
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let watch = &self.worker.inner().watch;
+        self.listener.take().into_iter().chain(self.peers.take()).for_each(|id| watch.remove(id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::{SocketAddr, TcpStream};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::{Context, Features};
+
+    /// A door for at most two, and how to connect to it.
+    fn door_for_two() -> (Worker, Door, SocketAddr) {
+        let worker = Context::builder(Features::TAG).config("TLS", "tcp").build().unwrap().worker().unwrap();
+        let door = Door::open(&worker, Machine::of_this_thread().unwrap(), 2).unwrap();
+        let address = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
+        (worker, door, address)
+    }
+
+    fn until(worker: &Worker, done: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !done() {
+            worker.progress();
+            assert!(start.elapsed() < Duration::from_secs(60));
+        }
+    }
+
+    #[test]
+    fn who_comes_when_as_many_are_there_as_may_be_is_told_so_until_one_goes() {
+        let (worker, door, address) = door_for_two();
+        let count = || door.kept.peers.borrow().len();
+        let come = || TcpStream::connect(address).unwrap();
+        let first = [come(), come()];
+        until(&worker, || count() == 2);
+        let mut refused = come();
+        refused.set_nonblocking(true).unwrap();
+        let (mut said, mut place) = (refused.try_clone().unwrap(), [0]);
+        until(&worker, || matches!(refused.peek(&mut [0]), Ok(1)));
+        assert_eq!((said.read(&mut place).unwrap(), place), (1, FULL));
+        assert_eq!(count(), 2);
+        for mut stream in first.iter() {
+            stream.set_nonblocking(true).unwrap();
+            assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        }
+        drop(first);
+        until(&worker, || count() == 0);
+        let _next = come();
+        until(&worker, || count() == 1);
+        refused.set_nonblocking(false).unwrap();
+        assert_eq!(refused.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn an_endpoint_for_which_a_mesh_has_no_room_goes_on_unwatched() {
+        let builder =
+            || Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory();
+        let worker = || builder().build().unwrap().worker().unwrap();
+        let (receiver, sender) = (worker(), worker());
+        let door = Door::open(&receiver, Machine::of_this_thread().unwrap(), 1).unwrap();
+        let _stranger = TcpStream::connect((Ipv4Addr::LOCALHOST, door.address.port.get())).unwrap();
+        until(&receiver, || door.kept.peers.borrow().len() == 1);
+        let address = PeerAddress::new(receiver.address().unwrap(), Some(door.address));
+        let endpoint = sender.endpoint().connect_peer(&address).unwrap();
+        assert!(endpoint.is_watched());
+        until(&receiver, || {
+            sender.progress();
+            !endpoint.is_watched()
+        });
+        assert_eq!(endpoint.error(), None);
+        let sending = endpoint.tag_send(7, b"hello".to_vec());
+        let receiving = receiver.tag_recv(7, u64::MAX, vec![0; 5]);
+        until(&receiver, || {
+            sender.progress();
+            sending.is_done() && receiving.is_done()
+        });
+        assert_eq!((sending.wait().0, receiving.wait().1), (Ok(()), b"hello".to_vec()));
+    }
+
+    #[test]
+    fn a_look_takes_a_few_of_many_who_come() {
+        let worker = Context::builder(Features::TAG).config("TLS", "tcp").build().unwrap().worker().unwrap();
+        let door = Door::open(&worker, Machine::of_this_thread().unwrap(), 2 * AT_ONCE).unwrap();
+        let address: SocketAddr = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
+        let _streams: Vec<_> = (0..AT_ONCE + 3).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let count = || door.kept.peers.borrow().len();
+        assert!(worker.inner().watch.look(worker.inner()));
+        assert_eq!(count(), AT_ONCE);
+        assert!(worker.inner().watch.look(worker.inner()));
+        assert_eq!(count(), AT_ONCE + 3);
+        assert!(!worker.inner().watch.look(worker.inner()));
+    }
+
+    #[test]
+    fn who_got_the_port_of_a_mesh_that_is_gone_is_not_taken_for_it() {
+        use std::io::Write;
+
+        let builder =
+            || Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory();
+        let worker = || builder().build().unwrap().worker().unwrap();
+        let (receiver, sender) = (worker(), worker());
+        let talker = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = NonZeroU16::new(talker.local_addr().unwrap().port()).unwrap();
+        let local = Local { port, machine: Machine::of_this_thread().unwrap() };
+        let address = PeerAddress::new(receiver.address().unwrap(), Some(local));
+        let endpoint = sender.endpoint().connect_peer(&address).unwrap();
+        talker.accept().unwrap().0.write_all(b"220 ready").unwrap();
+        until(&sender, || endpoint.is_failed());
+    }
+
+    #[test]
+    fn who_says_anything_is_hung_up_on() {
+        use std::io::Write;
+
+        let (worker, door, address) = door_for_two();
+        let mut stranger = TcpStream::connect(address).unwrap();
+        until(&worker, || door.kept.peers.borrow().len() == 1);
+        stranger.write_all(b"GET / HTTP/1.1").unwrap();
+        until(&worker, || door.kept.peers.borrow().is_empty());
+    }
+
+    #[test]
+    fn a_door_that_goes_hangs_up_on_everybody() {
+        let (worker, door, address) = door_for_two();
+        let mut peer = TcpStream::connect(address).unwrap();
+        until(&worker, || door.kept.peers.borrow().len() == 1);
+        drop(door);
+        assert_eq!(peer.read(&mut [0]).unwrap(), 0);
+        assert!(TcpStream::connect(address).is_err());
+        assert!(!worker.inner().watch.look(worker.inner()));
+    }
+}

@@ -1,0 +1,132 @@
+//! Active messages whose data stays at the sender until it is fetched.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::mem::ManuallyDrop;
+
+use ucx_sys as sys;
+
+use crate::buffer::BufferMut;
+use crate::held::Held;
+use crate::request::{self, Request};
+use crate::slot::{Completion, complete};
+use crate::status::Status;
+use crate::worker::Worker;
+
+/// The announcement of an active message's data, which [`recv`](Rendezvous::recv) fetches. It may be kept beyond the
+/// handler. Dropping it drops the message; the sender's request then ends as if it had arrived.
+///
+/// ```
+/// use std::cell::RefCell;
+/// use std::rc::Rc;
+/// use ucx::{AmFlags, Data};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
+/// # let worker = context.worker()?;
+/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+/// let announced = Rc::new(RefCell::new(None));
+/// let put = Rc::clone(&announced);
+/// worker.set_am_handler(1, move |message| {
+///     if let Data::Rendezvous(rendezvous) = message.data {
+///         put.replace(Some(rendezvous));
+///     }
+/// })?;
+/// let sending = endpoint.am_send_with(1, &[], vec![7; 100_000], AmFlags::RENDEZVOUS);
+/// worker.progress_until(|| announced.borrow().is_some());
+///
+/// let Some(rendezvous) = announced.take() else { unreachable!() };
+/// assert!(!rendezvous.is_empty());
+/// let buffer = vec![0; rendezvous.len()];
+/// let (received, buffer) = rendezvous.recv(buffer).wait();
+/// assert_eq!((received?, buffer[99_999]), (100_000, 7));
+/// sending.wait().0?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Rendezvous {
+    /// Dropped by [`Drop::drop`], so that the drop of a [`Message`], which seldom has one of these, is a look and at
+    /// most one call.
+    worker: ManuallyDrop<Worker>,
+    descriptor: *mut c_void,
+    length: usize,
+}
+
+impl Rendezvous {
+    pub(crate) fn new(worker: &Worker, descriptor: *mut c_void, length: usize) -> Rendezvous {
+        Rendezvous { worker: ManuallyDrop::new(worker.clone()), descriptor, length }
+    }
+
+    /// How many bytes wait at the sender.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether no bytes wait.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Fetches the data into the first [`len`](Rendezvous::len) bytes of `buffer`: `ucp_am_recv_data_nbx`. Yields the
+    /// number of bytes. A buffer that is too small comes back with `BUFFER_TOO_SMALL`, and the message is dropped.
+    pub fn recv<B: BufferMut>(self, buffer: B) -> Request<B, usize> {
+        if buffer.len() < self.length {
+            return Request::failed(Status::BUFFER_TOO_SMALL, buffer);
+        }
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is never used or dropped again, so there is one owner as before.
+        let worker = unsafe { ManuallyDrop::take(&mut this.worker) };
+        let mut buffer = Held::new(buffer);
+        let mut length = 0_usize;
+        let mut params = request::params_for(&worker, buffer.get());
+        params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_RECV_INFO;
+        params.cb.recv_am = Some(on_data);
+        params.recv_info.length = &raw mut length;
+        // SAFETY: the descriptor is live and given up here; the mask names what is set; UCX writes the length before it
+        // returns, and the request below owns the buffer until UCX is done with it.
+        let returned = unsafe {
+            sys::ucp_am_recv_data_nbx(
+                worker.raw(),
+                this.descriptor,
+                buffer.get_mut().start_mut().cast(),
+                this.length,
+                &params,
+            )
+        };
+        let immediate = Completion { length, ..Completion::new(Status::OK) };
+        Request::started(&worker, returned, immediate, buffer)
+    }
+}
+
+unsafe extern "C" fn on_data(
+    request: *mut c_void,
+    status: sys::ucs_status_t,
+    length: usize,
+    user_data: *mut c_void,
+) {
+    let completion = Completion { length, ..Completion::new(Status::from_raw(status)) };
+    // SAFETY: this is the completion callback of a request made with `params`.
+    unsafe { complete(request, user_data, completion) };
+}
+
+impl Drop for Rendezvous {
+    #[cold]
+    fn drop(&mut self) {
+        // SAFETY: nothing else takes it, and the value goes away with this.
+        let worker = unsafe { ManuallyDrop::take(&mut self.worker) };
+        if worker.inner().handlers.take_announcement(self.descriptor) {
+            // Its callback has not returned; what that says to UCX drops the message.
+            return;
+        }
+        // SAFETY: the callback told UCX that the descriptor is kept, and it is released once.
+        unsafe { sys::ucp_am_data_release(worker.raw(), self.descriptor) };
+    }
+}
+
+impl fmt::Debug for Rendezvous {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rendezvous({} bytes)", self.length)
+    }
+}

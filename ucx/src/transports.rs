@@ -1,0 +1,51 @@
+//! Which transports an endpoint uses.
+
+use std::ffi::CStr;
+use std::ptr;
+
+use ucx_sys as sys;
+
+use crate::endpoint::Endpoint;
+use crate::status::{Result, check};
+use crate::zeroed::Zeroed;
+
+/// There are never more: UCX has one for each way of using an endpoint.
+const MOST: usize = 64;
+
+impl Endpoint {
+    /// The names of the transports it uses, such as `posix` or `tcp`, one as often as the endpoint uses it: `ucp_ep_query`.
+    /// Until the connection is made they are those that make it.
+    ///
+    /// # Errors
+    ///
+    /// What UCX says.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// assert!(endpoint.transports()?.iter().all(|name| name == "self"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn transports(&self) -> Result<Vec<String>> {
+        let none = sys::ucp_transport_entry_t { transport_name: ptr::null(), device_name: ptr::null() };
+        let mut entries = [none; MOST];
+        let mut attributes = sys::ucp_ep_attr_t::zeroed();
+        attributes.field_mask = sys::UCP_EP_ATTR_FIELD_TRANSPORTS.into();
+        attributes.transports.entries = entries.as_mut_ptr();
+        attributes.transports.num_entries = MOST as u32;
+        attributes.transports.entry_size = size_of::<sys::ucp_transport_entry_t>();
+        let raw = self.open().map_err(|status| status.during("asking for an endpoint's transports"))?;
+        // SAFETY: the endpoint is live, the mask names what UCX may write, and there is room for `MOST` entries.
+        let status = unsafe { sys::ucp_ep_query(raw, &mut attributes) };
+        check(status, "asking for an endpoint's transports")?;
+        let count = MOST.min(attributes.transports.num_entries as usize);
+        let names = entries[..count].iter().filter(|entry| !entry.transport_name.is_null()).map(|entry| {
+            // SAFETY: UCX's name of a transport, a C string that lives as long as the endpoint.
+            unsafe { CStr::from_ptr(entry.transport_name) }.to_string_lossy().into_owned()
+        });
+        Ok(names.collect())
+    }
+}

@@ -1,0 +1,125 @@
+//! Sockets that a worker watches beside UCX: by them a mesh learns that a peer left, which shared memory does not tell.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{Timespec, epoll};
+
+use crate::inner::Inner;
+
+/// A worker looks at the clock every so many rounds with work ...
+const ROUNDS: u32 = 1024;
+
+/// ... of which one without work counts for so many ...
+const IDLE: u32 = 64;
+
+/// ... and at its sockets this often, at most. It costs a system call, which is ten times what a round over shared memory does.
+const INTERVAL: Duration = Duration::from_millis(1);
+
+/// How many sockets with news a look takes; the others are there the next time.
+const AT_ONCE: usize = 16;
+
+/// A name for a watched socket, never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct WatchId(u64);
+
+/// What is done about news; whether anything was.
+type News = Rc<dyn Fn(&Inner, &OwnedFd, WatchId) -> bool>;
+
+/// The sockets of a worker.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// Whether there is one: the one look that a round pays without.
+    any: Cell<bool>,
+    rounds: Cell<u32>,
+    last: Cell<Option<Instant>>,
+    next: Cell<u64>,
+    epoll: RefCell<Option<Rc<OwnedFd>>>,
+    sockets: RefCell<HashMap<WatchId, (Rc<OwnedFd>, News)>>,
+}
+
+impl Watch {
+    /// Calls `news` whenever there is something to read, or to be told, on `socket`, between rounds of progress: outside of UCX
+    /// and of every callback. It says whether it did anything, and must not hold a strong handle of the worker.
+    pub(crate) fn add(
+        &self,
+        socket: Rc<OwnedFd>,
+        news: impl Fn(&Inner, &OwnedFd, WatchId) -> bool + 'static,
+    ) -> io::Result<WatchId> {
+        let mut epoll = self.epoll.borrow_mut();
+        let epoll = match &mut *epoll {
+            Some(epoll) => epoll,
+            none => none.insert(Rc::new(epoll::create(epoll::CreateFlags::CLOEXEC)?)),
+        };
+        let id = WatchId(self.next.get());
+        epoll::add(&**epoll, &*socket, epoll::EventData::new_u64(id.0), epoll::EventFlags::IN)?;
+        self.next.set(id.0 + 1);
+        self.sockets.borrow_mut().insert(id, (socket, Rc::new(news)));
+        self.any.set(true);
+        Ok(id)
+    }
+
+    /// Closes a socket, if it is still there.
+    pub(crate) fn remove(&self, id: WatchId) {
+        let removed = self.sockets.borrow_mut().remove(&id);
+        let Some((socket, _)) = removed else { return };
+        if let Some(epoll) = &*self.epoll.borrow() {
+            // Another process may have a copy of the socket, which would keep it in the set. It is there, so this cannot fail.
+            let _ = epoll::delete(&**epoll, &*socket);
+        }
+        self.any.set(!self.sockets.borrow().is_empty());
+    }
+
+    /// After a round of progress. Whether it found anything itself.
+    #[inline]
+    pub(crate) fn after_round(&self, inner: &Inner, worked: bool) -> bool {
+        self.any.get() && self.once_in_a_while(inner, worked)
+    }
+
+    fn once_in_a_while(&self, inner: &Inner, worked: bool) -> bool {
+        let rounds = self.rounds.get() + if worked { 1 } else { IDLE };
+        self.rounds.set(rounds % ROUNDS);
+        rounds >= ROUNDS && self.look_again(inner)
+    }
+
+    #[cold]
+    fn look_again(&self, inner: &Inner) -> bool {
+        let now = Instant::now();
+        if self.last.get().is_some_and(|last| now.duration_since(last) < INTERVAL) {
+            return false;
+        }
+        self.last.set(Some(now));
+        self.look(inner)
+    }
+
+    /// Passes on what there is on the sockets; whether anything was done about it.
+    pub(crate) fn look(&self, inner: &Inner) -> bool {
+        let Some(epoll) = self.epoll.borrow().clone().filter(|_| self.any.get()) else { return false };
+        let mut events = [const { MaybeUninit::uninit() }; AT_ONCE];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // Nothing is lost by an interrupt: what there is stays there.
+        let Ok((events, _)) = epoll::wait(&*epoll, &mut events[..], Some(&at_once)) else { return false };
+        let mut done = false;
+        for event in events {
+            let id = WatchId(event.data.u64());
+            // An earlier one may have removed it.
+            let there = self.sockets.borrow().get(&id).cloned();
+            if let Some((socket, news)) = there {
+                done |= news(inner, &socket, id);
+            }
+        }
+        done
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("sockets", &self.sockets.borrow().len()).finish_non_exhaustive()
+    }
+}
