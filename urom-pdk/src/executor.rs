@@ -8,76 +8,53 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::rc::Rc;
 use std::task::Poll;
 
 use urom_abi::DocaError;
-use urom_abi::describe::Messages;
-use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
+use urom_abi::descriptor::{DescriptorList, NotificationDesc};
 use urom_abi::plugin::WorkerNotifDesc;
 use urom_abi::protocol::{Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
 use urom_abi::wire::EncodeError;
 
+use crate::commands::Commands;
+use crate::failures::{Failure, Failures};
 use crate::guard::{self, Panic, catch, contain};
-use crate::slot::{CHUNK, Chunk, Slot};
-use crate::{Context, DomainHandle, Error, Result, Side, log, time};
+use crate::pool::{CHUNK, Chunk, Pool};
+use crate::slot::Slot;
+use crate::{Context, DomainHandle, Error, Result, Side, time};
 
-/// How often one call of [`Execute::progress`] goes round while the handler's own progress moves something.
+/// What a panic in the drop of a future is logged under.
+const DROPPING: &str = "dropping a handler's future";
+
+/// How often one call of [`Executor::progress`] goes round while the handler's own progress moves something.
 const ROUNDS: usize = 8;
 
-/// An executor without its types: what the plugin's C functions call. The future's type cannot be named, so it hides
-/// behind this, once for each plugin.
-pub(crate) trait Execute {
-    /// Begins a command.
-    fn accept(&mut self, command: CommandDesc);
-
-    /// Advances the handler and the futures that were woken; gives the notifications that are ready, in the order in
-    /// which their commands ended.
-    fn progress(&mut self) -> &mut DescriptorList<WorkerNotifDesc>;
-
-    /// The handler's network address.
-    fn address(&self) -> Result<Vec<u8>>;
-}
-
-/// Makes the executor of a handler.
-pub(crate) fn start<T: 'static, P: Serve<Side, T>>(handler: T, domains: DomainHandle) -> Box<dyn Execute> {
-    let serve = |handler: &'static T, context: &'static Context, bytes: &'static [u8]| {
-        P::serve(handler, context, bytes)
-    };
-    Box::new(Executor::<T, P, _, _>::new(handler, serve, domains))
-}
-
-/// Why a command gets no value.
-enum Failure {
-    Error(Error),
-    Panic(Panic),
-}
-
-impl Failure {
-    fn status(&self) -> DocaError {
-        match self {
-            Failure::Error(error) => error.status(),
-            Failure::Panic(_) => DocaError::UNEXPECTED,
-        }
-    }
-}
-
-struct Executor<T, P, F: Future, M> {
+/// The handler `T` of the protocol `P`, and the commands it is at. `F` is the future that `M` makes of a command, a type that
+/// cannot be named.
+pub(crate) struct Executor<T, P, F, M> {
     serve: M,
-    domains: Rc<DomainHandle>,
-    chunks: Vec<Chunk<F>>,
-    /// Indices of free slots; the one used last is used next. Its capacity is the number of slots.
-    free: Vec<usize>,
+    pool: Pool<F>,
     finished: DescriptorList<WorkerNotifDesc>,
     /// Commands that ended without a notification because the C heap was full.
     owed: CommandStack,
+    /// The command that was answered last: it is freed while nobody waits for an answer.
+    spent: Option<SharedCommand>,
     /// Whether the handler's own progress has panicked. It is not called again, because a worker calls millions of times
     /// a second; nothing would advance what is pending then, so every command fails at once from there on.
     broken: bool,
+    failures: Failures,
+    /// What the future gave whose drop [`begin`](Self::begin) panicked in.
+    given: Option<Result<NotificationDesc>>,
     /// From a `Box`, but not one: futures hold references to it.
-    handler: NonNull<T>,
+    home: NonNull<Home<T>>,
     types: PhantomData<(T, P)>,
+}
+
+/// What futures refer to beside their own command.
+struct Home<T> {
+    handler: T,
+    domains: DomainHandle,
 }
 
 impl<T, P, F, M> Executor<T, P, F, M>
@@ -87,57 +64,134 @@ where
     F: Future<Output = Result<NotificationDesc>>,
     M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
-    fn new(handler: T, serve: M, domains: DomainHandle) -> Self {
-        let mut executor = Executor {
+    /// Runs a handler, of which `serve` makes the futures.
+    pub(crate) fn new(handler: T, serve: M, domains: DomainHandle) -> Self {
+        Executor {
             serve,
-            domains: Rc::new(domains),
-            chunks: Vec::new(),
-            free: Vec::new(),
+            pool: Pool::new(),
             finished: DescriptorList::new(),
             owed: CommandStack::default(),
+            spent: None,
             broken: false,
-            handler: NonNull::from(Box::leak(Box::new(handler))),
+            failures: Failures::default(),
+            given: None,
+            home: NonNull::from(Box::leak(Box::new(Home { handler, domains }))),
             types: PhantomData,
-        };
-        executor.grow();
-        executor
+        }
+    }
+
+    /// Begins commands.
+    #[inline]
+    pub(crate) fn accept(&mut self, mut commands: Commands<'_>) {
+        if let Err(panic) = self.begin_all(&mut commands) {
+            self.accept_rest(panic, commands);
+        }
+    }
+
+    /// Begins commands until one panics. Caught out here, because the way into a `catch_unwind` is not free in a loop.
+    #[inline]
+    fn begin_all(&mut self, commands: &mut Commands<'_>) -> Result<(), Panic> {
+        contain(|| commands.for_each(|command| self.begin(command.into())))
+    }
+
+    /// Goes on after a command that panicked.
+    #[cold]
+    #[inline(never)]
+    fn accept_rest(&mut self, panic: Panic, mut commands: Commands<'_>) {
+        self.end_panicked(panic);
+        while let Err(panic) = self.begin_all(&mut commands) {
+            self.end_panicked(panic);
+        }
+    }
+
+    /// Advances the handler and the futures that were woken; gives the notifications that are ready, in the order in
+    /// which their commands ended.
+    #[inline]
+    pub(crate) fn progress(&mut self) -> &mut DescriptorList<WorkerNotifDesc> {
+        if !self.owed.is_empty() {
+            self.settle();
+        }
+        time::wake_due();
+        for _ in 0..ROUNDS {
+            let moved = self.progress_handler();
+            if !self.pool.is_empty() {
+                self.poll_woken();
+            }
+            // With nothing at work, answers that are ready come first: another look of the handler's costs what they wait.
+            let done = self.pool.is_empty() && !self.finished.is_empty();
+            if !moved || done {
+                break;
+            }
+        }
+        if self.finished.is_empty() {
+            self.spent = None;
+        }
+        &mut self.finished
+    }
+
+    /// The handler's network address.
+    pub(crate) fn address(&self) -> Result<Vec<u8>> {
+        P::address(self.handler())
     }
 
     fn handler(&self) -> &T {
-        // SAFETY: the handler lives until `drop`, and only shared references to it are ever made before.
-        unsafe { self.handler.as_ref() }
+        // SAFETY: it lives until `drop`, and only shared references to it are ever made before.
+        &unsafe { self.home.as_ref() }.handler
     }
 
-    fn slot(&self, index: usize) -> &Slot<F> {
-        &self.chunks[index / CHUNK].slots()[index % CHUNK]
-    }
-
-    /// Adds a chunk of slots. This is the only allocation a command can cause, and only while more commands are
-    /// pending than ever before.
-    fn grow(&mut self) {
-        let first = self.chunks.len() * CHUNK;
-        self.chunks.push(Chunk::new());
-        self.free.reserve_exact(first + CHUNK);
-        self.free.extend((first..first + CHUNK).rev());
-    }
-
-    /// The free slot to use next. It stays in the list of free ones until something stays in it.
-    fn next_free(&mut self) -> usize {
-        loop {
-            match self.free.last() {
-                Some(index) => return *index,
-                None => self.grow(),
+    /// Begins a command. When that panics, the command is left in the next slot.
+    #[inline]
+    fn begin(&mut self, command: SharedCommand) {
+        if self.broken {
+            return self.finish(command, Err(Failure::Error(broken())));
+        }
+        // SAFETY: `drop` ends all futures before it frees this, so for a future it is as good as 'static.
+        let home: &'static Home<T> = unsafe { self.home.as_ref() };
+        let (slot, serve) = (self.pool.next(), &self.serve);
+        let context = Context::new(command, &home.domains);
+        // SAFETY: a free slot is empty, slots do not move, and `serve` works for every lifetime, so it cannot keep what it
+        // is given in a place that outlives the future.
+        unsafe { slot.begin(context, |context, bytes| serve(&home.handler, context, bytes)) };
+        // SAFETY: no future runs now, and this one has not been polled yet.
+        match unsafe { slot.poll() } {
+            Poll::Ready(outcome) => {
+                let outcome = {
+                    let mut given = Given { outcome: Some(outcome), left: &mut self.given };
+                    // SAFETY: no future runs now.
+                    unsafe { slot.drop_future() };
+                    given.outcome.take()
+                };
+                // SAFETY: no future is being made.
+                if let (Some(command), Some(outcome)) = (unsafe { slot.end() }, outcome) {
+                    self.finish(command, outcome.map_err(Failure::Error));
+                }
             }
+            Poll::Pending => self.pool.take(),
+        }
+    }
+
+    /// Answers the command that [`begin`](Self::begin) left in the next slot.
+    fn end_panicked(&mut self, panic: Panic) {
+        let slot = self.pool.next();
+        drop_future(slot);
+        // SAFETY: no future is being made.
+        match (unsafe { slot.end() }, self.given.take()) {
+            (Some(command), Some(outcome)) => {
+                guard::report(DROPPING, &panic);
+                self.finish(command, outcome.map_err(Failure::Error));
+            }
+            (Some(command), None) => self.finish(command, Err(Failure::Panic(panic))),
+            (None, _) => guard::report("worker_cmd", &panic),
         }
     }
 
     /// Answers a command whose future was ended by something else than itself.
     fn give_up(&mut self, index: usize, error: Error) {
-        let slot = self.slot(index);
+        let slot = self.pool.slot(index);
         drop_future(slot);
         // SAFETY: no future is being made.
         let command = unsafe { slot.end() };
-        self.free.push(index);
+        self.pool.give_back(index);
         if let Some(command) = command {
             self.finish(command, Err(Failure::Error(error)));
         }
@@ -150,6 +204,7 @@ where
             Ok(mut notification) => {
                 notification.address_to(&command, DocaError::SUCCESS);
                 self.finished.push_back(notification);
+                self.spent = Some(command);
             }
             Err(failure) => self.fail(command, failure),
         }
@@ -160,7 +215,8 @@ where
     fn fail(&mut self, command: SharedCommand, failure: Failure) {
         let status = failure.status();
         // Displaying and dropping an error runs the handler's code.
-        catch("a handler's error", || report(&P::DESCRIPTION.commands, &command, failure));
+        let (commands, failures) = (&P::DESCRIPTION.commands, &mut self.failures);
+        catch("a handler's error", || failures.report(commands, &command, failure));
         self.refuse(command, status);
     }
 
@@ -187,6 +243,7 @@ where
     }
 
     /// Answers commands that could not be answered before, until memory runs out again.
+    #[cold]
     fn settle(&mut self) {
         while let Some(command) = self.owed.pop() {
             if !self.refuse(command, DocaError::NO_MEMORY) {
@@ -201,110 +258,83 @@ where
             return false;
         }
         let moved = catch("the handler's progress", || P::progress(self.handler()));
-        if moved.is_none() {
-            self.broken = true;
-            for index in 0..self.chunks.len() * CHUNK {
-                if self.slot(index).is_pending() {
-                    self.give_up(index, broken());
-                }
+        moved.unwrap_or_else(|| {
+            self.break_down();
+            false
+        })
+    }
+
+    /// Answers everything that is pending, because nothing would advance it any more.
+    #[cold]
+    fn break_down(&mut self) {
+        self.broken = true;
+        for index in 0..self.pool.len() {
+            if self.pool.slot(index).is_pending() {
+                self.give_up(index, broken());
             }
         }
-        moved.unwrap_or(false)
     }
 
     /// Polls every future that was woken; futures that wake themselves meanwhile wait for the next call.
+    #[inline(never)]
     fn poll_woken(&mut self) {
-        for chunk in 0..self.chunks.len() {
-            let mut woken = self.chunks[chunk].take_woken();
-            while woken != 0 {
-                let index = chunk * CHUNK + woken.trailing_zeros() as usize;
-                woken &= woken - 1;
-                let slot = self.slot(index);
-                // A waker may have been kept beyond its command.
-                if !slot.is_pending() {
-                    continue;
-                }
-                // SAFETY: no future runs now, and none that ended is still in its slot.
-                if let Poll::Ready(outcome) = run(slot, || unsafe { slot.poll() }) {
-                    // SAFETY: no future is being made.
-                    let command = unsafe { slot.end() };
-                    self.free.push(index);
-                    if let Some(command) = command {
-                        self.finish(command, outcome);
-                    }
-                }
+        for chunk in 0..self.pool.chunks().len() {
+            let woken = self.pool.chunks()[chunk].take_woken();
+            if woken != 0 {
+                self.poll_slots(chunk * CHUNK, woken);
             }
         }
     }
-}
 
-impl<T, P, F, M> Execute for Executor<T, P, F, M>
-where
-    T: 'static,
-    P: Protocol + Serve<Side, T>,
-    F: Future<Output = Result<NotificationDesc>>,
-    M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
-{
-    fn accept(&mut self, command: CommandDesc) {
-        let command = SharedCommand::from(command);
-        if self.broken {
-            return self.finish(command, Err(Failure::Error(broken())));
-        }
-        let index = self.next_free();
-        let context = Context::new(command, Rc::clone(&self.domains));
-        let (slot, serve) = (self.slot(index), &self.serve);
-        // SAFETY: `drop` ends all futures before it frees the handler, so for a future this is as good as 'static.
-        let handler: &'static T = unsafe { self.handler.as_ref() };
-        let polled = run(slot, || {
-            // SAFETY: a slot from the free list is empty, chunks do not move their slots, and `serve` works for every
-            // lifetime, so it cannot keep what it is given in a place that outlives the future.
-            unsafe { slot.begin(context, |context, bytes| serve(handler, context, bytes)) };
-            // SAFETY: no future runs now, and this one has not been polled yet.
-            unsafe { slot.poll() }
-        });
-        match polled {
-            Poll::Ready(outcome) => {
+    /// Polls those of the slots from `first` on whose bits are set.
+    fn poll_slots(&mut self, first: usize, mut woken: u64) {
+        while woken != 0 {
+            let index = first + woken.trailing_zeros() as usize;
+            woken &= woken - 1;
+            let slot = self.pool.slot(index);
+            // A waker may have been kept beyond its command.
+            if !slot.is_pending() {
+                continue;
+            }
+            // SAFETY: no future runs now, and none that ended is still in its slot.
+            if let Poll::Ready(outcome) = run(slot, || unsafe { slot.poll() }) {
                 // SAFETY: no future is being made.
-                if let Some(command) = unsafe { slot.end() } {
+                let command = unsafe { slot.end() };
+                self.pool.give_back(index);
+                if let Some(command) = command {
                     self.finish(command, outcome);
                 }
             }
-            Poll::Pending => {
-                self.free.pop();
-            }
         }
-    }
-
-    fn progress(&mut self) -> &mut DescriptorList<WorkerNotifDesc> {
-        if !self.owed.is_empty() {
-            self.settle();
-        }
-        time::wake_due();
-        for _ in 0..ROUNDS {
-            let moved = self.progress_handler();
-            self.poll_woken();
-            if !moved {
-                break;
-            }
-        }
-        &mut self.finished
-    }
-
-    fn address(&self) -> Result<Vec<u8>> {
-        P::address(self.handler())
     }
 }
 
-impl<T, P, F: Future, M> Drop for Executor<T, P, F, M> {
+impl<T, P, F, M> Drop for Executor<T, P, F, M> {
     fn drop(&mut self) {
-        for slot in self.chunks.iter().flat_map(Chunk::slots) {
+        for slot in self.pool.chunks().iter().flat_map(Chunk::slots) {
             drop_future(slot);
             // SAFETY: no future is being made.
             drop(unsafe { slot.end() });
         }
         // SAFETY: it came from a Box in `new`, and the futures that referred to it are gone.
-        let handler = unsafe { Box::from_raw(self.handler.as_ptr()) };
-        catch("dropping the handler", || drop(handler));
+        let home = unsafe { Box::from_raw(self.home.as_ptr()) };
+        catch("dropping the handler", || drop(home));
+    }
+}
+
+/// What a future gave, while it is dropped. Should that panic, the outcome stands: it is left for
+/// [`Executor::end_panicked`].
+struct Given<'a> {
+    outcome: Option<Result<NotificationDesc>>,
+    left: &'a mut Option<Result<NotificationDesc>>,
+}
+
+impl Drop for Given<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(outcome) = self.outcome.take() {
+            *self.left = Some(outcome);
+        }
     }
 }
 
@@ -328,29 +358,18 @@ fn run<F: Future>(
             return Poll::Ready(Err(Failure::Panic(panic)));
         }
         // The outcome stands.
-        Err(panic) => guard::report("dropping a handler's future", &panic),
+        Err(panic) => guard::report(DROPPING, &panic),
         Ok(()) => {}
     }
     polled.map_err(Failure::Error)
 }
 
 /// Drops a future that did not end.
-fn drop_future<F: Future>(slot: &Slot<F>) {
+fn drop_future<F>(slot: &Slot<F>) {
     // SAFETY: whoever holds the executor is not one of its futures.
-    catch("dropping a handler's future", || unsafe { slot.drop_future() });
+    catch(DROPPING, || unsafe { slot.drop_future() });
 }
 
 fn broken() -> Error {
     Error::new(DocaError::UNEXPECTED, "the handler's progress panicked: this plugin works no more")
-}
-
-/// Logs why a command got no value, under its name.
-fn report(commands: &Messages, command: &SharedCommand, failure: Failure) {
-    let (bytes, dest_id) = (command.payload(), command.dest_id());
-    let name = commands.find(bytes).map_or("unknown command", |variant| variant.name);
-    let what = format_args!("{name} of {} bytes from connection {dest_id}", bytes.len());
-    match failure {
-        Failure::Error(error) => log::warn(format_args!("{what}: {error}")),
-        Failure::Panic(panic) => log::error(format_args!("{what}: its handler {panic}")),
-    }
 }

@@ -9,8 +9,11 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
+use std::time::Instant;
 
+use crate::lines::Window;
 use crate::log;
 
 /// A panic that was caught.
@@ -44,9 +47,8 @@ pub(crate) fn catch<R>(label: &str, body: impl FnOnce() -> R) -> Option<R> {
 
 /// Runs the body of a function that C calls; a panic is logged under `label` and becomes `on_panic`.
 ///
-/// Every `extern "C"` function is nothing but a call of this. Should an unwind escape all the same, Rust aborts the
-/// process at the `extern "C"` edge.
-#[inline]
+/// Every `extern "C"` function that could panic is nothing but a call of this or of [`Calls::guard`]. Should an unwind
+/// escape all the same, Rust aborts the process at the `extern "C"` edge.
 pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     let before = GUARDED.replace(true);
     let result = catch(label, body).unwrap_or(on_panic);
@@ -54,16 +56,65 @@ pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R 
     result
 }
 
-/// Logs a panic that ended nothing but what `label` names.
+/// The calls of one open plugin, which come one after the other on the thread that opened it.
+///
+/// What [`guard`] does, without the look-up of the thread's own memory, which costs a command as much as reading it does.
+#[derive(Debug)]
+pub(crate) struct Calls(Arc<AtomicBool>);
+
+impl Calls {
+    /// For a plugin that this thread opens.
+    pub(crate) fn of_this_thread() -> Calls {
+        let runs = Arc::new(AtomicBool::new(false));
+        // A thread that ends opens nothing.
+        let _ = OPEN.try_with(|open| open.borrow_mut().push(Arc::clone(&runs)));
+        Calls(runs)
+    }
+
+    /// As [`guard`].
+    #[inline]
+    pub(crate) fn guard<R>(&self, label: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
+        self.0.store(true, Ordering::Relaxed);
+        let result = catch(label, body).unwrap_or(on_panic);
+        self.0.store(false, Ordering::Relaxed);
+        result
+    }
+}
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        let _ = OPEN.try_with(|open| open.borrow_mut().retain(|runs| !Arc::ptr_eq(runs, &self.0)));
+    }
+}
+
+/// Whether every panic of this thread is caught now.
+fn is_guarded() -> bool {
+    let in_calls = |open: &RefCell<Vec<Arc<AtomicBool>>>| {
+        open.try_borrow().is_ok_and(|open| open.iter().any(|runs| runs.load(Ordering::Relaxed)))
+    };
+    GUARDED.try_with(Cell::get).unwrap_or(false) || OPEN.try_with(in_calls).unwrap_or(false)
+}
+
+/// Logs a panic that ended nothing but what `label` names, unless many were logged on this thread just now.
 #[cold]
 #[inline(never)]
 pub(crate) fn report(label: &str, panic: &Panic) {
-    log::error(format_args!("{label} {panic}"));
+    let unsaid = PANICS.with_borrow_mut(|window| {
+        let now = Instant::now();
+        window.get_or_insert_with(|| Window::new(now)).note(now)
+    });
+    if let Some(unsaid) = unsaid {
+        log::error(format_args!("{label} {panic}{unsaid}"));
+    }
 }
 
 thread_local! {
+    /// How many panics of this thread were logged.
+    static PANICS: RefCell<Option<Window>> = const { RefCell::new(None) };
     /// Whether a [`guard`] runs, which catches every panic.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
+    /// Which plugins this thread has opened, and whether one of their calls runs.
+    static OPEN: RefCell<Vec<Arc<AtomicBool>>> = const { RefCell::new(Vec::new()) };
     /// The last panic that the hook kept for whoever catches it.
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
@@ -93,7 +144,7 @@ pub(crate) fn install_hook() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if !GUARDED.try_with(Cell::get).unwrap_or(false) || !keep(info) {
+            if !is_guarded() || !keep(info) {
                 before(info);
             }
         }));

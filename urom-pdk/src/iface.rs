@@ -1,22 +1,23 @@
 //! The plugin as C sees it: the two functions it exports and the six in its interface.
 //!
-//! Every function checks its pointers, does its work inside [`guard`], and gives a `doca_error_t`. Only `open` knows
-//! the handler's type; it leaves an [`Instance`] behind that has forgotten it.
+//! Every function checks its pointers, does what could panic in a [`guard`], and gives a `doca_error_t`. They
+//! share an [`Instance`], which `open` leaves behind.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use urom_abi::DocaError;
-use urom_abi::descriptor::CommandDesc;
+use urom_abi::descriptor::NotificationDesc;
 use urom_abi::list::{self, ListLink};
-use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotify};
+use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_abi::version::API_VERSION;
 
+use crate::commands::Commands;
 use crate::domain::OpenDomains;
-use crate::executor::{Execute, start};
-use crate::guard::{catch, guard, install_hook};
-use crate::{Error, OpenContext, Result, Side, log};
+use crate::executor::Executor;
+use crate::guard::{Calls, catch, guard, install_hook};
+use crate::{Context, Error, OpenContext, Result, Side, log};
 
 /// What `urom_plugin_get_iface` does: fills all 56 bytes of `iface`.
 ///
@@ -26,18 +27,30 @@ use crate::{Error, OpenContext, Result, Side, log};
 /// `iface` is NULL or valid for writes of a `struct urom_plugin_iface`.
 pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(iface: *mut PluginIface) -> DocaError {
     let Some(iface) = NonNull::new(iface) else { return DocaError::INVALID_VALUE };
-    let filled = PluginIface {
-        api_version: API_VERSION,
-        open: Some(open::<T, P>),
-        close: Some(close),
-        addr: Some(addr),
-        worker_cmd: Some(worker_cmd),
-        progress: Some(progress),
-        notif_pack: Some(notif_pack),
-    };
+    let filled = methods::<T, P, _, _>(|handler, context, bytes| P::serve(handler, context, bytes));
     // SAFETY: the caller says that `iface` is valid for writes.
     unsafe { iface.write(filled) };
     DocaError::SUCCESS
+}
+
+/// The methods of a plugin whose commands become futures by `serve`. They know its type, and so the future's: all that a
+/// command calls on its way is known when they are compiled.
+fn methods<T, P, F, M>(_serve: M) -> PluginIface
+where
+    T: 'static,
+    P: Protocol + Serve<Side, T>,
+    F: Future<Output = Result<NotificationDesc>>,
+    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
+{
+    PluginIface {
+        api_version: API_VERSION,
+        open: Some(open::<T, P, F, M>),
+        close: Some(close::<T, P, F, M>),
+        addr: Some(addr::<T, P, F, M>),
+        worker_cmd: Some(worker_cmd::<T, P, F, M>),
+        progress: Some(progress::<T, P, F, M>),
+        notif_pack: Some(notif_pack),
+    }
 }
 
 /// What `urom_plugin_get_version` does: stores the protocol's version.
@@ -54,15 +67,22 @@ pub unsafe fn get_version<P: Protocol>(version: *mut u64) -> DocaError {
 }
 
 /// One open plugin: what `plugin_ctx` points at between `open` and `close`.
-struct Instance {
-    executor: Box<dyn Execute>,
+struct Instance<T, P, F, M> {
+    calls: Calls,
+    executor: Executor<T, P, F, M>,
     /// The plugin's network address in its frame, once it was asked for: both calls of `addr` must agree on its length.
     address: Option<Vec<u8>>,
     /// Ends after the handler, which may look up members to the last.
     _domains: OpenDomains,
 }
 
-impl Instance {
+impl<T, P, F, M> Instance<T, P, F, M>
+where
+    T: 'static,
+    P: Protocol + Serve<Side, T>,
+    F: Future<Output = Result<NotificationDesc>>,
+    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
+{
     fn address(&mut self) -> Result<&[u8]> {
         let address = match self.address.take() {
             Some(address) => address,
@@ -81,16 +101,23 @@ impl Instance {
 /// The instance behind a context, or `INVALID_VALUE` when there is neither or it is not open.
 ///
 /// # Safety
-/// `ctx` is NULL or a context that this plugin's `open` and `close` alone stored a `plugin_ctx` in, and no other
-/// reference to the instance exists.
-unsafe fn instance<'a>(ctx: *mut WorkerCtx) -> Result<&'a mut Instance, DocaError> {
+/// `I` is the instance's type. `ctx` is NULL or a context that this plugin's `open` and `close` alone stored a `plugin_ctx`
+/// in, and no other reference to the instance exists.
+unsafe fn instance<'a, I>(ctx: *mut WorkerCtx) -> Result<&'a mut I, DocaError> {
     if ctx.is_null() {
         return Err(DocaError::INVALID_VALUE);
     }
     // SAFETY: the caller says that it is a context.
-    let instance = unsafe { (*ctx).plugin_ctx }.cast::<Instance>();
+    let instance = unsafe { (*ctx).plugin_ctx }.cast::<I>();
     // SAFETY: what is not NULL is the box that `open` leaked, and the caller says that nobody else refers to it.
     unsafe { instance.as_mut() }.ok_or(DocaError::INVALID_VALUE)
+}
+
+/// The function of [`methods`] again, which a C function cannot carry along.
+fn serve<M: Copy>() -> M {
+    const { assert!(size_of::<M>() == 0, "what makes futures of commands has captured something") };
+    // SAFETY: it has no bytes, is `Copy`, and there is one: the one that `methods` was given.
+    unsafe { std::mem::zeroed() }
 }
 
 /// Turns a body that uses `?` into a code.
@@ -99,7 +126,13 @@ fn code(result: Result<(), DocaError>) -> DocaError {
 }
 
 /// `urom_plugin_iface::open`.
-unsafe extern "C" fn open<T: 'static, P: Protocol + Serve<Side, T>>(ctx: *mut WorkerCtx) -> DocaError {
+unsafe extern "C" fn open<T, P, F, M>(ctx: *mut WorkerCtx) -> DocaError
+where
+    T: 'static,
+    P: Protocol + Serve<Side, T>,
+    F: Future<Output = Result<NotificationDesc>>,
+    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
+{
     install_hook();
     guard("open", DocaError::UNEXPECTED, || {
         let Some(ctx) = NonNull::new(ctx) else { return DocaError::INVALID_VALUE };
@@ -110,8 +143,9 @@ unsafe extern "C" fn open<T: 'static, P: Protocol + Serve<Side, T>>(ctx: *mut Wo
         let domains = unsafe { OpenDomains::new(ctx) };
         match P::open(&OpenContext::of::<P>(domains.handle())) {
             Ok(handler) => {
-                let executor = start::<T, P>(handler, domains.handle());
-                let instance = Instance { executor, address: None, _domains: domains };
+                let executor = Executor::<T, P, F, M>::new(handler, serve(), domains.handle());
+                let calls = Calls::of_this_thread();
+                let instance = Instance { calls, executor, address: None, _domains: domains };
                 let instance = Box::into_raw(Box::new(instance)).cast::<c_void>();
                 // SAFETY: as above.
                 unsafe { (*ctx.as_ptr()).plugin_ctx = instance };
@@ -123,13 +157,13 @@ unsafe extern "C" fn open<T: 'static, P: Protocol + Serve<Side, T>>(ctx: *mut Wo
 }
 
 /// `urom_plugin_iface::close`.
-unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
+unsafe extern "C" fn close<T, P, F, M>(ctx: *mut WorkerCtx) {
     guard("close", (), || {
         if ctx.is_null() {
             return;
         }
         // SAFETY: a worker passes the context it passed to `open`.
-        let instance = unsafe { (*ctx).plugin_ctx }.cast::<Instance>();
+        let instance = unsafe { (*ctx).plugin_ctx }.cast::<Instance<T, P, F, M>>();
         if instance.is_null() {
             return;
         }
@@ -142,10 +176,20 @@ unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
 
 /// `urom_plugin_iface::addr`: the handler's address in its [frame](urom_abi::address), which
 /// [`Domains::address`](crate::Domains::address) takes off again. A handler without an address has an empty frame, so that a look-up of it can be read.
-unsafe extern "C" fn addr(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut usize) -> DocaError {
+unsafe extern "C" fn addr<T, P, F, M>(
+    ctx: *mut WorkerCtx,
+    addr: *mut c_void,
+    addr_len: *mut usize,
+) -> DocaError
+where
+    T: 'static,
+    P: Protocol + Serve<Side, T>,
+    F: Future<Output = Result<NotificationDesc>>,
+    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
+{
     guard("addr", DocaError::UNEXPECTED, || {
         // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
-        let instance = match unsafe { instance(ctx) } {
+        let instance = match unsafe { instance::<Instance<T, P, F, M>>(ctx) } {
             Ok(instance) => instance,
             Err(code) => return code,
         };
@@ -159,34 +203,40 @@ unsafe extern "C" fn addr(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut
 
 /// `urom_plugin_iface::worker_cmd`. Takes every command off the list: what is wrong with one is told in its
 /// notification, not in the code.
-unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError {
-    guard("worker_cmd", DocaError::UNEXPECTED, || {
-        // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
-        let instance = match unsafe { instance(ctx) } {
-            Ok(instance) if !cmd_list.is_null() => instance,
-            _ => return DocaError::INVALID_VALUE,
-        };
-        // SAFETY: a worker passes the head of a well-formed list, which is the plugin's for the call.
-        while let Some(link) = unsafe { list::pop_front(cmd_list) } {
-            let Some(block) = NonNull::new(link.cast::<WorkerCmdDesc>()) else { continue };
-            // SAFETY: the list holds command descriptors, link first, one block of the C heap each, with as many bytes
-            // as the header says; who takes one off owns it.
-            let command = unsafe { CommandDesc::from_raw(block) };
-            instance.executor.accept(command);
-        }
+unsafe extern "C" fn worker_cmd<T, P, F, M>(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError
+where
+    T: 'static,
+    P: Protocol + Serve<Side, T>,
+    F: Future<Output = Result<NotificationDesc>>,
+    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
+{
+    // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
+    let Instance::<T, P, F, M> { calls, executor, .. } = match unsafe { instance(ctx) } {
+        Ok(instance) if !cmd_list.is_null() => instance,
+        _ => return DocaError::INVALID_VALUE,
+    };
+    calls.guard("worker_cmd", DocaError::UNEXPECTED, || {
+        // SAFETY: a worker passes the head of a well-formed list of commands, which is the plugin's for the call.
+        executor.accept(unsafe { Commands::on(cmd_list) });
         DocaError::SUCCESS
     })
 }
 
 /// `urom_plugin_iface::progress`.
-unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError {
-    guard("progress", DocaError::UNEXPECTED, || {
-        // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
-        let instance = match unsafe { instance(ctx) } {
-            Ok(instance) if !notif_list.is_null() => instance,
-            _ => return DocaError::INVALID_VALUE,
-        };
-        let finished = instance.executor.progress();
+unsafe extern "C" fn progress<T, P, F, M>(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError
+where
+    T: 'static,
+    P: Protocol + Serve<Side, T>,
+    F: Future<Output = Result<NotificationDesc>>,
+    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
+{
+    // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
+    let Instance::<T, P, F, M> { calls, executor, .. } = match unsafe { instance(ctx) } {
+        Ok(instance) if !notif_list.is_null() => instance,
+        _ => return DocaError::INVALID_VALUE,
+    };
+    calls.guard("progress", DocaError::UNEXPECTED, || {
+        let finished = executor.progress();
         if finished.is_empty() {
             return DocaError::EMPTY;
         }
@@ -196,23 +246,21 @@ unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notif_list: *mut ListLink) ->
     })
 }
 
-/// `urom_plugin_iface::notif_pack`.
+/// `urom_plugin_iface::notif_pack`. Nothing in it can panic.
 unsafe extern "C" fn notif_pack(
     notif: *mut WorkerNotify,
     packed_len: *mut usize,
     packed: *mut c_void,
 ) -> DocaError {
-    guard("notif_pack", DocaError::UNEXPECTED, || {
-        let Some(notif) = NonNull::new(notif) else { return DocaError::INVALID_VALUE };
-        // SAFETY: a worker passes the header of a notification this plugin made.
-        let len = unsafe { (*notif.as_ptr()).len } as usize;
-        let Some(whole) = size_of::<WorkerNotify>().checked_add(len) else { return DocaError::INVALID_VALUE };
-        // SAFETY: this plugin made the notification in one zeroed block, with `len` bytes right behind the header, so
-        // its reserved field is zero and all of it is initialised.
-        let whole = unsafe { std::slice::from_raw_parts(notif.as_ptr().cast::<u8>(), whole) };
-        // SAFETY: the contract of the ABI is that of `copy_out`.
-        code(unsafe { copy_out(whole, packed.cast(), packed_len) })
-    })
+    let Some(notif) = NonNull::new(notif) else { return DocaError::INVALID_VALUE };
+    // SAFETY: a worker passes the header of a notification this plugin made.
+    let len = unsafe { (*notif.as_ptr()).len } as usize;
+    let Some(whole) = size_of::<WorkerNotify>().checked_add(len) else { return DocaError::INVALID_VALUE };
+    // SAFETY: this plugin made the notification in one block: a header that was written whole, its reserved field too, and
+    // right behind it `len` bytes, which were zeroes before anything else was written to them.
+    let whole = unsafe { std::slice::from_raw_parts(notif.as_ptr().cast::<u8>(), whole) };
+    // SAFETY: the contract of the ABI is that of `copy_out`.
+    code(unsafe { copy_out(whole, packed.cast(), packed_len) })
 }
 
 /// Copies `bytes` to `to`. `len` holds the room there on entry and the bytes needed on return.
@@ -236,7 +284,7 @@ unsafe fn copy_out(bytes: &[u8], to: *mut u8, len: *mut usize) -> Result<(), Doc
         return Err(DocaError::INVALID_VALUE);
     }
     // SAFETY: there is room for all of it, and the caller says that it lies elsewhere.
-    unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    unsafe { urom_abi::copy(bytes.as_ptr(), to, bytes.len()) };
     Ok(())
 }
 

@@ -133,14 +133,18 @@ pub mod log;
 pub mod test_util;
 pub mod time;
 
+mod commands;
 mod described;
 mod domain;
 mod error;
 mod executor;
+mod failures;
 mod guard;
 mod held;
 mod iface;
+mod lines;
 mod lookups;
+mod pool;
 mod side;
 mod slot;
 

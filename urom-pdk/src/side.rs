@@ -1,7 +1,5 @@
 //! The plugin side as generated code sees it, and the contexts it passes to handlers.
 
-use std::rc::Rc;
-
 use urom_abi::protocol::{PluginSide, Protocol};
 use urom_abi::shared::SharedCommand;
 
@@ -117,27 +115,31 @@ impl OpenContext {
 #[derive(Debug)]
 pub struct Context {
     command: SharedCommand,
-    /// Counted without atomic operations, because every command counts once.
-    domains: Rc<DomainHandle>,
+    /// The executor's, which outlives every context: so that a command counts nothing.
+    domains: &'static DomainHandle,
 }
 
 impl Context {
-    pub(crate) fn new(command: SharedCommand, domains: Rc<DomainHandle>) -> Context {
+    #[inline]
+    pub(crate) fn new(command: SharedCommand, domains: &'static DomainHandle) -> Context {
         Context { command, domains }
     }
 
     /// The connection the command came in on (`urom_worker_cmd_desc::dest_id`). Commands of one host share it; the
     /// notification goes back to it.
+    #[inline]
     pub fn dest_id(&self) -> u64 {
         self.command.dest_id()
     }
 
     /// The id the service gave to this plugin (`urom_worker_cmd::type`): one bit of a mask.
+    #[inline]
     pub fn plugin_id(&self) -> u64 {
         self.command.header().plugin_id
     }
 
     /// The worker's domain look-ups. Their answers are borrowed, for as long as this is.
+    #[inline]
     pub fn domains(&self) -> Domains<'_> {
         self.domains.borrowed()
     }
@@ -161,10 +163,12 @@ impl Context {
         Held::new(&self.command, bytes)
     }
 
+    #[inline]
     pub(crate) fn command(&self) -> &SharedCommand {
         &self.command
     }
 
+    #[inline]
     pub(crate) fn into_command(self) -> SharedCommand {
         self.command
     }
@@ -174,6 +178,7 @@ impl Context {
 impl Context {
     /// The context of a command in a worker without domains.
     pub(crate) fn for_test(command: urom_abi::descriptor::CommandDesc) -> Context {
-        Context::new(command.into(), Rc::new(DomainHandle::for_test()))
+        static NONE: std::sync::LazyLock<DomainHandle> = std::sync::LazyLock::new(DomainHandle::for_test);
+        Context::new(command.into(), &NONE)
     }
 }

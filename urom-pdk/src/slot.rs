@@ -1,29 +1,21 @@
-//! The places where handlers run: pooled, address-stable slots that are used again and again.
-//!
-//! A slot holds one command at a time together with what its future borrows. Its waker is made once, and whoever keeps
-//! a clone may do so for ever: waking a slot that has moved on to another command, or that is long gone, costs one
-//! needless poll at most.
+//! The places where handlers run: a slot holds one command at a time together with what its future borrows.
 
 use std::cell::{Cell, UnsafeCell};
 use std::future::Future;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{self, Poll, Wake, Waker};
+use std::task::{self, Poll, Waker};
 
 use urom_abi::shared::SharedCommand;
 
 use crate::Context;
 
-/// How many slots share one word of ready bits, and are allocated together.
-pub(crate) const CHUNK: usize = u64::BITS as usize;
-
 /// A place for one command and the future that answers it.
 ///
-/// A future may borrow `context` and the bytes of the command in it for as long as it exists, so it comes first: fields
-/// are dropped in order.
+/// A future may borrow `context` and the bytes of the command in it for as long as it exists, so it is dropped first.
 pub(crate) struct Slot<F> {
-    future: UnsafeCell<Option<F>>,
+    /// Initialised while `pending`.
+    future: UnsafeCell<MaybeUninit<F>>,
     context: UnsafeCell<Option<Context>>,
     /// Whether `future` holds one. Looking there instead would be a shared reference to a future, which may hold
     /// exclusive references to its own parts.
@@ -32,9 +24,9 @@ pub(crate) struct Slot<F> {
 }
 
 impl<F: Future> Slot<F> {
-    fn new(waker: Waker) -> Slot<F> {
+    pub(crate) fn new(waker: Waker) -> Slot<F> {
         Slot {
-            future: UnsafeCell::new(None),
+            future: UnsafeCell::new(MaybeUninit::uninit()),
             context: UnsafeCell::new(None),
             pending: Cell::new(false),
             waker,
@@ -48,19 +40,20 @@ impl<F: Future> Slot<F> {
     /// # Safety
     /// The slot holds neither a future nor a command. It stays where it is until [`end`](Self::end) has been called or
     /// it is dropped. What `make` is given does not leave the future: `'static` stands for "as long as the future".
+    #[inline]
     pub(crate) unsafe fn begin(
         &self,
         context: Context,
         make: impl FnOnce(&'static Context, &'static [u8]) -> F,
     ) {
-        // SAFETY: no future exists, so nothing borrows the place.
-        unsafe { *self.context.get() = Some(context) };
+        // SAFETY: no future exists, so nothing borrows the place, and there is no command in it to be dropped.
+        unsafe { self.context.get().write(Some(context)) };
         // SAFETY: the slot does not move, and `end` takes the context only when the future is gone.
         let context: &'static Option<Context> = unsafe { &*self.context.get() };
         let Some(context) = context else { return };
         let future = make(context, context.command().payload());
         // SAFETY: nothing refers to the place of a future that does not exist.
-        unsafe { *self.future.get() = Some(future) };
+        unsafe { self.future.get().write(MaybeUninit::new(future)) };
         self.pending.set(true);
     }
 
@@ -68,33 +61,38 @@ impl<F: Future> Slot<F> {
     ///
     /// # Safety
     /// Not called by the future itself, and not again once it has panicked or was ready.
+    #[inline(always)]
     pub(crate) unsafe fn poll(&self) -> Poll<F::Output> {
+        if !self.pending.get() {
+            return Poll::Pending;
+        }
         // SAFETY: only one call is active, and nothing else touches the future meanwhile.
         let future = unsafe { &mut *self.future.get() };
+        // SAFETY: there is one while the slot is pending.
+        let future = unsafe { future.assume_init_mut() };
         // SAFETY: from `begin` on the slot does not move, and the future leaves it only by being dropped in place.
         let future = unsafe { Pin::new_unchecked(future) };
-        match future.as_pin_mut() {
-            Some(future) => future.poll(&mut task::Context::from_waker(&self.waker)),
-            None => Poll::Pending,
-        }
+        future.poll(&mut task::Context::from_waker(&self.waker))
     }
 
-    /// Drops the future in place. The slot is without one afterwards even if the drop panics.
-    ///
-    /// # Safety
-    /// Not called by the future itself.
-    pub(crate) unsafe fn drop_future(&self) {
-        self.pending.set(false);
-        // SAFETY: as in `poll`.
-        let future = unsafe { &mut *self.future.get() };
-        // SAFETY: as in `poll`.
-        unsafe { Pin::new_unchecked(future) }.set(None);
+    /// What wakes this slot, whatever is in it.
+    #[cfg(test)]
+    pub(crate) fn waker(&self) -> &Waker {
+        &self.waker
     }
 
+    /// Whether a future is here that could be polled.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending.get()
+    }
+}
+
+impl<F> Slot<F> {
     /// Takes the command out, unless a future still borrows it. The slot is free afterwards.
     ///
     /// # Safety
     /// Not called while [`begin`](Self::begin) runs.
+    #[inline]
     pub(crate) unsafe fn end(&self) -> Option<SharedCommand> {
         if self.pending.get() {
             return None;
@@ -104,64 +102,37 @@ impl<F: Future> Slot<F> {
         context.map(Context::into_command)
     }
 
-    /// Whether a future is here that could be polled.
-    pub(crate) fn is_pending(&self) -> bool {
-        self.pending.get()
+    /// Drops the future in place. The slot is without one afterwards even if the drop panics.
+    ///
+    /// # Safety
+    /// Not called by the future itself.
+    #[inline]
+    pub(crate) unsafe fn drop_future(&self) {
+        if !self.pending.replace(false) {
+            return;
+        }
+        // SAFETY: only one call is active, and nothing else touches the future meanwhile.
+        let future = unsafe { &mut *self.future.get() };
+        // SAFETY: the slot was pending, so there is one, and from now on it is not looked at.
+        unsafe { future.assume_init_drop() };
     }
 }
 
-/// Slots that were allocated together, and the word that says which of them were woken.
-pub(crate) struct Chunk<F> {
-    ready: Arc<AtomicU64>,
-    /// A vector that never grows. A `Box` would claim to be the only way to the slots whenever it is moved, but futures
-    /// point into them.
-    slots: Vec<Slot<F>>,
-}
-
-impl<F: Future> Chunk<F> {
-    /// Free slots, none of them woken.
-    pub(crate) fn new() -> Chunk<F> {
-        let ready = Arc::new(AtomicU64::new(0));
-        let waker =
-            |index: usize| Waker::from(Arc::new(SlotWaker { ready: Arc::clone(&ready), bit: 1 << index }));
-        let slots = (0..CHUNK).map(|index| Slot::new(waker(index))).collect();
-        Chunk { ready, slots }
-    }
-
-    /// The slots, [`CHUNK`] of them.
-    pub(crate) fn slots(&self) -> &[Slot<F>] {
-        &self.slots
-    }
-
-    /// One bit for each slot that was woken since the last call.
-    pub(crate) fn take_woken(&self) -> u64 {
-        // Looking first keeps the line shared with the threads that wake: most of the time nothing is there.
-        if self.ready.load(Ordering::Relaxed) == 0 { 0 } else { self.ready.swap(0, Ordering::Acquire) }
-    }
-}
-
-/// What a slot's waker does: sets the slot's bit. It allocates nothing and may run on any thread, at any time.
-struct SlotWaker {
-    ready: Arc<AtomicU64>,
-    bit: u64,
-}
-
-impl Wake for SlotWaker {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.ready.fetch_or(self.bit, Ordering::Release);
+impl<F> Drop for Slot<F> {
+    fn drop(&mut self) {
+        // SAFETY: a future cannot own the slot it is in.
+        unsafe { self.drop_future() };
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::future::poll_fn;
 
     use urom_abi::descriptor::CommandDesc;
+
+    use super::*;
+    use crate::pool::Chunk;
 
     fn context(bytes: &[u8]) -> Context {
         Context::for_test(CommandDesc::new(7, 2, 99, bytes).expect("the C heap has room"))
@@ -199,27 +170,6 @@ mod tests {
         assert_eq!(unsafe { slot.end() }.expect("the command").payload(), b"four");
         // SAFETY: as above.
         assert!(unsafe { slot.end() }.is_none());
-    }
-
-    #[test]
-    fn a_waker_may_outlive_its_slot_and_every_slot_after_it() {
-        let chunk = Chunk::<Boxed>::new();
-        let kept = chunk.slots()[0].waker.clone();
-        kept.wake_by_ref();
-        assert_eq!(chunk.take_woken(), 1);
-        drop(chunk);
-        kept.wake();
-    }
-
-    #[test]
-    fn wakes_from_other_threads_are_all_seen() {
-        let chunk = Chunk::<Boxed>::new();
-        let wakers: Vec<Waker> = chunk.slots().iter().map(|slot| slot.waker.clone()).collect();
-        let threads: Vec<_> = wakers.into_iter().map(|w| std::thread::spawn(move || w.wake())).collect();
-        for thread in threads {
-            thread.join().expect("waking does not panic");
-        }
-        assert_eq!(chunk.take_woken(), u64::MAX);
     }
 
     #[test]

@@ -100,6 +100,25 @@ fn a_panic_after_the_first_poll_is_an_answer_too() {
 }
 
 #[test]
+fn a_future_that_panics_when_dropped_after_it_was_ready_is_answered_with_what_it_gave() {
+    let mut worker = open();
+    // Ready at the first poll, and later.
+    for turns in 0..3 {
+        worker.queue(1, turns, &command(PANIC_WHEN_READY, turns));
+        worker.queue(1, 10 + turns, &command(ECHO, turns));
+        worker.flush();
+        let mut got = worker.progress();
+        while got.len() < 2 {
+            got.extend(worker.wait());
+        }
+        got.sort_by_key(|notification| notification.header().urom_context);
+        let answers = got.iter().map(|one| (one.header().status, fields(one)));
+        let want = [(PANIC_WHEN_READY, turns), (ECHO, turns)].map(|fields| (DocaError::SUCCESS, fields));
+        assert!(answers.eq(want), "{turns}");
+    }
+}
+
+#[test]
 fn a_pending_future_is_polled_only_after_it_was_woken() {
     let script = script();
     let mut worker = open();

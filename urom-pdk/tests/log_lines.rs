@@ -29,8 +29,21 @@ fn failing() {
     assert!(worker.progress().is_empty());
 }
 
-/// Runs `failing` and gives the lines of its standard error.
-fn lines() -> Vec<String> {
+/// The other process: a host floods a plugin with what is no command.
+#[test]
+#[ignore = "the other process of the tests in this file"]
+fn flooded() {
+    let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+    for _ in 0..1000 {
+        worker.send(3, 2, b"short");
+        assert_eq!(worker.progress().len(), 1);
+    }
+    worker.send(3, 2, &command(FAIL, DocaError::DRIVER.0.into()));
+    assert_eq!(worker.progress().len(), 1);
+}
+
+/// Runs one of the above and gives the lines of its standard error.
+fn lines(of: &str) -> Vec<String> {
     let program = std::env::current_exe().unwrap();
     // An emulated test cannot start its own kind by itself.
     let runner = std::env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER").unwrap_or_default();
@@ -39,7 +52,7 @@ fn lines() -> Vec<String> {
     words.push(program.into());
     let output = Command::new(&words[0])
         .args(&words[1..])
-        .args(["--exact", "--ignored", "--nocapture", "failing"])
+        .args(["--exact", "--ignored", "--nocapture", of])
         .env("RUST_BACKTRACE", "0")
         .output()
         .unwrap();
@@ -50,7 +63,7 @@ fn lines() -> Vec<String> {
 
 #[test]
 fn every_failure_is_one_line() {
-    let lines = lines();
+    let lines = lines("failing");
     let only = |part: &str| -> &str {
         let mut found = lines.iter().filter(|line| line.contains(part));
         let line = found.next().unwrap_or_else(|| panic!("{part} is nowhere in {lines:#?}"));
@@ -76,4 +89,16 @@ fn every_failure_is_one_line() {
     assert!(only("before the plugin") == "before the plugin");
     assert!(only("outside of the plugin") == "outside of the plugin");
     assert_eq!(lines.iter().filter(|line| line.starts_with("thread '")).count(), 2, "{lines:#?}");
+}
+
+#[test]
+fn a_flood_of_failures_is_a_few_lines_and_their_number() {
+    let lines = lines("flooded");
+    let of = |part: &str| lines.iter().filter(|line| line.contains(part)).collect::<Vec<_>>();
+    let each = of("unknown command of 5 bytes");
+    // Eight a second: on a machine that has other things to do a thousand commands may take some.
+    assert!((8..=80).contains(&each.len()), "{lines:#?}");
+    assert_eq!(of("unknown command: ").len(), 1, "{lines:#?}");
+    assert!(of("unknown command: ")[0].contains("more failed, and were not logged"), "{lines:#?}");
+    assert_eq!(of("DOCA_ERROR_DRIVER").len(), 1, "another kind has its line: {lines:#?}");
 }

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
@@ -72,6 +73,7 @@ pub(crate) const PANIC_AT_ONCE: u64 = 8;
 pub(crate) const FAIL_NASTILY: u64 = 9;
 pub(crate) const ACT: u64 = 10;
 pub(crate) const ACT_AND_WAIT: u64 = 11;
+pub(crate) const PANIC_WHEN_READY: u64 = 12;
 
 const TAGS: &[(&str, u64)] = &[("Echo", ECHO), ("Fail", FAIL)];
 
@@ -173,11 +175,38 @@ impl Serve<Side, Obedient> for Words {
         if get::<u64>(command, 0) == Some(PANIC_AT_ONCE) {
             panic!("before there is a future");
         }
-        async move {
+        let future = async move {
             let (tag, value) = decode(command)?;
             let value = handler.run(cx, command, tag, value).await?;
             Ok(reply(tag, value)?)
-        }
+        };
+        Brittle { future, breaks: get(command, 0) == Some(PANIC_WHEN_READY), is_ready: false }
+    }
+}
+
+/// A future that may panic when it is dropped after it was ready.
+struct Brittle<F> {
+    future: F,
+    breaks: bool,
+    is_ready: bool,
+}
+
+impl<F: Future> Future for Brittle<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<F::Output> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: it stays where it is, in what is pinned.
+        let polled = unsafe { Pin::new_unchecked(&mut this.future) }.poll(cx);
+        this.is_ready = polled.is_ready();
+        polled
+    }
+}
+
+impl<F> Drop for Brittle<F> {
+    fn drop(&mut self) {
+        assert!(!(self.breaks && self.is_ready), "as the test asks");
     }
 }
 
@@ -189,7 +218,7 @@ fn decode(command: &[u8]) -> Result<(u64, u64), DecodeError> {
     if command.len() != 16 {
         return Err(wrong("length", DecodeProblem::Length { found: command.len(), expected: 16 }));
     }
-    if tag > ACT_AND_WAIT {
+    if tag > PANIC_WHEN_READY {
         return Err(wrong("tag", DecodeProblem::UnknownTag { found: tag, known: TAGS }));
     }
     Ok((tag, value))
@@ -202,7 +231,7 @@ impl Obedient {
             FAIL_NASTILY => return Err(Error::from(DocaError::DRIVER).with_source(Nasty)),
             PANIC => panic!("as the test asks"),
             WAIT => self.wait(command).await,
-            YIELD => turns(value).await,
+            YIELD | PANIC_WHEN_READY => turns(value).await,
             PANIC_LATER => {
                 turns(1).await;
                 panic!("as the test asks");

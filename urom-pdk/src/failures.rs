@@ -1,0 +1,95 @@
+//! What is logged of commands that fail, a few lines of each kind.
+
+use std::time::Instant;
+
+use urom_abi::DocaError;
+use urom_abi::describe::Messages;
+use urom_abi::shared::SharedCommand;
+
+use crate::guard::Panic;
+use crate::lines::{Unsaid, Window};
+use crate::{Error, log};
+
+/// Why a command gets no value.
+pub(crate) enum Failure {
+    Error(Error),
+    Panic(Panic),
+}
+
+impl Failure {
+    pub(crate) fn status(&self) -> DocaError {
+        match self {
+            Failure::Error(error) => error.status(),
+            Failure::Panic(_) => DocaError::UNEXPECTED,
+        }
+    }
+}
+
+/// The failures of one plugin, by kind: the name of the command, and how it failed. Both are the plugin's, not the host's,
+/// so there are few.
+#[derive(Debug, Default)]
+pub(crate) struct Failures {
+    kinds: Vec<(Kind, Window)>,
+}
+
+/// The name of a command, and whether its handler panicked.
+type Kind = (&'static str, bool);
+
+impl Failures {
+    /// Logs why a command got no value, under its name, unless many of its kind were logged just now.
+    pub(crate) fn report(&mut self, commands: &Messages, command: &SharedCommand, failure: Failure) {
+        let (bytes, dest_id) = (command.payload(), command.dest_id());
+        let name = commands.find(bytes).map_or("unknown command", |variant| variant.name);
+        let kind = (name, matches!(failure, Failure::Panic(_)));
+        let Some(unsaid) = self.note(kind, Instant::now()) else { return };
+        let what = format_args!("{name} of {} bytes from connection {dest_id}", bytes.len());
+        match failure {
+            Failure::Error(error) => log::warn(format_args!("{what}: {error}{unsaid}")),
+            Failure::Panic(panic) => log::error(format_args!("{what}: its handler {panic}{unsaid}")),
+        }
+    }
+
+    /// Counts a failure of this kind; what its line has to say of those before it, if it gets one.
+    fn note(&mut self, kind: Kind, now: Instant) -> Option<Unsaid> {
+        if let Some((_, window)) = self.kinds.iter_mut().find(|(known, _)| *known == kind) {
+            return window.note(now);
+        }
+        let mut window = Window::new(now);
+        let unsaid = window.note(now);
+        self.kinds.push((kind, window));
+        unsaid
+    }
+
+    /// The kinds of which some were not logged, and no line said so yet.
+    fn unsaid(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let counts = self.kinds.iter().map(|((name, _), window)| (*name, window.unsaid()));
+        counts.filter(|(_, unsaid)| *unsaid > 0)
+    }
+}
+
+impl Drop for Failures {
+    fn drop(&mut self) {
+        for (name, count) in self.unsaid() {
+            log::warn(format_args!("{name}: {count} more failed, and were not logged"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lines::LINES;
+
+    const ECHO: Kind = ("Echo", false);
+
+    #[test]
+    fn a_flood_of_one_kind_hides_no_other() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        let lines = (0..1000).filter_map(|_| failures.note(ECHO, now)).count();
+        assert_eq!(lines, LINES as usize);
+        assert_eq!(failures.unsaid().collect::<Vec<_>>(), [("Echo", 1000 - u64::from(LINES))]);
+        for kind in [("Echo", true), ("unknown command", false)] {
+            assert_eq!(failures.note(kind, now), Some(Unsaid::default()), "{kind:?}");
+        }
+    }
+}

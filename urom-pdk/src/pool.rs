@@ -1,0 +1,194 @@
+//! The pool of slots: address-stable, allocated in chunks and used again and again.
+//!
+//! A slot's waker is made once, and whoever keeps a clone may do so for ever: waking a slot that has moved on to another
+//! command, or that is long gone, costs one needless poll at most.
+
+use std::future::Future;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Wake, Waker};
+
+use crate::slot::Slot;
+
+/// How many slots share one word of ready bits, and are allocated together.
+pub(crate) const CHUNK: usize = u64::BITS as usize;
+
+/// All slots of a plugin, and which of them are free.
+pub(crate) struct Pool<F> {
+    chunks: Vec<Chunk<F>>,
+    /// How many there are in all chunks.
+    slots: usize,
+    /// Indices of free slots, never empty; the one used last is used next. Its capacity is the number of slots.
+    free: Vec<usize>,
+    /// The slot of the last of these: most commands end at once in it and leave the list alone.
+    next: NonNull<Slot<F>>,
+}
+
+impl<F: Future> Pool<F> {
+    /// A pool of one chunk.
+    pub(crate) fn new() -> Pool<F> {
+        let mut pool = Pool { chunks: Vec::new(), slots: 0, free: Vec::new(), next: NonNull::dangling() };
+        pool.grow();
+        pool
+    }
+
+    /// The free slot to use next. It stays free until [`take`](Self::take) says otherwise.
+    #[inline]
+    pub(crate) fn next(&self) -> &Slot<F> {
+        // SAFETY: `aim` took it from a chunk, and chunks neither move their slots nor go before the pool does.
+        unsafe { self.next.as_ref() }
+    }
+
+    /// Something stays in the next slot.
+    pub(crate) fn take(&mut self) {
+        self.free.pop();
+        if self.free.is_empty() {
+            self.grow();
+        } else {
+            self.aim();
+        }
+    }
+
+    /// Nothing is in this slot any more.
+    pub(crate) fn give_back(&mut self, index: usize) {
+        self.free.push(index);
+        self.aim();
+    }
+
+    /// Whether every slot is free.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.free.len() == self.slots
+    }
+
+    /// A slot by its index.
+    pub(crate) fn slot(&self, index: usize) -> &Slot<F> {
+        &self.chunks[index / CHUNK].slots()[index % CHUNK]
+    }
+
+    /// How many slots there are.
+    pub(crate) fn len(&self) -> usize {
+        self.slots
+    }
+
+    /// Adds a chunk of slots. This is the only allocation a command can cause, and only while more commands are
+    /// pending than ever before.
+    fn grow(&mut self) {
+        let (first, end) = (self.slots, self.slots + CHUNK);
+        self.chunks.push(Chunk::new());
+        self.free.reserve_exact(end);
+        self.free.extend((first..end).rev());
+        self.slots = end;
+        self.aim();
+    }
+
+    fn aim(&mut self) {
+        if let Some(index) = self.free.last() {
+            self.next = NonNull::from(self.slot(*index));
+        }
+    }
+}
+
+impl<F> Pool<F> {
+    /// The chunks; the slots of number `n` begin at index `n * CHUNK`.
+    pub(crate) fn chunks(&self) -> &[Chunk<F>] {
+        &self.chunks
+    }
+}
+
+/// Slots that were allocated together, and the word that says which of them were woken.
+pub(crate) struct Chunk<F> {
+    ready: Arc<AtomicU64>,
+    /// A vector that never grows. A `Box` would claim to be the only way to the slots whenever it is moved, but futures
+    /// point into them.
+    slots: Vec<Slot<F>>,
+}
+
+impl<F> Chunk<F> {
+    /// The slots, [`CHUNK`] of them.
+    pub(crate) fn slots(&self) -> &[Slot<F>] {
+        &self.slots
+    }
+
+    /// One bit for each slot that was woken since the last call.
+    #[inline]
+    pub(crate) fn take_woken(&self) -> u64 {
+        // Looking first keeps the line shared with the threads that wake: most of the time nothing is there.
+        if self.ready.load(Ordering::Relaxed) == 0 { 0 } else { self.ready.swap(0, Ordering::Acquire) }
+    }
+}
+
+impl<F: Future> Chunk<F> {
+    /// Free slots, none of them woken.
+    pub(crate) fn new() -> Chunk<F> {
+        let ready = Arc::new(AtomicU64::new(0));
+        let waker =
+            |index: usize| Waker::from(Arc::new(SlotWaker { ready: Arc::clone(&ready), bit: 1 << index }));
+        let slots = (0..CHUNK).map(|index| Slot::new(waker(index))).collect();
+        Chunk { ready, slots }
+    }
+}
+
+/// What a slot's waker does: sets the slot's bit. It allocates nothing and may run on any thread, at any time.
+struct SlotWaker {
+    ready: Arc<AtomicU64>,
+    bit: u64,
+}
+
+impl Wake for SlotWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.ready.fetch_or(self.bit, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Pending;
+
+    use super::*;
+
+    type Never = Pending<()>;
+
+    #[test]
+    fn a_waker_may_outlive_its_slot_and_every_slot_after_it() {
+        let chunk = Chunk::<Never>::new();
+        let kept = chunk.slots()[0].waker().clone();
+        kept.wake_by_ref();
+        assert_eq!(chunk.take_woken(), 1);
+        drop(chunk);
+        kept.wake();
+    }
+
+    #[test]
+    fn wakes_from_other_threads_are_all_seen() {
+        let chunk = Chunk::<Never>::new();
+        let wakers: Vec<Waker> = chunk.slots().iter().map(|slot| slot.waker().clone()).collect();
+        let threads: Vec<_> = wakers.into_iter().map(|w| std::thread::spawn(move || w.wake())).collect();
+        for thread in threads {
+            thread.join().expect("waking does not panic");
+        }
+        assert_eq!(chunk.take_woken(), u64::MAX);
+    }
+
+    #[test]
+    fn the_slot_that_was_freed_last_is_used_next_and_none_twice() {
+        let mut pool = Pool::<Never>::new();
+        let mut taken = Vec::new();
+        for _ in 0..2 * CHUNK + 1 {
+            let next: *const Slot<Never> = pool.next();
+            assert!(!taken.contains(&next));
+            taken.push(next);
+            pool.take();
+        }
+        assert_eq!(pool.len(), 3 * CHUNK);
+        for index in [0, CHUNK + 3] {
+            pool.give_back(index);
+            assert!(std::ptr::eq(pool.next(), pool.slot(index)));
+        }
+    }
+}
