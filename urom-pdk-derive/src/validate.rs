@@ -24,7 +24,7 @@ const ITEMS: [&str; 3] = ["Protocol", "Handler", "Client"];
 /// Methods that every handler has.
 pub(crate) const METHODS: [&str; 3] = ["open", "address", "progress"];
 /// Methods that every task has.
-pub(crate) const SETTERS: [&str; 2] = ["submit", "submit_with"];
+pub(crate) const SETTERS: [&str; 3] = ["deadline", "submit", "submit_with"];
 
 /// Checks an enum of messages.
 pub(crate) fn messages(model: &Messages, errors: &mut Errors) {

@@ -7,6 +7,7 @@ use std::future::{Future, Ready, ready};
 use std::marker::PhantomData;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use urom_abi::DocaError;
 use urom_abi::protocol::{HostSide, PluginSide, Reply, Request, Serve};
@@ -67,12 +68,17 @@ impl<P: Serve<Plugin, T>, T: 'static> HostSide for Host<P, T> {
     type Worker = T;
     type Error = Failure;
     type Completion<C: Request> = Ready<Result<C::Reply, Failure>>;
+    type Handle = ();
 
     fn submit<C: Request>(
         _: &&'static str,
         worker: &T,
         command: &C,
+        deadline: Option<Duration>,
     ) -> Result<Self::Completion<C::Kind>, Failure> {
+        if deadline == Some(Duration::ZERO) {
+            return Err(Failure(DocaError::TIME_OUT));
+        }
         let mut bytes = vec![0; command.encoded_len().unwrap()];
         command.encode(&mut bytes)?;
         let answer = serve::<P, T>(worker, &bytes);
@@ -83,12 +89,13 @@ impl<P: Serve<Plugin, T>, T: 'static> HostSide for Host<P, T> {
         plugin: &&'static str,
         worker: &T,
         command: &C,
+        deadline: Option<Duration>,
         callback: F,
     ) -> Result<(), Failure>
     where
         F: FnOnce(Result<C::Reply, Failure>) + 'static,
     {
-        callback(now(Self::submit(plugin, worker, command)?));
+        callback(now(Self::submit(plugin, worker, command, deadline)?));
         Ok(())
     }
 }

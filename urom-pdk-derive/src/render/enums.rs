@@ -99,7 +99,7 @@ impl Render<'_> {
         value: impl Fn(&Field) -> TokenStream,
     ) -> TokenStream {
         let wire = self.wire();
-        let (fixed, len) = (names::local("fixed"), names::local("len"));
+        let fixed = names::local("fixed");
         let message = names::text(&variant.ident);
         let writing = self.writing(&fixed, variant, &value);
         let (prepare, fill) = (&writing.prepare, &writing.fill);
@@ -113,9 +113,7 @@ impl Render<'_> {
         }
         quote! {
             #prepare
-            let (#fixed, #len) = #wire::message(#message, #out, [#(#wire::bytes(#payloads)),*])?;
-            #fill
-            ::core::result::Result::Ok(#len)
+            #wire::message::<__LEN, _>(#message, #out, [#(#wire::bytes(#payloads)),*], |#fixed| { #fill })
         }
     }
 

@@ -78,6 +78,7 @@ impl Commands<'_> {
                 plugin: &'task AnyHost::Plugin,
                 worker: &'task AnyHost::Worker,
                 command: #command,
+                deadline: ::core::option::Option<::core::time::Duration>,
             }
         }
     }
@@ -99,7 +100,12 @@ impl Commands<'_> {
             quote!(#ident: #value)
         });
         let body = self.render.body(quote! {
-            #task { plugin: &self.plugin, worker: #worker, command: #name { #(#members),* } }
+            #task {
+                plugin: &self.plugin,
+                worker: #worker,
+                command: #name { #(#members),* },
+                deadline: ::core::option::Option::None,
+            }
         });
         quote! {
             #docs
@@ -161,12 +167,25 @@ impl Commands<'_> {
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
         let submit_with = quote_spanned! {reply.span()=>
-            <AnyHost as #krate::protocol::HostSide>::submit_with(#this.plugin, #this.worker, &#this.command, #callback)
+            <AnyHost as #krate::protocol::HostSide>::submit_with(
+                #this.plugin,
+                #this.worker,
+                &#this.command,
+                #this.deadline,
+                #callback,
+            )
         };
         quote! {
             #[automatically_derived]
             impl<'task, AnyHost: #krate::protocol::HostSide> #task<'task, AnyHost> {
                 #(#setters)*
+
+                /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
+                /// what the worker was started with; the longest there is means no deadline.
+                #vis fn deadline(mut self, limit: ::core::time::Duration) -> Self {
+                    self.deadline = ::core::option::Option::Some(limit);
+                    self
+                }
 
                 /// Submits the command. What it returns resolves to the notification.
                 ///
@@ -175,17 +194,23 @@ impl Commands<'_> {
                 #vis fn submit(
                     self,
                 ) -> ::core::result::Result<AnyHost::Completion<#kind>, AnyHost::Error> {
-                    <AnyHost as #krate::protocol::HostSide>::submit(self.plugin, self.worker, &self.command)
+                    <AnyHost as #krate::protocol::HostSide>::submit(
+                        self.plugin,
+                        self.worker,
+                        &self.command,
+                        self.deadline,
+                    )
                 }
 
-                /// Submits the command and calls `callback` inside the progress call that completes it.
+                /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
+                /// can cancel the task, and may be dropped.
                 ///
                 /// # Errors
                 /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
                 #vis fn submit_with<AnyCallback>(
                     self,
                     #callback: AnyCallback,
-                ) -> ::core::result::Result<(), AnyHost::Error>
+                ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
                 where
                     AnyCallback:
                         ::core::ops::FnOnce(::core::result::Result<#reply, AnyHost::Error>) + 'static,

@@ -72,6 +72,7 @@ pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: Loopback,
+    deadline: ::core::option::Option<::core::time::Duration>,
 }
 #[allow(
     clippy::too_many_arguments,
@@ -465,11 +466,18 @@ const _: () = {
                 plugin: &self.plugin,
                 worker: worker,
                 command: Loopback { data: data },
+                deadline: ::core::option::Option::None,
             }
         }
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> LoopbackTask<'task, AnyHost> {
+        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
+        /// what the worker was started with; the longest there is means no deadline.
+        pub fn deadline(mut self, limit: ::core::time::Duration) -> Self {
+            self.deadline = ::core::option::Option::Some(limit);
+            self
+        }
         /// Submits the command. What it returns resolves to the notification.
         ///
         /// # Errors
@@ -481,16 +489,18 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
             )
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it.
+        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
+        /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
         pub fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
-        ) -> ::core::result::Result<(), AnyHost::Error>
+        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
         where
             AnyCallback: ::core::ops::FnOnce(
                     ::core::result::Result<LoopbackDone, AnyHost::Error>,
@@ -500,6 +510,7 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
                 callback,
             )
         }

@@ -67,6 +67,7 @@ struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: Wait,
+    deadline: ::core::option::Option<::core::time::Duration>,
 }
 #[allow(unused, reason = "the definition has an error, so these stand without bodies")]
 const _: () = {
@@ -280,6 +281,12 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> WaitTask<'task, AnyHost> {
+        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
+        /// what the worker was started with; the longest there is means no deadline.
+        fn deadline(mut self, limit: ::core::time::Duration) -> Self {
+            self.deadline = ::core::option::Option::Some(limit);
+            self
+        }
         /// Submits the command. What it returns resolves to the notification.
         ///
         /// # Errors
@@ -291,16 +298,18 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
             )
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it.
+        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
+        /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
         fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
-        ) -> ::core::result::Result<(), AnyHost::Error>
+        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
         where
             AnyCallback: ::core::ops::FnOnce(
                     ::core::result::Result<Done, AnyHost::Error>,
@@ -310,6 +319,7 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
                 callback,
             )
         }

@@ -211,6 +211,7 @@ pub struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: MemMap<'task>,
+    deadline: ::core::option::Option<::core::time::Duration>,
 }
 /// A command [`TagSend`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
@@ -219,6 +220,7 @@ pub struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: TagSend<'task>,
+    deadline: ::core::option::Option<::core::time::Duration>,
 }
 /// A command [`TagRecv`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
@@ -227,6 +229,7 @@ pub struct TagRecvTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: TagRecv,
+    deadline: ::core::option::Option<::core::time::Duration>,
 }
 #[allow(
     clippy::too_many_arguments,
@@ -854,17 +857,21 @@ const _: () = {
                         "exported_memh",
                         field_2,
                     )?;
-                    let (fixed, len) = ::urom_abi::wire::message(
+                    ::urom_abi::wire::message::<
+                        __LEN,
+                        _,
+                    >(
                         "MemMap",
                         out,
                         [::urom_abi::wire::bytes(field_2)],
-                    )?;
-                    __TAG.write(fixed, &0);
-                    __AT_MemMap_context.write(fixed, field_0);
-                    __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
-                    __LENGTH_OF_MemMap_exported_memh
-                        .write(fixed, &length_word_of_exported_memh);
-                    ::core::result::Result::Ok(len)
+                        |fixed| {
+                            __TAG.write(fixed, &0);
+                            __AT_MemMap_context.write(fixed, field_0);
+                            __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
+                            __LENGTH_OF_MemMap_exported_memh
+                                .write(fixed, &length_word_of_exported_memh);
+                        },
+                    )
                 }
                 Command::TagSend {
                     context: field_0,
@@ -887,19 +894,24 @@ const _: () = {
                         "data",
                         field_2,
                     )?;
-                    let (fixed, len) = ::urom_abi::wire::message(
+                    ::urom_abi::wire::message::<
+                        __LEN,
+                        _,
+                    >(
                         "TagSend",
                         out,
                         [::urom_abi::wire::bytes(field_2)],
-                    )?;
-                    __TAG.write(fixed, &1);
-                    __AT_TagSend_context.write(fixed, field_0);
-                    __AT_TagSend_dest.write(fixed, field_1);
-                    __ADDRESS_OF_TagSend_data.write(fixed, &address_word_of_data);
-                    __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
-                    __AT_TagSend_tag.write(fixed, field_3);
-                    __AT_TagSend_memh_id.write(fixed, &word_memh_id);
-                    ::core::result::Result::Ok(len)
+                        |fixed| {
+                            __TAG.write(fixed, &1);
+                            __AT_TagSend_context.write(fixed, field_0);
+                            __AT_TagSend_dest.write(fixed, field_1);
+                            __ADDRESS_OF_TagSend_data
+                                .write(fixed, &address_word_of_data);
+                            __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
+                            __AT_TagSend_tag.write(fixed, field_3);
+                            __AT_TagSend_memh_id.write(fixed, &word_memh_id);
+                        },
+                    )
                 }
                 Command::TagRecv {
                     context: field_0,
@@ -1037,16 +1049,21 @@ const _: () = {
                 "exported_memh",
                 &self.exported_memh,
             )?;
-            let (fixed, len) = ::urom_abi::wire::message(
+            ::urom_abi::wire::message::<
+                __LEN,
+                _,
+            >(
                 "MemMap",
                 out,
                 [::urom_abi::wire::bytes(&self.exported_memh)],
-            )?;
-            __TAG.write(fixed, &0);
-            __AT_MemMap_context.write(fixed, &self.context);
-            __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
-            __LENGTH_OF_MemMap_exported_memh.write(fixed, &length_word_of_exported_memh);
-            ::core::result::Result::Ok(len)
+                |fixed| {
+                    __TAG.write(fixed, &0);
+                    __AT_MemMap_context.write(fixed, &self.context);
+                    __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
+                    __LENGTH_OF_MemMap_exported_memh
+                        .write(fixed, &length_word_of_exported_memh);
+                },
+            )
         }
         #[inline]
         fn echo(&self) -> <MemMapped as ::urom_abi::wire::Answer>::Echo {
@@ -1146,19 +1163,23 @@ const _: () = {
                 "data",
                 &self.data,
             )?;
-            let (fixed, len) = ::urom_abi::wire::message(
+            ::urom_abi::wire::message::<
+                __LEN,
+                _,
+            >(
                 "TagSend",
                 out,
                 [::urom_abi::wire::bytes(&self.data)],
-            )?;
-            __TAG.write(fixed, &1);
-            __AT_TagSend_context.write(fixed, &self.context);
-            __AT_TagSend_dest.write(fixed, &self.dest);
-            __ADDRESS_OF_TagSend_data.write(fixed, &address_word_of_data);
-            __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
-            __AT_TagSend_tag.write(fixed, &self.tag);
-            __AT_TagSend_memh_id.write(fixed, &word_memh_id);
-            ::core::result::Result::Ok(len)
+                |fixed| {
+                    __TAG.write(fixed, &1);
+                    __AT_TagSend_context.write(fixed, &self.context);
+                    __AT_TagSend_dest.write(fixed, &self.dest);
+                    __ADDRESS_OF_TagSend_data.write(fixed, &address_word_of_data);
+                    __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
+                    __AT_TagSend_tag.write(fixed, &self.tag);
+                    __AT_TagSend_memh_id.write(fixed, &word_memh_id);
+                },
+            )
         }
         #[inline]
         fn echo(&self) -> <TagSent as ::urom_abi::wire::Answer>::Echo {
@@ -1451,6 +1472,7 @@ const _: () = {
                     map_params: map_params,
                     exported_memh: ::urom_abi::wire::unset(),
                 },
+                deadline: ::core::option::Option::None,
             }
         }
         /// Sends `data` to worker `dest` of the domain.
@@ -1469,6 +1491,7 @@ const _: () = {
                     data: ::urom_abi::wire::unset(),
                     tag: tag,
                 },
+                deadline: ::core::option::Option::None,
             }
         }
         /// Receives the first message whose tag matches.
@@ -1490,6 +1513,7 @@ const _: () = {
                     tag_mask: tag_mask,
                     memh_id: __AT_TagRecv_memh_id.zero(),
                 },
+                deadline: ::core::option::Option::None,
             }
         }
     }
@@ -1506,6 +1530,12 @@ const _: () = {
             self.command.exported_memh = exported_memh;
             self
         }
+        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
+        /// what the worker was started with; the longest there is means no deadline.
+        pub fn deadline(mut self, limit: ::core::time::Duration) -> Self {
+            self.deadline = ::core::option::Option::Some(limit);
+            self
+        }
         /// Submits the command. What it returns resolves to the notification.
         ///
         /// # Errors
@@ -1520,16 +1550,18 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
             )
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it.
+        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
+        /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
         pub fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
-        ) -> ::core::result::Result<(), AnyHost::Error>
+        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
         where
             AnyCallback: ::core::ops::FnOnce(
                     ::core::result::Result<MemMapped, AnyHost::Error>,
@@ -1539,6 +1571,7 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
                 callback,
             )
         }
@@ -1556,6 +1589,12 @@ const _: () = {
             self.command.data = ::core::convert::Into::into(data);
             self
         }
+        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
+        /// what the worker was started with; the longest there is means no deadline.
+        pub fn deadline(mut self, limit: ::core::time::Duration) -> Self {
+            self.deadline = ::core::option::Option::Some(limit);
+            self
+        }
         /// Submits the command. What it returns resolves to the notification.
         ///
         /// # Errors
@@ -1570,16 +1609,18 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
             )
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it.
+        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
+        /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
         pub fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
-        ) -> ::core::result::Result<(), AnyHost::Error>
+        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
         where
             AnyCallback: ::core::ops::FnOnce(
                     ::core::result::Result<TagSent, AnyHost::Error>,
@@ -1589,6 +1630,7 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
                 callback,
             )
         }
@@ -1611,6 +1653,12 @@ const _: () = {
             self.command.memh_id = memh_id;
             self
         }
+        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
+        /// what the worker was started with; the longest there is means no deadline.
+        pub fn deadline(mut self, limit: ::core::time::Duration) -> Self {
+            self.deadline = ::core::option::Option::Some(limit);
+            self
+        }
         /// Submits the command. What it returns resolves to the notification.
         ///
         /// # Errors
@@ -1622,16 +1670,18 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
             )
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it.
+        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
+        /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
         pub fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
-        ) -> ::core::result::Result<(), AnyHost::Error>
+        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
         where
             AnyCallback: ::core::ops::FnOnce(
                     ::core::result::Result<TagReceived, AnyHost::Error>,
@@ -1641,6 +1691,7 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
                 callback,
             )
         }
@@ -2232,18 +2283,24 @@ const _: () = {
                         "data",
                         field_1,
                     )?;
-                    let (fixed, len) = ::urom_abi::wire::message(
+                    ::urom_abi::wire::message::<
+                        __LEN,
+                        _,
+                    >(
                         "TagReceived",
                         out,
                         [::urom_abi::wire::bytes(field_1)],
-                    )?;
-                    __TAG.write(fixed, &2);
-                    __AT_TagReceived_context.write(fixed, field_0);
-                    __ADDRESS_OF_TagReceived_data.write(fixed, &address_word_of_data);
-                    __LENGTH_OF_TagReceived_data.write(fixed, &length_word_of_data);
-                    __AT_TagReceived_sender_tag.write(fixed, field_2);
-                    __AT_TagReceived_status.write(fixed, field_3);
-                    ::core::result::Result::Ok(len)
+                        |fixed| {
+                            __TAG.write(fixed, &2);
+                            __AT_TagReceived_context.write(fixed, field_0);
+                            __ADDRESS_OF_TagReceived_data
+                                .write(fixed, &address_word_of_data);
+                            __LENGTH_OF_TagReceived_data
+                                .write(fixed, &length_word_of_data);
+                            __AT_TagReceived_sender_tag.write(fixed, field_2);
+                            __AT_TagReceived_status.write(fixed, field_3);
+                        },
+                    )
                 }
             }
         }

@@ -122,6 +122,7 @@ pub(crate) struct TagSendTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: TagSend,
+    deadline: ::core::option::Option<::core::time::Duration>,
 }
 /// A command [`Move`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
@@ -130,6 +131,7 @@ pub(crate) struct MoveTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: Move,
+    deadline: ::core::option::Option<::core::time::Duration>,
 }
 /// A command [`Sum`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
@@ -138,6 +140,7 @@ pub(crate) struct SumTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: Sum<'task>,
+    deadline: ::core::option::Option<::core::time::Duration>,
 }
 #[allow(
     clippy::too_many_arguments,
@@ -652,17 +655,21 @@ const _: () = {
                         field_4,
                         __when_of_Sum_rest(*field_3),
                     )?;
-                    let (fixed, len) = kit::abi::wire::message(
+                    kit::abi::wire::message::<
+                        __LEN,
+                        _,
+                    >(
                         "Sum",
                         out,
                         [kit::abi::wire::bytes(field_3), kit::abi::wire::bytes(field_4)],
-                    )?;
-                    __TAG.write(fixed, &6);
-                    __AT_Sum_color.write(fixed, &__encode_of_Sum_color(field_0));
-                    __AT_Sum_rows.write(fixed, field_1);
-                    __AT_Sum_place.write(fixed, &copy_of_place);
-                    __AT_Sum_count.write(fixed, &word_count);
-                    ::core::result::Result::Ok(len)
+                        |fixed| {
+                            __TAG.write(fixed, &6);
+                            __AT_Sum_color.write(fixed, &__encode_of_Sum_color(field_0));
+                            __AT_Sum_rows.write(fixed, field_1);
+                            __AT_Sum_place.write(fixed, &copy_of_place);
+                            __AT_Sum_count.write(fixed, &word_count);
+                        },
+                    )
                 }
             }
         }
@@ -956,17 +963,21 @@ const _: () = {
                 &self.rest,
                 __when_of_Sum_rest(*&self.table),
             )?;
-            let (fixed, len) = kit::abi::wire::message(
+            kit::abi::wire::message::<
+                __LEN,
+                _,
+            >(
                 "Sum",
                 out,
                 [kit::abi::wire::bytes(&self.table), kit::abi::wire::bytes(&self.rest)],
-            )?;
-            __TAG.write(fixed, &6);
-            __AT_Sum_color.write(fixed, &__encode_of_Sum_color(&self.color));
-            __AT_Sum_rows.write(fixed, &self.rows);
-            __AT_Sum_place.write(fixed, &copy_of_place);
-            __AT_Sum_count.write(fixed, &word_count);
-            ::core::result::Result::Ok(len)
+                |fixed| {
+                    __TAG.write(fixed, &6);
+                    __AT_Sum_color.write(fixed, &__encode_of_Sum_color(&self.color));
+                    __AT_Sum_rows.write(fixed, &self.rows);
+                    __AT_Sum_place.write(fixed, &copy_of_place);
+                    __AT_Sum_count.write(fixed, &word_count);
+                },
+            )
         }
         #[inline]
         fn echo(&self) -> <answers::Table as kit::abi::wire::Answer>::Echo {
@@ -1164,6 +1175,7 @@ const _: () = {
                     dest: dest,
                     key: key,
                 },
+                deadline: ::core::option::Option::None,
             }
         }
         /// A structure, which only the compiler knows to be plain data.
@@ -1176,6 +1188,7 @@ const _: () = {
                 plugin: &self.plugin,
                 worker: worker,
                 command: Move { to: to },
+                deadline: ::core::option::Option::None,
             }
         }
         /// With expressions and a codec.
@@ -1198,6 +1211,7 @@ const _: () = {
                     table: ::core::convert::Into::into(table),
                     rest: ::core::convert::Into::into(rest),
                 },
+                deadline: ::core::option::Option::None,
             }
         }
     }
@@ -1206,6 +1220,12 @@ const _: () = {
         /// Repeated by the answer.
         pub(crate) fn context(mut self, context: u64) -> Self {
             self.command.context = context;
+            self
+        }
+        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
+        /// what the worker was started with; the longest there is means no deadline.
+        pub(crate) fn deadline(mut self, limit: ::core::time::Duration) -> Self {
+            self.deadline = ::core::option::Option::Some(limit);
             self
         }
         /// Submits the command. What it returns resolves to the notification.
@@ -1219,16 +1239,18 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
             )
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it.
+        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
+        /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
         pub(crate) fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
-        ) -> ::core::result::Result<(), AnyHost::Error>
+        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
         where
             AnyCallback: ::core::ops::FnOnce(
                     ::core::result::Result<answers::Done, AnyHost::Error>,
@@ -1238,12 +1260,19 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
                 callback,
             )
         }
     }
     #[automatically_derived]
     impl<'task, AnyHost: kit::abi::protocol::HostSide> MoveTask<'task, AnyHost> {
+        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
+        /// what the worker was started with; the longest there is means no deadline.
+        pub(crate) fn deadline(mut self, limit: ::core::time::Duration) -> Self {
+            self.deadline = ::core::option::Option::Some(limit);
+            self
+        }
         /// Submits the command. What it returns resolves to the notification.
         ///
         /// # Errors
@@ -1255,16 +1284,18 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
             )
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it.
+        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
+        /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
         pub(crate) fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
-        ) -> ::core::result::Result<(), AnyHost::Error>
+        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
         where
             AnyCallback: ::core::ops::FnOnce(
                     ::core::result::Result<answers::Moved, AnyHost::Error>,
@@ -1274,12 +1305,19 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
                 callback,
             )
         }
     }
     #[automatically_derived]
     impl<'task, AnyHost: kit::abi::protocol::HostSide> SumTask<'task, AnyHost> {
+        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
+        /// what the worker was started with; the longest there is means no deadline.
+        pub(crate) fn deadline(mut self, limit: ::core::time::Duration) -> Self {
+            self.deadline = ::core::option::Option::Some(limit);
+            self
+        }
         /// Submits the command. What it returns resolves to the notification.
         ///
         /// # Errors
@@ -1291,16 +1329,18 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
             )
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it.
+        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
+        /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
         pub(crate) fn submit_with<AnyCallback>(
             self,
             callback: AnyCallback,
-        ) -> ::core::result::Result<(), AnyHost::Error>
+        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
         where
             AnyCallback: ::core::ops::FnOnce(
                     ::core::result::Result<answers::Table, AnyHost::Error>,
@@ -1310,6 +1350,7 @@ const _: () = {
                 self.plugin,
                 self.worker,
                 &self.command,
+                self.deadline,
                 callback,
             )
         }
@@ -1847,16 +1888,22 @@ const _: () = {
                         field_1,
                         __len_of_Table_second(kit::abi::wire::Owned::view(field_0)),
                     )?;
-                    let (fixed, len) = kit::abi::wire::message(
+                    kit::abi::wire::message::<
+                        __LEN,
+                        _,
+                    >(
                         "Table",
                         out,
                         [kit::abi::wire::bytes(field_0), kit::abi::wire::bytes(field_1)],
-                    )?;
-                    __TAG.write(fixed, &11);
-                    __ADDRESS_OF_Table_first.write(fixed, &address_word_of_first);
-                    __LENGTH_OF_Table_first.write(fixed, &length_word_of_first);
-                    __ADDRESS_OF_Table_second.write(fixed, &address_word_of_second);
-                    ::core::result::Result::Ok(len)
+                        |fixed| {
+                            __TAG.write(fixed, &11);
+                            __ADDRESS_OF_Table_first
+                                .write(fixed, &address_word_of_first);
+                            __LENGTH_OF_Table_first.write(fixed, &length_word_of_first);
+                            __ADDRESS_OF_Table_second
+                                .write(fixed, &address_word_of_second);
+                        },
+                    )
                 }
             }
         }
