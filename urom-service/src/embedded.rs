@@ -19,6 +19,7 @@ use urom_abi::signals;
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::discovery::{PLUGIN_PATH_VARIABLE, entries};
 use crate::daemon::{Launcher, serve};
+use crate::key::Key;
 use crate::log::{Log, LogLevel};
 use crate::threads::{Alive, wait_for_all};
 
@@ -45,6 +46,7 @@ pub struct EmbeddedOptions {
 #[derive(Debug)]
 pub struct Embedded {
     address: SocketAddr,
+    key: Key,
     running: Mutex<Option<Running>>,
 }
 
@@ -59,9 +61,10 @@ struct Running {
 const EXIT_DEADLINE: Duration = Duration::from_secs(2);
 
 /// The services that programs share, and how they were started.
-static SHARED: Mutex<Vec<(Key, Weak<Embedded>)>> = Mutex::new(Vec::new());
+static SHARED: Mutex<Vec<(Sharing, Weak<Embedded>)>> = Mutex::new(Vec::new());
 
-type Key = (Option<OsString>, usize, Option<CpuSet>);
+/// What two programs have in common that share a service.
+type Sharing = (Option<OsString>, usize, Option<CpuSet>);
 
 impl Embedded {
     /// Starts a service on a free port of the loopback address.
@@ -73,7 +76,9 @@ impl Embedded {
             Some(cpus) => cpus,
             None => cpus_variable(env::var_os(CPUS_VARIABLE))?.map_or_else(process_cpus, Ok)?,
         };
+        let key = Key::random()?;
         let config = DaemonConfig {
+            key: Some(key.clone()),
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
             cpus,
@@ -105,7 +110,7 @@ impl Embedded {
         // The workers' threads inherit it from this one.
         let thread =
             signals::blocked(|| std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(daemon))?;
-        Ok(Embedded { address, running: Mutex::new(Some(Running { stop, thread })) })
+        Ok(Embedded { address, key, running: Mutex::new(Some(Running { stop, thread })) })
     }
 
     /// The service of this process for a plugin path (`None`: see [`EmbeddedOptions::plugin_path`]), a message limit in bytes and the
@@ -132,6 +137,11 @@ impl Embedded {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What its hosts have to know: it was made for this process, so that no other user of the machine comes in.
+    pub fn key(&self) -> &Key {
+        &self.key
     }
 }
 

@@ -22,12 +22,20 @@
 pub mod daemon;
 pub mod doca_log;
 pub mod embedded;
+mod entrance;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod key;
 pub mod library;
+mod lobby;
 pub mod log;
 mod mailbox;
 pub mod plugin_elf;
 pub mod plugin_file;
+mod queue;
 mod session;
+mod sync;
 mod threads;
 pub mod uromd;
 pub mod wire;

@@ -158,7 +158,7 @@ unsafe fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T, Pl
 }
 
 impl Methods {
-    fn of(iface: &PluginIface) -> Result<Methods, PluginFileError> {
+    pub(crate) fn of(iface: &PluginIface) -> Result<Methods, PluginFileError> {
         if iface.api_version == 0 {
             return Err(PluginFileError::NoVersionWord);
         }

@@ -90,7 +90,9 @@ where
         // What the peer said last counts, even when writing to it fails now.
         biased;
         end = read => end,
-        end = write => end,
+        // Both halves are one task, and a peer that never pauses would use up the turn that tokio allows it: nothing would
+        // be written then, and nobody would notice that the peer does not read.
+        end = tokio::task::unconstrained(write) => end,
     }
 }
 

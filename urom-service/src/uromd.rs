@@ -9,11 +9,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use clap::builder::{OsStringValueParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use urom_abi::cpu::CpuSet;
 
-use crate::daemon::DaemonConfig;
-use crate::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE, process_cpus};
+use crate::daemon::config::{Limits, MAX_MAX_MESSAGE, MIN_MAX_MESSAGE, process_cpus};
+use crate::daemon::{DaemonConfig, WorkerVariable};
+use crate::key::{Key, key_file_of_environment};
 use crate::log::{Log, LogLevel};
 use crate::wire::control::DEFAULT_PORT;
 use crate::worker::{self, Place, WorkerConfig};
@@ -39,9 +41,23 @@ enum Role {
 /// A daemon's arguments: those of `uromd`, for other programs that run one to flatten into theirs.
 #[derive(Debug, clap::Args)]
 pub struct DaemonArgs {
-    /// Where to listen: an address, or address:port. Port 0 picks one. Workers listen on the same address.
+    /// Where to listen: an address, or address:port. Port 0 picks one. Workers listen on the same address. Any other than
+    /// a loopback address takes a key file.
     #[arg(long, value_name = "ADDR[:PORT]", default_value = "127.0.0.1", value_parser = listen_address)]
     listen: SocketAddr,
+    /// The key that hosts have to prove they hold: a file of at least 32 bytes, of mode 0600 and of this user, of which each
+    /// host has a copy. That of the variable UROM_KEY_FILE if not given.
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// The most hosts that may be connected at a time: to the daemon, and to each worker.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().hosts, value_parser = count())]
+    max_hosts: usize,
+    /// The most workers that there may be at a time. One that was told to leave counts no more, and may take some seconds to end.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().workers, value_parser = count())]
+    max_workers: usize,
+    /// The most of them that one host may use at a time.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().workers_per_host, value_parser = count())]
+    max_workers_per_host: usize,
     /// What to log of this program: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace.
     #[arg(short, long, value_name = "LEVEL", default_value = "50")]
     log_level: LogLevel,
@@ -60,6 +76,11 @@ pub struct DaemonArgs {
     /// the worker's program and arguments behind its own, which may be quoted as in a shell; must pass its standard input on.
     #[arg(long, value_name = "COMMAND", value_parser = words)]
     worker_launcher: Option<Words>,
+    /// A variable of this program's environment that workers find in theirs, or one with a value; may be given several times.
+    /// They have PATH, LD_LIBRARY_PATH, RUST_BACKTRACE and UCX_* in any case, a GLIBC_TUNABLES unless given here, and what
+    /// their host asks for.
+    #[arg(long, value_name = "NAME[=VALUE]", value_parser = OsStringValueParser::new().try_map(WorkerVariable::try_from))]
+    worker_env: Vec<WorkerVariable>,
 }
 
 /// A command line, taken apart.
@@ -72,6 +93,11 @@ fn words(text: &str) -> Result<Words, String> {
         return Err("expected a program and its arguments".to_owned());
     }
     Ok(Words(words.into_iter().map(OsString::from).collect()))
+}
+
+/// A number of things of which there has to be one.
+fn count() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=1 << 20)
 }
 
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
@@ -119,13 +145,18 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
 }
 
 impl DaemonArgs {
+    /// The key file that is in force: that of the arguments, else the environment's.
+    pub fn key_file(&self) -> Option<PathBuf> {
+        self.key_file.clone().or_else(key_file_of_environment)
+    }
+
     /// Runs a daemon on this thread until SIGTERM or SIGINT, and ends its workers.
     ///
     /// The directories and files of `plugin_path` take the place of those of `UROM_PLUGIN_PATH`, and `words` are as [`main_of`] has them. `ready` is called with the
     /// address once hosts can connect to it; they are answered when it has returned. Sets the process's `tracing` subscriber.
     ///
     /// # Errors
-    /// The address is taken or is not this machine's.
+    /// The address is taken or is not this machine's, or takes a key and there is none; the key file is none.
     pub fn serve(
         &self,
         plugin_path: Option<Vec<PathBuf>>,
@@ -135,8 +166,15 @@ impl DaemonArgs {
         let sdk_log_level = self.sdk_log_level.unwrap_or(LogLevel::WARNING);
         Log::new("uromd", self.log_level, sdk_log_level).install();
         let own = process_cpus().context("asking for this process's CPUs")?;
+        let key = self.key_file().map(|file| Key::read(&file)).transpose()?;
         let config = DaemonConfig {
             listen: self.listen,
+            limits: Limits {
+                hosts: self.max_hosts,
+                workers: self.max_workers,
+                workers_per_host: self.max_workers_per_host,
+            },
+            key,
             max_message: self.max_msg_size,
             cpus: self.cpus.unwrap_or(own),
             limit_workers_to_cpus: self.cpus.is_some(),
@@ -144,6 +182,7 @@ impl DaemonArgs {
             log_level: self.log_level,
             sdk_log_level,
             worker_words: words,
+            worker_env: self.worker_env.clone(),
             worker_launcher: self.worker_launcher.clone().map_or_else(Vec::new, |words| words.0),
         };
         crate::daemon::run(config, self.sdk_log_level, ready)

@@ -66,7 +66,7 @@ fn commands_in_steady_state_allocate_nothing() {
     let plugins = Plugins::obedient();
     let plugin_path = Some(plugins.path().into());
     let service = Embedded::start(EmbeddedOptions { plugin_path, ..EmbeddedOptions::default() }).unwrap();
-    let mut client = Client::connect(service.address());
+    let mut client = Client::connect_with(service.address(), Some(service.key())).unwrap();
     let host = client.attach(StartWorker { id: 1, ..any() }, 64);
     let round = || {
         let words = |word: u64| [op::ECHO.to_le_bytes(), word.to_le_bytes()].concat();

@@ -11,6 +11,7 @@ mod support;
 #[path = "library/processes.rs"]
 mod processes;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use processes::{Plugins, Uromd, op};
@@ -71,6 +72,23 @@ fn the_environment_names_the_service() {
     std::fs::write(file, "other dpu 192.0.2.1 03:00.0 eth0\n127.0.0.1 dpu 127.0.0.1 03:00.0 eth0:1\n")
         .unwrap();
     set("UROM_SERVICE_PORT", uromd.address.port().to_string());
+    one_command();
+
+    // A key, which a daemon without one is not shown, and which has to be one.
+    let key = directory.path().join("key");
+    std::fs::write(&key, [7; 32]).unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    set("UROM_KEY_FILE", &key);
+    let (code, text) = failed_start();
+    assert!(code == DocaError::AUTHENTICATION && text.contains("asks for no key"), "{text}");
+    set("UROM_KEY_FILE", directory.path());
+    let (code, text) = failed_start();
+    assert!(code == DocaError::BAD_CONFIG && text.ends_with("(named by UROM_KEY_FILE)"), "{text}");
+    // A service in this process needs none.
+    set("DOCA_UROM_SERVICE_FILE", "");
+    one_command();
+    set("DOCA_UROM_SERVICE_FILE", file);
+    set("UROM_KEY_FILE", "");
     one_command();
 
     // A daemon that is gone, and a port that is none.

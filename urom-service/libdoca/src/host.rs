@@ -7,8 +7,8 @@ use std::ffi::{c_char, c_int, c_void};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{
-    Api, Buf, CmdTask, CmdTaskCallback, Ctx, CtxState, Data, Dev, DevInfo, Domain, Extensions, GidTask,
-    GidTaskCallback, OobColl, Pe, Service, StateChangedCallback, Task, Worker,
+    Api, Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain, Extensions,
+    GidTask, GidTaskCallback, OobColl, Pe, Service, StateChangedCallback, Task, Worker,
 };
 use urom_abi::plugin::PluginInfo;
 

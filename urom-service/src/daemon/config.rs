@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::CpuSet;
 
+use super::environment::WorkerVariable;
+use crate::key::Key;
 use crate::log::LogLevel;
 use crate::wire::control::DEFAULT_PORT;
 use crate::wire::frame::MAX_PAYLOAD;
@@ -23,6 +25,10 @@ pub const MAX_MAX_MESSAGE: usize = MAX_PAYLOAD;
 pub struct DaemonConfig {
     /// Where it listens; port 0 picks one.
     pub listen: SocketAddr,
+    /// How much of it hosts may have.
+    pub limits: Limits,
+    /// What hosts prove that they hold. Without one, the daemon listens on loopback addresses only.
+    pub key: Option<Key>,
     /// The message limit in bytes, headers included.
     pub max_message: usize,
     /// The CPUs hosts are told of and may give to workers.
@@ -40,6 +46,26 @@ pub struct DaemonConfig {
     /// A program and its first arguments, such as an emulator's, that is started in the place of a worker, with the worker's
     /// own program and arguments behind them. Nothing when workers are started as they are.
     pub worker_launcher: Vec<OsString>,
+    /// What workers that are processes find in their environment besides the little they always do.
+    pub worker_env: Vec<WorkerVariable>,
+}
+
+/// How many of everything a daemon takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Hosts that are connected at a time: to the daemon, and to each worker.
+    pub hosts: usize,
+    /// Workers that there are at a time.
+    pub workers: usize,
+    /// Workers that one host's connection may be at at a time, those that it waits for included.
+    pub workers_per_host: usize,
+}
+
+impl Default for Limits {
+    /// 256 hosts, 1024 workers, 256 of them for one host.
+    fn default() -> Limits {
+        Limits { hosts: 256, workers: 1024, workers_per_host: 256 }
+    }
 }
 
 impl Default for DaemonConfig {
@@ -47,6 +73,8 @@ impl Default for DaemonConfig {
     fn default() -> DaemonConfig {
         DaemonConfig {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
+            limits: Limits::default(),
+            key: None,
             max_message: DEFAULT_MAX_MESSAGE,
             cpus: CpuSet::empty(),
             limit_workers_to_cpus: false,
@@ -55,6 +83,7 @@ impl Default for DaemonConfig {
             sdk_log_level: LogLevel::WARNING,
             worker_words: Vec::new(),
             worker_launcher: Vec::new(),
+            worker_env: Vec::new(),
         }
     }
 }

@@ -16,6 +16,7 @@ use tracing::{debug, info, warn};
 use urom_abi::MAX_PLUGINS;
 use urom_abi::version;
 
+use super::trust::{self, Distrust};
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 use crate::plugin_file::{PluginFile, PluginFileError};
 use crate::wire::control::PluginEntry;
@@ -113,6 +114,11 @@ impl Walk<'_> {
             self.file(&if bare { Path::new(".").join(entry) } else { entry.to_owned() });
             return;
         }
+        // What cannot be looked at cannot be read either, and that says why.
+        if let Err(reason @ (Distrust::Writable { .. } | Distrust::Owner { .. })) = trust::check(entry) {
+            let text = format!("the directory {} is skipped: {reason}", entry.display());
+            return self.complain(format!("{PLUGIN_PATH_VARIABLE}: {text}"));
+        }
         match plugin_files(entry) {
             Ok(names) => names.iter().for_each(|name| self.file(&entry.join(name))),
             Err(error) => {
@@ -138,6 +144,7 @@ impl Walk<'_> {
     }
 
     fn try_file(&mut self, file: &Path) -> Result<(), PassedOver> {
+        trust::check(file).map_err(|reason| reason.to_string())?;
         let known = self.catalogue.know(file)?;
         let name = match &known.looked {
             Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {

@@ -1,20 +1,27 @@
 //! One host's stream, as the daemon sees it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::spawn_blocking;
-use tracing::{debug, dispatcher, info, warn};
+use tokio::time::timeout;
+use tracing::{debug, dispatcher, warn};
+use urom_abi::DocaError;
 
 use super::discovery::{self, Catalogue, Found, PLUGIN_PATH_VARIABLE};
 use super::roster::HostKey;
-use super::server::Event;
+use super::server::{Event, HostLink};
+use crate::key::Secret;
+use crate::lobby::Seat;
+use crate::log::Budget;
 use crate::session::{self, BACKLOG};
-use crate::wire::control::DaemonToHost;
-use crate::wire::hello::{Hello, HelloError, Role};
-use crate::wire::stream::{StreamError, greet};
+use crate::wire::control::{DaemonToHost, Failure, PATIENCE};
+use crate::wire::hello::{Hello, Role};
+use crate::wire::stream::{self, StreamError, greet};
 
 /// What every host's task shares.
 #[derive(Debug)]
@@ -22,6 +29,13 @@ pub(crate) struct Reception {
     pub(crate) catalogue: Mutex<Catalogue>,
     /// In place of the environment's.
     pub(crate) plugin_path: Option<Vec<PathBuf>>,
+    /// What hosts have to know, if anything.
+    pub(crate) secret: Option<Secret>,
+    /// For the hosts that there may be, which are so many.
+    pub(crate) places: Arc<Semaphore>,
+    pub(crate) limit: usize,
+    /// Lines about those for whom there was no place.
+    pub(crate) refusals: Mutex<Budget>,
     /// The CPUs hosts are told of, as text.
     pub(crate) cpus: String,
     pub(crate) max_message: usize,
@@ -31,17 +45,29 @@ pub(crate) struct Reception {
 pub(crate) async fn serve(
     key: HostKey,
     mut stream: TcpStream,
-    peer: String,
+    (peer, seat): (SocketAddr, Seat),
     reception: Arc<Reception>,
     events: mpsc::Sender<Event>,
 ) {
-    match greet(&mut stream, Hello::new(Role::Daemon), Role::Host).await {
-        Ok(()) => {}
-        Err(StreamError::Hello(HelloError::NotUrom) | StreamError::Silent) => {
-            return info!("{peer} is not a host: it did not greet");
-        }
-        Err(error) => return warn!("host {peer} was turned away: {error}"),
+    let greeting = greet(&mut stream, Hello::new(Role::Daemon), Role::Host, reception.secret.as_ref());
+    if !seat.admit(peer, greeting).await {
+        return;
     }
+    let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
+        let text = format!(
+            "the daemon has {} hosts already, which is its limit: end one, or start uromd with a larger --max-hosts",
+            reception.limit
+        );
+        if let Some(more) =
+            reception.refusals.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now())
+        {
+            warn!("host {peer} was turned away: {text}{more}");
+        }
+        let refusal = DaemonToHost::Refused(Failure::new(DocaError::FULL, text));
+        // A host that reads nothing does not learn why.
+        let _ = timeout(PATIENCE, stream::send(&mut stream, &refusal)).await;
+        return;
+    };
     let (finder, log) = (Arc::clone(&reception), dispatcher::get_default(Clone::clone));
     let find = move || dispatcher::with_default(&log, || finder.discover());
     let Ok(plugins) = spawn_blocking(find).await else {
@@ -56,10 +82,17 @@ pub(crate) async fn serve(
     };
     // The queue is new and has room.
     let _ = outbox.try_send(welcome);
-    if events.send(Event::HostCame { key, outbox, plugins }).await.is_err() {
+    let (give_up, given_up) = oneshot::channel();
+    let host = HostLink { outbox, give_up, plugins };
+    if events.send(Event::HostCame { key, host }).await.is_err() {
         return;
     }
-    let end = session::run(stream, outgoing, &events, |message| Event::Host { key, message }).await;
+    let session = session::run(stream, outgoing, &events, |message| Event::Host { key, message });
+    let end = tokio::select! {
+        end = session => end,
+        // The daemon has said that it does not read.
+        Ok(()) = given_up => None,
+    };
     match end {
         None | Some(StreamError::Closed) => debug!("host {peer} left"),
         Some(error) => warn!("host {peer} is lost: {error}"),

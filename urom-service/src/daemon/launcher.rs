@@ -12,6 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tracing::{dispatcher, warn};
 
+use super::environment::{self, WorkerVariable};
 use crate::log::LogLevel;
 use crate::threads::Alive;
 use crate::wire::control::PATIENCE;
@@ -32,6 +33,8 @@ pub(crate) enum Launcher {
         launcher: Vec<OsString>,
         /// What its arguments begin with, before `worker`.
         words: Vec<OsString>,
+        /// What workers find in their environment besides the little they always do.
+        given: Vec<WorkerVariable>,
         /// What UCX logs in workers, when the daemon's environment does not say.
         ucx_log: Option<LogLevel>,
     },
@@ -80,9 +83,10 @@ impl Launcher {
         let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let body = match self {
-            Launcher::Process { launcher, words, ucx_log } => {
+            Launcher::Process { launcher, words, given, ucx_log } => {
                 let mut command = command(launcher)?;
                 command.args(words).arg("worker").args(config.to_args());
+                command.env_clear().envs(environment::inherited(std::env::vars_os(), given, config.listen));
                 Body::Process(process(command, env, *ucx_log, theirs)?)
             }
             Launcher::Thread => {

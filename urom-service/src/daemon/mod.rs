@@ -1,7 +1,11 @@
 //! The daemon: it finds plugins, starts workers, and tells hosts where they are.
 
 pub mod config;
+mod descriptors;
 pub(crate) mod discovery;
+mod environment;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod host;
 mod launcher;
 mod request;
@@ -9,20 +13,23 @@ mod roster;
 mod server;
 mod supervisor;
 mod tickets;
+mod trust;
 
 use std::net::SocketAddr;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
 pub use config::DaemonConfig;
 pub use discovery::{PLUGIN_PATH_VARIABLE, entries as plugin_path_entries};
+pub use environment::{ParseVariableError, WorkerVariable};
 pub(crate) use launcher::Launcher;
 pub(crate) use server::serve;
 
 use crate::log::LogLevel;
+use crate::worker::is_loopback;
 
 /// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM or SIGINT.
 ///
@@ -32,9 +39,17 @@ use crate::log::LogLevel;
 /// # Errors
 /// The address is taken or is not this machine's.
 pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(SocketAddr)) -> Result<()> {
+    descriptors::allow(config.limits);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let listen = config.listen;
+        if config.key.is_none() && !is_loopback(listen.ip()) {
+            bail!(
+                "no key, and {listen} can be reached from other machines, whose users could then run code on this one: name \
+                 a key file with --key-file, of which each host has a copy (`umask 077; head -c 32 /dev/urandom > FILE` \
+                 makes one), or listen on 127.0.0.1"
+            );
+        }
         let listener = TcpListener::bind(listen).await.with_context(|| {
             format!("cannot listen on {listen}: is another uromd running there? choose another with --listen")
         })?;
@@ -52,7 +67,8 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
         }
         ready(listener.local_addr()?);
         let (launcher, words) = (config.worker_launcher.clone(), config.worker_words.clone());
-        let launcher = Launcher::Process { launcher, words, ucx_log };
+        let given = config.worker_env.clone();
+        let launcher = Launcher::Process { launcher, words, given, ucx_log };
         Ok(serve(listener, config, launcher, stop).await?)
     });
     // A plugin that hangs while it is listed keeps its thread; it must not keep the daemon.

@@ -1,6 +1,6 @@
 //! A host's wish for a worker, checked and turned into the worker's configuration.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 
 use urom_abi::DocaError;
@@ -8,6 +8,7 @@ use urom_abi::cpu::CpuSet;
 
 use super::DaemonConfig;
 use super::discovery::Found;
+use super::environment;
 use crate::wire::control::{Failure, StartWorker};
 use crate::worker::{PluginItem, WorkerConfig};
 
@@ -28,6 +29,7 @@ pub(crate) fn resolve(
         id,
         gid: wish.gid,
         max_message: daemon.max_message,
+        max_hosts: daemon.limits.hosts,
         listen,
         cpus: cpus(wish.cpus.as_deref(), daemon)?,
         log_level: daemon.log_level,
@@ -55,9 +57,18 @@ fn cpus(wish: Option<&str>, daemon: &DaemonConfig) -> Result<Option<CpuSet>, Fai
 fn variable(text: &str) -> Result<(OsString, OsString), Failure> {
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty() && !text.contains('\0'));
     let (name, value) = parts.ok_or_else(|| {
-        let text = format!("`{}` in the worker's environment is not NAME=value", text.escape_default());
+        // The daemon's log has this too, where a value is nobody's business.
+        let name = text.split_once('=').map_or(text, |(name, _)| name).escape_default();
+        let text = format!("`{name}` in the worker's environment is not NAME=value");
         Failure::new(DocaError::INVALID_VALUE, text)
     })?;
+    if !environment::is_for_hosts(OsStr::new(name)) {
+        let text = format!(
+            "`{name}` is not for a host to set, as names of this kind have a worker load what is not in the plugin path, \
+             write files or listen elsewhere: have it set where the service is started, with uromd --worker-env"
+        );
+        return Err(Failure::new(DocaError::NOT_PERMITTED, text));
+    }
     Ok((name.into(), value.into()))
 }
 
@@ -93,11 +104,21 @@ mod tests {
 
     #[test]
     fn an_environment_that_is_none_is_named() {
-        for text in ["NOVALUE", "=x", "", "A=b\0c"] {
+        for text in ["NOVALUE", "=hidden", "", "A=hidden\0"] {
             let error =
                 resolve_with(&StartWorker { env: Some(vec![text.to_owned()]), ..wish() }).unwrap_err();
             assert_eq!(error.code(), DocaError::INVALID_VALUE);
-            assert!(error.text.contains("NAME=value"), "{error}");
+            assert!(error.text.contains("NAME=value") && !error.text.contains("hidden"), "{error}");
+        }
+    }
+
+    #[test]
+    fn variables_that_load_code_are_refused_and_say_who_may_set_them() {
+        for text in ["LD_PRELOAD=/tmp/x.so", "UCX_PLUGIN_PATH=/tmp", "GLIBC_TUNABLES="] {
+            let env = Some(vec!["A=b".to_owned(), text.to_owned()]);
+            let error = resolve_with(&StartWorker { env, ..wish() }).unwrap_err();
+            assert_eq!(error.code(), DocaError::NOT_PERMITTED);
+            assert!(error.text.contains("--worker-env"), "{error}");
         }
     }
 

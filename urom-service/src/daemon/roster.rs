@@ -4,11 +4,16 @@
 //! long as hosts can be sent to it, and by its *serial*, which is never used twice, as long as its process lives: an id
 //! is free again the moment its worker was told to leave.
 
+mod entry;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
 use urom_abi::{DocaError, WORKER_ID_ANY};
 
+use self::entry::{Entry, Pending, State, Visitor};
+use super::config::Limits;
+use crate::session::BACKLOG;
 use crate::wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
 
 /// A host's stream.
@@ -18,6 +23,10 @@ pub(crate) type Serial = u64;
 
 /// Generated ids have this bit, which keeps them out of the way of chosen ones (`task << 32 | rank`).
 const GENERATED: u64 = 1 << 63;
+
+/// How many requests may wait for one worker that starts. When it is ready each is a message to it, all at once, and its queue
+/// has to have room for others besides.
+const MOST_WAITING: usize = BACKLOG / 2;
 
 /// What an event asks for.
 #[derive(Debug)]
@@ -37,6 +46,7 @@ pub(crate) enum Action {
 /// The workers hosts can be sent to.
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
+    limits: Limits,
     /// By id; in order, because a group's ids are told in order.
     workers: BTreeMap<u64, Entry>,
     /// The id of each worker that is in `workers`.
@@ -46,41 +56,12 @@ pub(crate) struct Roster {
     stopping: bool,
 }
 
-#[derive(Debug)]
-struct Entry {
-    serial: Serial,
-    gid: u32,
-    plugins: u64,
-    state: State,
-    /// Hosts on the way, or about to be.
-    tickets: HashMap<u128, Visitor>,
-}
-
-/// A host with a ticket.
-#[derive(Debug)]
-struct Visitor {
-    host: HostKey,
-    /// It has not been told: the worker has not confirmed the ticket.
-    pending: Option<Pending>,
-}
-
-/// A request whose host waits for the worker's word. Without it a host would be sent to a worker that has just died, in
-/// the moment before the daemon hears of that.
-#[derive(Debug)]
-struct Pending {
-    request: u64,
-    /// What was asked for of a worker that ran already; if that is gone, another one will do.
-    again: Option<StartWorker>,
-}
-
-#[derive(Debug)]
-enum State {
-    /// The process is there; these hosts' requests wait for it.
-    Starting(Vec<(HostKey, u64)>),
-    Ready(SocketAddr),
-}
-
 impl Roster {
+    /// Nobody yet.
+    pub(crate) fn new(limits: Limits) -> Roster {
+        Roster { limits, ..Roster::default() }
+    }
+
     /// A host wants a worker. `known` are the ids of all plugins it was told of.
     pub(crate) fn start(
         &mut self,
@@ -90,7 +71,7 @@ impl Roster {
         known: u64,
         new_ticket: impl FnMut() -> u128,
     ) -> Vec<Action> {
-        if let Err(failure) = self.check(&worker, known) {
+        if let Err(failure) = self.check(&worker, known).and_then(|()| self.has_room(host, worker.id)) {
             return vec![failed(host, request, &failure)];
         }
         if worker.id == WORKER_ID_ANY {
@@ -99,10 +80,7 @@ impl Roster {
         let id = worker.id;
         if let Some(entry) = self.workers.get_mut(&id) {
             return match &mut entry.state {
-                State::Starting(waiting) => {
-                    waiting.push((host, request));
-                    Vec::new()
-                }
+                State::Starting(waiting) => wait(waiting, id, host, request),
                 State::Ready(_) => entry.promise(host, request, Some(worker), new_ticket),
             };
         }
@@ -161,6 +139,25 @@ impl Roster {
         Ok(())
     }
 
+    /// Whether a host may go to one more worker.
+    fn has_room(&self, host: HostKey, id: u64) -> Result<(), Failure> {
+        let full = |text: String| Err(Failure::new(DocaError::FULL, text));
+        let Limits { workers, workers_per_host, .. } = self.limits;
+        if self.workers.values().map(|entry| entry.places_of(host)).sum::<usize>() >= workers_per_host {
+            return full(format!(
+                "this host has {workers_per_host} workers already, which is the daemon's limit: stop one, or start uromd \
+                 with a larger --max-workers-per-host"
+            ));
+        }
+        if !self.workers.contains_key(&id) && self.workers.len() >= workers {
+            return full(format!(
+                "the daemon has {workers} workers already, which is its limit: stop one, or start uromd with a larger \
+                 --max-workers"
+            ));
+        }
+        Ok(())
+    }
+
     fn generate(&mut self) -> u64 {
         loop {
             let id = GENERATED | self.last_generated;
@@ -177,14 +174,14 @@ impl Roster {
         self.workers.iter().filter(|(_, entry)| usable(entry)).map(|(id, _)| *id).collect()
     }
 
-    /// A host's stream is over: it waits no more, and does not come.
+    /// A host's stream is over, or is about to be: it waits no more, and does not come. To be told twice changes nothing.
     pub(crate) fn host_gone(&mut self, host: HostKey) -> Vec<Action> {
         let mut actions = Vec::new();
         for entry in self.workers.values_mut() {
             if let State::Starting(waiting) = &mut entry.state {
                 waiting.retain(|(who, _)| *who != host);
             }
-            let gone = entry.tickets.extract_if(|_, visitor| visitor.host == host);
+            let gone = entry.tickets.extract_if(|_, visitor| visitor.host == host && !visitor.there);
             actions.extend(
                 gone.map(|(ticket, _)| Action::ToWorker(entry.serial, DaemonToWorker::Forget { ticket })),
             );
@@ -244,7 +241,21 @@ impl Roster {
 
     /// A host came to a worker.
     pub(crate) fn arrived(&mut self, serial: Serial, ticket: u128) {
-        if let Some((_, entry)) = self.find(serial) {
+        // A host that was not told of its ticket cannot have come with it; its request waits for an answer.
+        if let Some((_, entry)) = self.find(serial)
+            && let Some(visitor) = entry.tickets.get_mut(&ticket)
+            && visitor.pending.is_none()
+        {
+            visitor.there = true;
+        }
+    }
+
+    /// A host left a worker.
+    pub(crate) fn departed(&mut self, serial: Serial, ticket: u128) {
+        // One that never came cannot leave.
+        if let Some((_, entry)) = self.find(serial)
+            && entry.tickets.get(&ticket).is_some_and(|visitor| visitor.there)
+        {
             entry.tickets.remove(&ticket);
         }
     }
@@ -252,7 +263,10 @@ impl Roster {
     /// A host has not come for long.
     pub(crate) fn expired(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
         let Some((id, entry)) = self.find(serial) else { return Vec::new() };
-        let Some(Visitor { host, pending }) = entry.tickets.remove(&ticket) else { return Vec::new() };
+        if entry.tickets.get(&ticket).is_none_or(|visitor| visitor.there) {
+            return Vec::new();
+        }
+        let Some(Visitor { host, pending, .. }) = entry.tickets.remove(&ticket) else { return Vec::new() };
         let mut actions = vec![Action::ToWorker(serial, DaemonToWorker::Forget { ticket })];
         actions.extend(pending.map(|Pending { request, .. }| {
             let text = format!("worker {id} does not answer the daemon: start one with another id");
@@ -264,7 +278,12 @@ impl Roster {
     /// A worker's last host left: it goes, unless somebody is on the way.
     pub(crate) fn empty(&mut self, serial: Serial) -> Vec<Action> {
         match self.find(serial) {
-            Some((_, entry)) if entry.tickets.is_empty() => self.dismiss(serial),
+            // One that is not ready has not had a host; those who wait for it want an answer.
+            Some((_, Entry { state: State::Ready(_), tickets, .. }))
+                if tickets.values().all(|visitor| visitor.there) =>
+            {
+                self.dismiss(serial)
+            }
             _ => Vec::new(),
         }
     }
@@ -304,13 +323,15 @@ impl Roster {
             return waiting.into_iter().map(|(host, request)| failed(host, request, failure)).collect();
         }
         let mut actions = Vec::new();
-        for Visitor { host, pending } in tickets.into_values() {
+        for Visitor { host, pending, .. } in tickets.into_values() {
             let Some(Pending { request, again }) = pending else { continue };
             match again {
                 Some(worker) if !self.stopping => actions.extend(self.anew(host, request, worker)),
                 _ => actions.push(failed(host, request, failure)),
             }
         }
+        // One that is told may turn out to read nothing, and is forgotten then: what is started for it comes before that.
+        actions.sort_by_key(|action| !matches!(action, Action::Spawn { .. }));
         actions
     }
 
@@ -320,35 +341,26 @@ impl Roster {
             return vec![failed(host, request, &failure)];
         }
         match self.workers.get_mut(&worker.id).map(|entry| &mut entry.state) {
-            Some(State::Starting(waiting)) => {
-                waiting.push((host, request));
-                Vec::new()
-            }
+            Some(State::Starting(waiting)) => wait(waiting, worker.id, host, request),
             _ => self.spawn(host, request, worker),
         }
     }
 }
 
-fn failed(host: HostKey, request: u64, failure: &Failure) -> Action {
-    Action::ToHost(host, DaemonToHost::Failed { request, failure: failure.clone() })
+/// Has a request wait for a worker that starts, unless as many do as may.
+fn wait(waiting: &mut Vec<(HostKey, u64)>, id: u64, host: HostKey, request: u64) -> Vec<Action> {
+    if waiting.len() >= MOST_WAITING {
+        let text = format!(
+            "{MOST_WAITING} requests wait for worker {id}, which is starting, and that is the most: ask again when it runs"
+        );
+        return vec![failed(host, request, &Failure::new(DocaError::FULL, text))];
+    }
+    waiting.push((host, request));
+    Vec::new()
 }
 
-impl Entry {
-    /// Gives a host a ticket. The worker hears of it first, and the host once the worker has confirmed it.
-    fn promise(
-        &mut self,
-        host: HostKey,
-        request: u64,
-        again: Option<StartWorker>,
-        mut new_ticket: impl FnMut() -> u128,
-    ) -> Vec<Action> {
-        let ticket = new_ticket();
-        self.tickets.insert(ticket, Visitor { host, pending: Some(Pending { request, again }) });
-        vec![
-            Action::ToWorker(self.serial, DaemonToWorker::Expect { ticket }),
-            Action::Expire(self.serial, ticket),
-        ]
-    }
+fn failed(host: HostKey, request: u64, failure: &Failure) -> Action {
+    Action::ToHost(host, DaemonToHost::Failed { request, failure: failure.clone() })
 }
 
 #[cfg(test)]

@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, error::TrySendError};
-use tokio::task::JoinSet;
+use tokio::sync::oneshot;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
-use tracing::{debug, error, info, warn};
+use tracing::{debug, info, warn};
 use urom_abi::{DocaError, WORKER_ID_ANY};
 
 use super::DaemonConfig;
@@ -22,6 +24,8 @@ use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use super::supervisor::{self, GRACE};
 use super::tickets::Tickets;
+use crate::entrance::Entrance;
+use crate::key::Key;
 use crate::session::BACKLOG;
 use crate::wire::control::{
     DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
@@ -30,13 +34,9 @@ use crate::wire::control::{
 /// How long a host may take to come to its worker.
 const TICKET_LIFE: Duration = Duration::from_secs(10);
 
-/// How long to wait before accepting again when the system has no descriptor left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// What happened.
-#[derive(Debug)]
+/// What happened. Nothing prints it: tickets are in it.
 pub(crate) enum Event {
-    HostCame { key: HostKey, outbox: mpsc::Sender<DaemonToHost>, plugins: Vec<Found> },
+    HostCame { key: HostKey, host: HostLink },
     Host { key: HostKey, message: HostToDaemon },
     HostGone { key: HostKey },
     Worker { serial: Serial, message: WorkerToDaemon },
@@ -45,9 +45,13 @@ pub(crate) enum Event {
     Expired { serial: Serial, ticket: u128 },
 }
 
-struct HostLink {
-    outbox: mpsc::Sender<DaemonToHost>,
-    plugins: Vec<Found>,
+/// A host that was greeted.
+#[derive(Debug)]
+pub(crate) struct HostLink {
+    pub(crate) outbox: mpsc::Sender<DaemonToHost>,
+    /// Has its stream end at once, and not when what it was told is written.
+    pub(crate) give_up: oneshot::Sender<()>,
+    pub(crate) plugins: Vec<Found>,
 }
 
 struct Server {
@@ -81,43 +85,43 @@ pub(crate) async fn serve(
     let reception = Arc::new(Reception {
         catalogue: Catalogue::default().into(),
         plugin_path: config.plugin_path.clone(),
+        secret: config.key.as_ref().map(Key::daemon_secret),
+        places: Arc::new(Semaphore::new(config.limits.hosts)),
+        limit: config.limits.hosts,
+        refusals: Mutex::default(),
         cpus: config.cpus.to_string(),
         max_message: config.max_message,
     });
     let mut server = Server {
         address: listener.local_addr()?,
         tickets: Tickets::open()?,
+        roster: Roster::new(config.limits),
         config,
         launcher,
-        roster: Roster::default(),
         hosts: HashMap::new(),
         workers: HashMap::new(),
         supervisors: JoinSet::new(),
         events,
     };
-    let mut last_host = 0;
+    let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
     loop {
         tokio::select! {
             () = &mut stop => break,
-            Some(event) = happened.recv() => server.handle(event),
+            Some(event) = happened.recv() => {
+                server.handle(event);
+                // Starting a process takes milliseconds, and hundreds may be asked for at once: heartbeats go on in between.
+                yield_now().await;
+            }
             Some(_) = server.supervisors.join_next() => {}
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => {
-                    last_host += 1;
-                    // A message is small and wants to go at once; failing to say so costs time only.
-                    let _ = stream.set_nodelay(true);
-                    let (reception, events) = (Arc::clone(&reception), server.events.clone());
-                    tokio::spawn(host::serve(last_host, stream, peer.to_string(), reception, events));
-                }
-                Err(problem) => {
-                    error!("no host can connect: {problem}");
-                    sleep(ACCEPT_PAUSE).await;
-                }
-            },
+            (stream, peer, seat) = entrance.accept() => {
+                last_host += 1;
+                let (reception, events) = (Arc::clone(&reception), server.events.clone());
+                tokio::spawn(host::serve(last_host, stream, (peer, seat), reception, events));
+            }
         }
     }
-    drop(listener);
+    drop(entrance);
     info!("stopping; {} workers", server.workers.len());
     let actions = server.roster.stop();
     server.act(actions);
@@ -125,7 +129,7 @@ pub(crate) async fn serve(
         loop {
             tokio::select! {
                 joined = server.supervisors.join_next() => if joined.is_none() { break },
-                Some(event) = happened.recv() => debug!("while stopping: {event:?}"),
+                Some(event) = happened.recv() => drop(event),
             }
         }
     };
@@ -142,8 +146,8 @@ pub(crate) async fn serve(
 impl Server {
     fn handle(&mut self, event: Event) {
         let actions = match event {
-            Event::HostCame { key, outbox, plugins } => {
-                self.hosts.insert(key, HostLink { outbox, plugins });
+            Event::HostCame { key, host } => {
+                self.hosts.insert(key, host);
                 Vec::new()
             }
             Event::Host { key, message } => self.host_says(key, message),
@@ -196,6 +200,10 @@ impl Server {
                 self.roster.arrived(serial, ticket);
                 Vec::new()
             }
+            WorkerToDaemon::Departed { ticket } => {
+                self.roster.departed(serial, ticket);
+                Vec::new()
+            }
             WorkerToDaemon::Empty => self.roster.empty(serial),
         }
     }
@@ -237,6 +245,9 @@ impl Server {
         })?;
         info!("worker {id} (group {}) is starting with {}", worker.gid, names.join(", "));
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
+        let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
+        // The queue is new and has room.
+        let _ = outbox.try_send(DaemonToWorker::Open { secret });
         self.workers.insert(serial, WorkerLink { id, outbox });
         let events = self.events.clone();
         self.supervisors.spawn(supervisor::supervise(serial, id, launched, outgoing, events));
@@ -263,12 +274,15 @@ impl Server {
 
     fn tell_host(&mut self, key: HostKey, message: DaemonToHost) {
         let Some(host) = self.hosts.get(&key) else { return };
-        if let Err(error) = host.outbox.try_send(message) {
-            // One that has just left is not worth a word.
-            if let TrySendError::Full(_) = error {
-                warn!("a host does not read what the daemon says and is given up");
-            }
-            self.hosts.remove(&key);
+        let Err(error) = host.outbox.try_send(message) else { return };
+        // One that has just left is not worth a word.
+        if let (TrySendError::Full(_), Some(host)) = (error, self.hosts.remove(&key)) {
+            warn!("a host does not read what the daemon says and is given up");
+            // Its stream may have ended by itself.
+            let _ = host.give_up.send(());
+            // Not only when its stream has ended: until then a worker would be started for it, and without its plugins.
+            let actions = self.roster.host_gone(key);
+            self.act(actions);
         }
     }
 

@@ -64,7 +64,7 @@ async fn talk(
     if timeout(first_word, stream.readable()).await.is_err() {
         return Some(StreamError::Silent);
     }
-    if let Err(error) = greet(&mut stream, Hello::new(Role::Daemon), Role::Worker).await {
+    if let Err(error) = greet(&mut stream, Hello::new(Role::Daemon), Role::Worker, None).await {
         // A worker that dies before it greets just closes the stream.
         return Some(error);
     }

@@ -121,6 +121,11 @@ impl Address {
                 DocaError::NOT_CONNECTED,
                 format!("no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"),
             ),
+            // Somebody answers, and one of the two has not the other's key.
+            StreamError::Key(_) => failure(
+                stream_code(error),
+                format!("this program and the UROM daemon {at} do not let each other in: {error}"),
+            ),
             // Somebody answers.
             StreamError::Hello(_) => failure(
                 stream_code(error),

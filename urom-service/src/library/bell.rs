@@ -10,12 +10,14 @@ pub(super) struct Bell {
     fd: OwnedFd,
     /// The host may go to sleep any moment, and was not rung for yet.
     armed: Cell<bool>,
+    /// The descriptor is readable.
+    rung: Cell<bool>,
 }
 
 impl Bell {
     pub(super) fn new() -> std::io::Result<Bell> {
         let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Bell { fd, armed: Cell::new(false) })
+        Ok(Bell { fd, armed: Cell::new(false), rung: Cell::new(false) })
     }
 
     /// From now on [`ring`](Bell::ring) makes the descriptor readable, once.
@@ -31,13 +33,15 @@ impl Bell {
     /// Makes the descriptor readable until it is silenced, if it is armed.
     #[inline]
     pub(super) fn ring(&self) {
-        if self.armed.replace(false) {
+        if self.armed.get() {
             self.write();
         }
     }
 
     #[cold]
     fn write(&self) {
+        self.armed.set(false);
+        self.rung.set(true);
         // Fails only when the counter is full: then it is readable already.
         let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
     }
@@ -45,8 +49,11 @@ impl Bell {
     /// Disarms it and makes the descriptor wait again.
     pub(super) fn silence(&self) {
         self.disarm();
-        // Fails only when it is not readable.
-        let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
+        // A host is mostly woken by UCX, and pays for no system call then.
+        if self.rung.take() {
+            // Fails only when it is not readable.
+            let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! `doca_buf`: the memory of a task's payload and response.
 
 use std::cell::{Cell, RefCell};
+use std::ptr;
 
 use urom_abi::DocaError;
 
-use super::memory::Memory;
+use super::memory::{Memory, copy};
 use super::shell::Mark;
 
 /// How many bytes of an answer a host can read whatever its length: the fixed part of all known notifications.
@@ -14,86 +15,109 @@ const READABLE: usize = 64;
 #[repr(C)]
 pub(super) struct Buffer {
     mark: Mark,
-    memory: RefCell<Memory>,
-    /// Bytes in front of the head that only the library writes.
-    room: usize,
-    capacity: Cell<usize>,
-    /// Where the data begins, counted from the head.
-    offset: Cell<usize>,
+    /// Where the data begins.
+    data: Cell<*mut u8>,
     len: Cell<usize>,
     /// What was wrong with the last `set_data`: hosts may not look at its result, and then submit must say it.
     refused: Cell<DocaError>,
+    /// The first byte that the host may use.
+    head: Cell<*mut u8>,
+    capacity: Cell<usize>,
+    /// Bytes from the head to the end of the memory.
+    space: Cell<usize>,
+    /// Bytes in front of the head that only the library writes.
+    room: usize,
+    memory: RefCell<Memory>,
 }
 
 impl Buffer {
     /// A buffer of `capacity` bytes with `room` bytes (a multiple of 8) in front. `None` when there is no memory left.
     pub(super) fn new(room: usize, capacity: usize) -> Option<Buffer> {
         debug_assert!(room.is_multiple_of(8));
-        Some(Buffer {
+        let buffer = Buffer {
             mark: Mark::none(),
-            memory: RefCell::new(Memory::new(room + capacity)?),
-            room,
-            capacity: Cell::new(capacity),
-            offset: Cell::new(0),
-            len: Cell::new(capacity),
+            data: Cell::new(ptr::null_mut()),
+            len: Cell::new(0),
             refused: Cell::new(DocaError::SUCCESS),
-        })
+            head: Cell::new(ptr::null_mut()),
+            capacity: Cell::new(0),
+            space: Cell::new(0),
+            room,
+            memory: RefCell::new(Memory::none()),
+        };
+        buffer.renew(capacity).then_some(buffer)
     }
 
     /// Whether it is the host's.
+    #[inline]
     pub(super) fn mark(&self) -> &Mark {
         &self.mark
     }
 
     /// Gives its memory back.
-    pub(super) fn retire(&mut self) {
-        *self.memory.get_mut() = Memory::none();
-        self.capacity.set(0);
-        self.reset();
+    pub(super) fn retire(&self) {
+        self.move_to(Memory::none(), 0);
     }
 
     /// Makes it as new, with this capacity. False when there is no memory left.
     #[must_use]
-    pub(super) fn renew(&mut self, capacity: usize) -> bool {
-        let Some(memory) = Memory::new(self.room + capacity) else { return false };
-        *self.memory.get_mut() = memory;
+    pub(super) fn renew(&self, capacity: usize) -> bool {
+        let memory = Memory::new(self.room + capacity);
+        memory.map(|memory| self.move_to(memory, capacity)).is_some()
+    }
+
+    fn move_to(&self, memory: Memory, capacity: usize) {
+        self.space.set(memory.len().saturating_sub(self.room));
+        // `room` bytes and the capacity are one allocation.
+        self.head.set(memory.start().wrapping_add(self.room));
         self.capacity.set(capacity);
+        drop(self.memory.replace(memory));
         self.reset();
-        true
     }
 
     /// As right after allocation: the data is all there is.
+    #[inline]
     pub(super) fn reset(&self) {
-        self.offset.set(0);
+        self.data.set(self.head.get());
         self.len.set(self.capacity.get());
         self.refused.set(DocaError::SUCCESS);
     }
 
-    fn head(&self) -> *mut u8 {
-        // `room` bytes and the capacity are one allocation.
-        self.memory.borrow().start().wrapping_add(self.room)
-    }
-
     /// Where the data begins.
+    #[inline]
     pub(super) fn data(&self) -> *mut u8 {
-        self.head().wrapping_add(self.offset.get())
+        self.data.get()
     }
 
     /// How long the data is.
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.len.get()
     }
 
     /// Whether the data begins at the head, right behind the room.
+    #[inline]
     pub(super) fn is_at_head(&self) -> bool {
-        self.offset.get() == 0
+        self.data.get() == self.head.get()
     }
 
     /// Sets the data, which must lie within the buffer.
+    #[inline]
     pub(super) fn set_data(&self, data: *mut u8, len: usize) -> Result<(), DocaError> {
-        let offset = data.addr().wrapping_sub(self.head().addr());
-        let room = self.capacity.get().checked_sub(offset);
-        let Some(room) = room else {
+        if data != self.head.get() || len > self.capacity.get() {
+            return self.set_unusual_data(data, len);
+        }
+        self.data.set(data);
+        self.len.set(len);
+        self.refused.set(DocaError::SUCCESS);
+        Ok(())
+    }
+
+    /// Data that does not begin at the head, or does not fit.
+    #[cold]
+    fn set_unusual_data(&self, data: *mut u8, len: usize) -> Result<(), DocaError> {
+        let offset = data.addr().wrapping_sub(self.head.get().addr());
+        let Some(room) = self.capacity.get().checked_sub(offset) else {
             self.refused.set(DocaError::INVALID_VALUE);
             tracing::warn!(
                 target: "urom_library",
@@ -111,34 +135,36 @@ impl Buffer {
             self.refused.set(DocaError::TOO_BIG);
             return Err(DocaError::INVALID_VALUE);
         }
-        self.offset.set(offset);
+        // Not the caller's pointer, which may have come from elsewhere.
+        self.data.set(self.head.get().wrapping_add(offset));
         self.len.set(len);
         self.refused.set(DocaError::SUCCESS);
         Ok(())
     }
 
     /// Whether it can be sent: what was wrong with the last `set_data`.
+    #[inline]
     pub(super) fn check(&self) -> Result<(), DocaError> {
-        self.refused.get().check().inspect_err(|code| {
-            tracing::warn!(
-                target: "urom_library",
-                "a command is not sent: the last doca_buf_set_data of its payload was refused: {code}"
-            );
-        })
+        match self.refused.get() {
+            DocaError::SUCCESS => Ok(()),
+            code => Err(refuse(code)),
+        }
     }
 
     /// Writes the room before a head.
+    #[inline]
     pub(super) fn write_room(&self, bytes: &[u8; 8]) {
         assert!(self.room == 8, "only a payload has room for a header");
-        let memory = self.memory.borrow();
+        let room = self.head.get().wrapping_sub(8);
         // SAFETY: the memory has the eight bytes of room, and only the library knows of them.
-        unsafe { memory.start().copy_from_nonoverlapping(bytes.as_ptr(), 8) };
+        unsafe { room.copy_from_nonoverlapping(bytes.as_ptr(), 8) };
     }
 
     /// The room and the data behind it as one piece, for data at the head.
+    #[inline]
     pub(super) fn whole(&self) -> (*const u8, usize) {
         debug_assert!(self.is_at_head());
-        (self.memory.borrow().start(), self.room + self.len.get())
+        (self.head.get().wrapping_sub(self.room), self.room + self.len.get())
     }
 
     /// Runs `f` with the data.
@@ -146,6 +172,7 @@ impl Buffer {
     /// # Safety
     ///
     /// The host does not write to the buffer meanwhile: true inside its call to submit.
+    #[inline]
     pub(super) unsafe fn with_data<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         // SAFETY: `set_data` keeps the range within the memory, which is initialised and does not go away in this call;
         // the caller promises that nobody writes.
@@ -154,22 +181,35 @@ impl Buffer {
 
     /// Makes the data a copy of `bytes`; grows if need be. False when there is no memory left. Hosts look at the first
     /// fields before they look at the length: what there is not of them is zero.
+    #[inline]
     #[must_use]
     pub(super) fn fill(&self, bytes: &[u8]) -> bool {
-        let needed = self.room + bytes.len().max(READABLE);
-        if self.memory.borrow().len() < needed {
-            let Some(memory) = Memory::new(needed.next_power_of_two()) else { return false };
-            *self.memory.borrow_mut() = memory;
+        if self.space.get() < bytes.len().max(READABLE) && !self.grow(bytes.len()) {
+            return false;
         }
+        let head = self.head.get();
+        // SAFETY: the memory has `READABLE` bytes at least.
+        unsafe { head.write_bytes(0, READABLE) };
+        // SAFETY: the memory is at least as long, initialised, and nobody else uses it while a task is in flight.
+        copy(bytes, unsafe { std::slice::from_raw_parts_mut(head, bytes.len()) });
         self.capacity.set(bytes.len());
         self.reset();
-        // SAFETY: the memory is at least as long; `bytes` is a message, never this buffer.
-        unsafe { self.head().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        let rest = READABLE.saturating_sub(bytes.len());
-        // SAFETY: the memory has `READABLE` bytes at least.
-        unsafe { self.head().wrapping_add(bytes.len()).write_bytes(0, rest) };
         true
     }
+
+    #[cold]
+    fn grow(&self, len: usize) -> bool {
+        self.renew((self.room + len.max(READABLE)).next_power_of_two())
+    }
+}
+
+#[cold]
+fn refuse(code: DocaError) -> DocaError {
+    tracing::warn!(
+        target: "urom_library",
+        "a command is not sent: the last doca_buf_set_data of its payload was refused: {code}"
+    );
+    code
 }
 
 #[cfg(test)]

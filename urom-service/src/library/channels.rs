@@ -37,7 +37,13 @@ impl<T: Clone> Channels<T> {
         }
     }
 
+    /// Every connection.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.all.iter().flatten()
+    }
+
     /// The connection with a number.
+    #[inline]
     pub(super) fn get(&self, number: u16) -> Option<&T> {
         self.all.get(usize::from(number))?.as_ref()
     }

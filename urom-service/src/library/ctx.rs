@@ -101,6 +101,7 @@ impl Context {
         }
     }
 
+    #[inline]
     pub(super) fn worker(&self) -> Result<&Worker, DocaError> {
         match &self.kind {
             Kind::Worker(worker) => Ok(worker),
@@ -119,6 +120,7 @@ impl Context {
         self.state.get()
     }
 
+    #[inline]
     pub(super) fn is(&self, state: CtxState) -> bool {
         self.state.get() == state
     }
@@ -129,10 +131,12 @@ impl Context {
     }
 
     /// `BAD_STATE` unless it runs.
+    #[inline]
     pub(super) fn require_running(&self) -> Result<(), DocaError> {
         if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
     }
 
+    #[inline]
     pub(super) fn user_data(&self) -> Data {
         self.user_data.get()
     }

@@ -14,6 +14,7 @@ use super::address::Address;
 use super::event::{Event, Mailbox};
 use super::failure::{failure, stream_code};
 use super::stream::Stream;
+use crate::key::Key;
 use crate::wire::control::{CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, PluginEntry, StartWorker};
 use crate::wire::hello::Role;
 use crate::wire::stream::StreamError;
@@ -55,12 +56,13 @@ type DaemonStream = Stream<DaemonToHost, HostToDaemon>;
 /// Connects to a daemon, hands over what it says first, and carries requests and answers until the stream is over.
 pub(super) async fn serve(
     address: Address,
+    key: Option<Key>,
     run: u64,
     mailbox: Arc<Mailbox>,
     requests: mpsc::UnboundedReceiver<Request>,
     welcomed: std::sync::mpsc::SyncSender<Result<Welcome, Failure>>,
 ) {
-    let connected = timeout(CONNECT_DEADLINE, connect(&address)).await;
+    let connected = timeout(CONNECT_DEADLINE, connect(&address, key.as_ref())).await;
     let result = connected.unwrap_or_else(|_| Err(address.no_answer(CONNECT_DEADLINE)));
     let (stream, welcome) = match result {
         Ok(connected) => connected,
@@ -78,13 +80,14 @@ pub(super) async fn serve(
     mailbox.post((run, Event::Ended(end)));
 }
 
-async fn connect(address: &Address) -> Result<(DaemonStream, Welcome), Failure> {
+async fn connect(address: &Address, key: Option<&Key>) -> Result<(DaemonStream, Welcome), Failure> {
+    let secret = key.map(Key::daemon_secret);
     let patient_until = Instant::now() + STARTING;
     let mut pause = FIRST_PAUSE;
     loop {
         let (mut last, mut starting) = (None, false);
         for candidate in address.resolve().await? {
-            match DaemonStream::open(candidate, Role::Daemon).await {
+            match DaemonStream::open(candidate, Role::Daemon, secret.as_ref()).await {
                 Ok(stream) => return welcome(address, stream).await,
                 Err(error) => {
                     starting |= is_refusal(&error);
@@ -112,6 +115,7 @@ async fn welcome(address: &Address, mut stream: DaemonStream) -> Result<(DaemonS
         Ok(DaemonToHost::Welcome { plugins, cpus, max_message }) => {
             Ok((stream, Welcome { plugins, cpus, max_message, daemon }))
         }
+        Ok(DaemonToHost::Refused(failure)) => Err(failure),
         Ok(other) => Err(failure(
             DocaError::IO_FAILED,
             format!(
@@ -123,7 +127,7 @@ async fn welcome(address: &Address, mut stream: DaemonStream) -> Result<(DaemonS
 }
 
 /// Carries requests and answers. `None` when the context let go of its end.
-async fn answer(
+pub(super) async fn answer(
     mut stream: DaemonStream,
     mut requests: mpsc::UnboundedReceiver<Request>,
     mailbox: &Mailbox,
@@ -177,6 +181,7 @@ async fn answer(
                         mailbox.post((run, Event::Group { query, result: Err(failure) }));
                     }
                 }
+                Ok(DaemonToHost::Refused(failure)) => return Some(failure),
                 Ok(DaemonToHost::Ping | DaemonToHost::Welcome { .. }) => {}
                 Err(error) => return Some(lost(daemon, &error)),
             },
@@ -212,13 +217,13 @@ mod tests {
             // From here on there is real input and output to wait for.
             tokio::time::resume();
             let (mut host, _) = socket.listen(1).unwrap().accept().await.unwrap();
-            greet(&mut host, Hello::new(Role::Daemon), Role::Host).await.unwrap();
+            greet(&mut host, Hello::new(Role::Daemon), Role::Host, None).await.unwrap();
             let welcome =
                 DaemonToHost::Welcome { plugins: Vec::new(), cpus: "0-3".to_owned(), max_message: 4096 };
             send(&mut host, &welcome).await.unwrap();
             host
         };
-        let (connected, _host) = tokio::join!(connect(&address), daemon);
+        let (connected, _host) = tokio::join!(connect(&address, None), daemon);
         assert_eq!(connected.unwrap().1.cpus, "0-3");
     }
 
@@ -228,7 +233,7 @@ mod tests {
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let begin = Instant::now();
         let address = Address::embedded(socket.local_addr().unwrap());
-        let failure = connect(&address).await.map(|(_, welcome)| welcome).unwrap_err();
+        let failure = connect(&address, None).await.map(|(_, welcome)| welcome).unwrap_err();
         assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
         assert!(begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING, "{:?}", begin.elapsed());
     }

@@ -19,7 +19,8 @@ use super::event::{Event, Mailbox};
 use super::exchange::{Exchange, Oob, Outcome, Step};
 use super::failure::failure;
 use super::order::{Order, Reply, Start};
-use super::pe::{Pe, Ready};
+use super::pe::Pe;
+use super::ready::Ready;
 use super::run::Run;
 use crate::wire::control::Failure;
 use crate::wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
@@ -191,7 +192,8 @@ impl Domain {
     /// The workers, all of which run.
     fn running(&self) -> Result<Vec<(u64, Rc<Run>)>, Failure> {
         let run = |(id, worker): &(u64, Weak<Context>)| {
-            let run = worker.upgrade().and_then(|worker| worker.worker().ok()?.run(&worker).ok());
+            let run = |worker: Rc<Context>| worker.worker()?.run(&worker).map(|run| Rc::clone(&run));
+            let run = worker.upgrade().and_then(|worker| run(worker).ok());
             let run = run.filter(|run| !run.is_leaving());
             run.map(|run| (*id, run)).ok_or_else(|| match failure_of(worker) {
                 Some(Failure { code, text }) => {

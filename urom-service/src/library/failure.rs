@@ -20,6 +20,7 @@ pub(super) fn stream_code(error: &StreamError) -> DocaError {
     match error {
         StreamError::Silent => DocaError::TIME_OUT,
         StreamError::Hello(_) => DocaError::UNSUPPORTED_VERSION,
+        StreamError::Key(_) => DocaError::AUTHENTICATION,
         StreamError::Garbage(_) => DocaError::IO_FAILED,
         StreamError::Closed | StreamError::Io(_) => DocaError::CONNECTION_RESET,
     }

@@ -1,7 +1,6 @@
 //! The commands of a connection: which tasks are the host's, which are in flight, and which are answered.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::cell::Cell;
 
 use urom_abi::DocaError;
 
@@ -12,12 +11,11 @@ use crate::wire::frame::Notification;
 
 /// A connection's tasks.
 pub(super) struct Flight {
-    slots: RefCell<Slots<CmdTask>>,
-    /// Submitted and not answered.
-    unanswered: Cell<usize>,
-    /// Submitted and not completed.
-    in_flight: Cell<usize>,
+    slots: Slots<CmdTask>,
+    // How many tasks ever were submitted, answered, and completed: a command counts once at each of the three.
     submitted: Cell<u64>,
+    answered: Cell<u64>,
+    completed: Cell<u64>,
     /// That the host's tasks hold the end back was said.
     reported: Cell<bool>,
 }
@@ -26,35 +24,37 @@ impl Flight {
     /// Room for `limit` tasks.
     pub(super) fn new(limit: usize) -> Flight {
         Flight {
-            slots: RefCell::new(Slots::new(limit)),
-            unanswered: Cell::new(0),
-            in_flight: Cell::new(0),
+            slots: Slots::new(limit),
             submitted: Cell::new(0),
+            answered: Cell::new(0),
+            completed: Cell::new(0),
             reported: Cell::new(false),
         }
     }
 
     /// How many tasks are submitted and not completed.
     pub(super) fn count(&self) -> usize {
-        self.in_flight.get()
+        (self.submitted.get() - self.completed.get()) as usize
     }
 
     /// How many tasks are the host's or in flight.
     pub(super) fn out(&self) -> usize {
-        self.slots.borrow().out()
+        self.slots.out()
     }
 
     /// Whether the worker owes no answer.
+    #[inline]
     pub(super) fn is_all_answered(&self) -> bool {
-        self.unanswered.get() == 0
+        self.submitted.get() == self.answered.get()
     }
 
     /// Whether every task is completed and released.
     pub(super) fn is_over(&self) -> bool {
-        self.in_flight.get() == 0 && self.out() == 0
+        self.count() == 0 && self.out() == 0
     }
 
     /// Why there is no task. A host may well wait in this way until one is released.
+    #[cold]
     pub(super) fn full(&self, worker: u64) -> DocaError {
         tracing::debug!(
             target: "urom_library",
@@ -78,71 +78,73 @@ impl Flight {
     }
 
     /// A free task, made by `make` if there is none. `None` when as many as may be are out, or no memory is left.
-    pub(super) fn allocate(&self, make: impl FnOnce(u16) -> Option<Rc<CmdTask>>) -> Option<Rc<CmdTask>> {
-        self.slots.borrow_mut().allocate(make)
+    #[inline]
+    pub(super) fn allocate(
+        &self,
+        make: impl FnOnce(u16) -> Option<&'static CmdTask>,
+    ) -> Option<&'static CmdTask> {
+        self.slots.allocate(make)
     }
 
     /// Takes a task back that is its caller's.
-    pub(super) fn release(&self, task: &CmdTask) {
+    #[inline]
+    pub(super) fn release(&self, task: &'static CmdTask) {
         task.withdraw();
-        self.slots.borrow_mut().release(task.slot);
-    }
-
-    /// The handle of a task of this connection.
-    pub(super) fn handle(&self, task: &CmdTask) -> Option<Rc<CmdTask>> {
-        self.slots.borrow().get(task.slot).cloned()
+        self.slots.release(task);
     }
 
     /// Counts a task whose command was sent; its stage is `InFlight` already.
+    #[inline]
     pub(super) fn submitted(&self, task: &CmdTask) {
-        task.has_response.set(false);
-        task.head.status.set(DocaError::IN_PROGRESS);
-        task.serial.set(self.submitted.replace(self.submitted.get() + 1));
-        self.unanswered.set(self.unanswered.get() + 1);
-        self.in_flight.set(self.in_flight.get() + 1);
+        let serial = self.submitted.get();
+        task.serial.set(serial);
+        self.submitted.set(serial + 1);
     }
 
     /// Finds the task a notification answers and notes the answer. `None` when there is no command in flight in that
     /// slot. A payload longer than `limit` makes the task fail.
-    pub(super) fn answer(&self, notification: &Notification<'_>, limit: usize) -> Option<Rc<CmdTask>> {
-        let slots = self.slots.borrow();
-        let task = slots.get(notification.slot).filter(|task| task.head.stage.get() == Stage::InFlight)?;
+    #[inline]
+    pub(super) fn answer(&self, notification: &Notification<'_>, limit: usize) -> Option<&'static CmdTask> {
+        let task =
+            self.slots.get(notification.slot).filter(|task| task.head.stage.get() == Stage::InFlight)?;
         match notification.payload {
-            Some(payload) if payload.len() > limit => {
-                tracing::warn!(
-                    target: "urom_library",
-                    "a notification of {} bytes came where {limit} are allowed; its task fails",
-                    payload.len()
-                );
-                task.answer(DocaError::TOO_BIG, None);
-            }
+            Some(payload) if payload.len() > limit => fail_too_big(task, payload.len(), limit),
             payload => task.answer(notification.status, payload),
         }
-        self.unanswered.set(self.unanswered.get() - 1);
-        Some(Rc::clone(task))
+        self.answered.set(self.answered.get() + 1);
+        Some(task)
     }
 
     /// Answers every task in flight with a code; the tasks, in the order of their submission.
-    pub(super) fn flush(&self, code: DocaError) -> Vec<Rc<CmdTask>> {
-        let slots = self.slots.borrow();
-        let lost = slots.iter().filter(|task| task.head.stage.get() == Stage::InFlight);
-        let mut lost: Vec<Rc<CmdTask>> = lost.cloned().collect();
+    pub(super) fn flush(&self, code: DocaError) -> Vec<&'static CmdTask> {
+        let lost = self.slots.iter().filter(|task| task.head.stage.get() == Stage::InFlight);
+        let mut lost: Vec<_> = lost.collect();
         lost.sort_by_key(|task| task.serial.get());
         for task in &lost {
             task.answer(code, None);
         }
-        self.unanswered.set(0);
+        self.answered.set(self.submitted.get());
         lost
     }
 
     /// Counts a task that is about to be the host's again.
+    #[inline]
     pub(super) fn completed(&self) {
-        self.in_flight.set(self.in_flight.get() - 1);
+        self.completed.set(self.completed.get() + 1);
     }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.slots.get_mut().drain().for_each(task_pool::rest);
+        self.slots.iter().for_each(task_pool::rest);
     }
+}
+
+#[cold]
+fn fail_too_big(task: &CmdTask, len: usize, limit: usize) {
+    tracing::warn!(
+        target: "urom_library",
+        "a notification of {len} bytes came where {limit} are allowed; its task fails"
+    );
+    task.answer(DocaError::TOO_BIG, None);
 }

@@ -15,6 +15,7 @@ use super::task::{Head, Stage};
 pub(super) struct GidTask {
     pub(super) head: Head,
     me: Weak<GidTask>,
+    pub(super) ctx: Weak<Context>,
     /// The host's pointer.
     pub(super) pointer: Cell<*mut CGidTask>,
     pub(super) run: Weak<ServiceRun>,
@@ -32,8 +33,9 @@ impl GidTask {
         callback: Option<GidTaskCallback>,
     ) -> Rc<GidTask> {
         let task = Rc::new_cyclic(|me| GidTask {
-            head: Head::new(ctx),
+            head: Head::new(),
             me: Weak::clone(me),
+            ctx,
             pointer: Cell::new(ptr::null_mut()),
             run: Rc::downgrade(run),
             gid: Cell::new(gid),

@@ -201,7 +201,7 @@ pub(super) unsafe fn pe<'a>(pointer: *const host::Pe) -> Result<&'a Pe, DocaErro
 
 /// A task of either kind.
 pub(super) enum AnyTask<'a> {
-    Command(&'a CmdTask),
+    Command(&'static CmdTask),
     Query(&'a GidTask),
 }
 
@@ -237,11 +237,11 @@ pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>,
 ///
 /// As [`task`].
 #[inline]
-pub(super) unsafe fn command<'a>(pointer: *const host::CmdTask) -> Result<&'a CmdTask, DocaError> {
+pub(super) unsafe fn command(pointer: *const host::CmdTask) -> Result<&'static CmdTask, DocaError> {
     // SAFETY: the caller's promise.
     let mark = unsafe { Mark::at(pointer) };
     mark.filter(|mark| mark.is(Kind::Command)).ok_or(DocaError::INVALID_VALUE)?;
-    // SAFETY: only a command task is marked so, and only while it is the host's.
+    // SAFETY: only a command task is marked so, only while it is the host's, and it is never freed.
     Ok(unsafe { &*pointer.cast::<CmdTask>() })
 }
 

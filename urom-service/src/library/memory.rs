@@ -45,3 +45,26 @@ impl Drop for Memory {
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }
+
+/// Copies bytes to a place of their length: short ones, as nearly all commands and notifications are, without a call.
+#[inline]
+pub(super) fn copy(bytes: &[u8], place: &mut [u8]) {
+    let len = bytes.len().min(place.len());
+    // SAFETY: both have that many bytes, and one of them is borrowed exclusively.
+    unsafe { urom_abi::copy(bytes.as_ptr(), place.as_mut_ptr(), len) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_any_length_is_whole_and_no_more() {
+        let bytes: Vec<u8> = (1..=100).collect();
+        for len in 0..=bytes.len() {
+            let mut place = [0; 101];
+            copy(&bytes[..len], &mut place[..len]);
+            assert_eq!((&place[..len], place[len]), (&bytes[..len], 0), "{len}");
+        }
+    }
+}

@@ -41,14 +41,18 @@ mod event;
 mod exchange;
 mod failure;
 mod flight;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod gid;
 mod guard;
 mod handle;
 mod interfaces;
+mod list;
 mod memory;
 mod order;
 mod outbox;
 mod pe;
+mod ready;
 mod run;
 mod sender;
 mod service;

@@ -1,56 +1,115 @@
 //! The outgoing message of a connection: frames that travel together.
 
+use std::cell::{Cell, RefCell};
+
+use super::memory::copy;
 use crate::wire::frame::{HEADER_LEN, MESSAGE_LEN};
 
 /// How many used buffers are kept.
 const SPARES: usize = 16;
 
+/// How many frames a message gets: with twice as many commands in flight, the worker is at one half while the host is at
+/// the other.
+const MOST_FRAMES: usize = 32;
+
 /// Frames that wait to be sent, and buffers to be used again.
 #[derive(Default)]
 pub(super) struct Outbox {
-    open: Vec<u8>,
-    spares: Vec<Vec<u8>>,
+    open: RefCell<Message>,
+    frames: Cell<usize>,
+    spares: RefCell<Vec<Message>>,
+}
+
+/// Frames one behind the other, in memory that is longer.
+#[derive(Debug, Default)]
+pub(super) struct Message {
+    bytes: Box<[u8]>,
+    len: usize,
+}
+
+// SAFETY: a box's bytes are on the heap, and whoever has a message that is sent does not write to it.
+unsafe impl ucx::Buffer for Message {
+    #[inline]
+    fn start(&self) -> *const u8 {
+        self.bytes.as_ptr()
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len
+    }
 }
 
 impl Outbox {
     /// Whether no frame waits.
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.open.is_empty()
+        self.frames.get() == 0
     }
 
-    /// Whether a frame with a payload of `len` bytes may join those that wait. When not, send them first.
-    pub(super) fn has_room(&self, len: usize) -> bool {
-        self.open.len() + HEADER_LEN + len <= MESSAGE_LEN
-    }
-
-    /// Adds a frame behind those that wait.
-    pub(super) fn append(&mut self, header: &[u8; HEADER_LEN], payload: &[u8]) {
-        if self.open.capacity() == 0 {
-            self.open.reserve_exact(MESSAGE_LEN);
+    /// Adds a frame behind those that wait. False when it does not fit: send them first.
+    #[inline]
+    #[must_use]
+    pub(super) fn append(&self, header: [u8; HEADER_LEN], payload: &[u8]) -> bool {
+        let mut open = self.open.borrow_mut();
+        let Message { bytes, len } = &mut *open;
+        let end = *len + HEADER_LEN + payload.len();
+        let place = bytes.get_mut(*len..end).and_then(<[u8]>::split_first_chunk_mut);
+        match place {
+            Some((place, behind)) if self.frames.get() != MOST_FRAMES => {
+                *place = header;
+                copy(payload, behind);
+                *len = end;
+                self.frames.set(self.frames.get() + 1);
+                true
+            }
+            _ => {
+                drop(open);
+                self.append_first(header, payload)
+            }
         }
-        self.open.extend_from_slice(header);
-        self.open.extend_from_slice(payload);
+    }
+
+    /// The same where there is no room, or no memory yet.
+    #[cold]
+    fn append_first(&self, header: [u8; HEADER_LEN], payload: &[u8]) -> bool {
+        if !self.is_empty() {
+            return false;
+        }
+        self.open.borrow_mut().bytes = vec![0; MESSAGE_LEN.max(HEADER_LEN + payload.len())].into();
+        self.append(header, payload)
     }
 
     /// Takes the message out, if there is one.
-    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
-        if self.open.is_empty() {
+    #[inline]
+    pub(super) fn take(&self) -> Option<Message> {
+        if self.is_empty() {
             return None;
         }
-        let next = self.spares.pop().unwrap_or_default();
-        Some(std::mem::replace(&mut self.open, next))
+        self.frames.set(0);
+        let next = self.spares.borrow_mut().pop().unwrap_or_default();
+        Some(self.open.replace(next))
     }
 
     /// Gives a buffer back once its message is sent.
-    pub(super) fn recycle(&mut self, mut buffer: Vec<u8>) {
-        if self.spares.len() < SPARES && buffer.capacity() <= 2 * MESSAGE_LEN {
-            buffer.clear();
-            self.spares.push(buffer);
+    #[inline]
+    pub(super) fn recycle(&self, mut message: Message) {
+        if message.bytes.len() > MESSAGE_LEN {
+            return;
+        }
+        message.len = 0;
+        let mut open = self.open.borrow_mut();
+        let mut spares = self.spares.borrow_mut();
+        if open.bytes.is_empty() {
+            *open = message;
+        } else if spares.len() < SPARES {
+            spares.push(message);
         }
     }
 }
 
 /// Whether a payload of this length always travels alone.
+#[inline]
 pub(super) fn travels_alone(len: usize) -> bool {
     HEADER_LEN + len > MESSAGE_LEN
 }
@@ -60,49 +119,62 @@ mod tests {
     use super::*;
     use crate::wire::frame::{command_header, commands};
 
-    fn append(outbox: &mut Outbox, slot: u16, payload: &[u8]) {
-        outbox.append(&command_header(1, slot, 0, payload.len()), payload);
+    fn append(outbox: &Outbox, slot: u16, payload: &[u8]) -> bool {
+        outbox.append(command_header(1, slot, 0, payload.len()), payload)
+    }
+
+    fn slots(message: &Message) -> Vec<u16> {
+        commands(&message.bytes[..message.len]).map(|command| command.unwrap().slot).collect()
     }
 
     #[test]
     fn frames_leave_in_the_order_in_which_they_came() {
-        let mut outbox = Outbox::default();
+        let outbox = Outbox::default();
         assert!(outbox.take().is_none());
-        for slot in 0..50 {
-            append(&mut outbox, slot, &slot.to_le_bytes());
+        for slot in 0..MOST_FRAMES as u16 {
+            assert!(append(&outbox, slot, &slot.to_le_bytes()));
         }
-        let message = outbox.take().unwrap();
-        let slots: Vec<u16> = commands(&message).map(|command| command.unwrap().slot).collect();
-        assert_eq!(slots, (0..50).collect::<Vec<u16>>());
+        assert!(!append(&outbox, 0, &[]));
+        assert_eq!(slots(&outbox.take().unwrap()), (0..MOST_FRAMES as u16).collect::<Vec<_>>());
         assert!(outbox.is_empty());
     }
 
     #[test]
     fn a_message_ends_where_the_next_frame_would_not_fit() {
-        let mut outbox = Outbox::default();
-        let payload = [0; 92];
+        let outbox = Outbox::default();
+        let payload = [0; 992];
         let mut frames = 0;
-        while outbox.has_room(payload.len()) {
-            append(&mut outbox, frames, &payload);
+        while append(&outbox, frames, &payload) {
             frames += 1;
         }
-        assert_eq!(usize::from(frames), MESSAGE_LEN / 100);
-        assert!(outbox.take().unwrap().len() <= MESSAGE_LEN);
+        assert_eq!(usize::from(frames), MESSAGE_LEN / 1000);
+        assert!(outbox.take().unwrap().len <= MESSAGE_LEN);
         assert!(!travels_alone(MESSAGE_LEN - HEADER_LEN) && travels_alone(MESSAGE_LEN - HEADER_LEN + 1));
     }
 
     #[test]
-    fn a_returned_buffer_carries_the_next_message() {
-        let mut outbox = Outbox::default();
-        append(&mut outbox, 0, b"one");
+    fn a_frame_that_travels_alone_fits_an_empty_message_only() {
+        let outbox = Outbox::default();
+        let long = vec![7; 2 * MESSAGE_LEN];
+        assert!(append(&outbox, 1, b"short"));
+        assert!(!append(&outbox, 2, &long));
         let first = outbox.take().unwrap();
-        let place = first.as_ptr();
-        outbox.recycle(first);
-        append(&mut outbox, 1, b"two");
+        assert!(append(&outbox, 2, &long) && !append(&outbox, 3, &[]));
         let second = outbox.take().unwrap();
-        append(&mut outbox, 2, b"three");
-        let third = outbox.take().unwrap();
-        assert!(second.as_ptr() == place || third.as_ptr() == place);
-        assert_eq!(commands(&third).next().unwrap().unwrap().payload, b"three");
+        assert_eq!((slots(&first), slots(&second)), (vec![1], vec![2]));
+    }
+
+    #[test]
+    fn a_returned_buffer_carries_the_next_message() {
+        let outbox = Outbox::default();
+        let mut places = Vec::new();
+        for word in [&b"one"[..], b"two", b"three"] {
+            assert!(append(&outbox, 0, word));
+            let message = outbox.take().unwrap();
+            assert_eq!(commands(&message.bytes[..message.len]).next().unwrap().unwrap().payload, word);
+            places.push(message.bytes.as_ptr());
+            outbox.recycle(message);
+        }
+        assert!(places[0] == places[1] && places[1] == places[2]);
     }
 }

@@ -4,40 +4,38 @@
 //! then delivers at most one event. So a host gets one callback a call, in the order in which answers arrived, and 0
 //! whenever nothing it can see has happened.
 
+mod complete;
+mod lost;
 mod sleep;
+mod ucx;
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use rustix::event::epoll;
 use urom_abi::DocaError;
-use urom_abi::host::{CmdTask as CCmdTask, CtxState};
-use urom_abi::signals;
+use urom_abi::host::CtxState;
 
+use self::lost::Lost;
 use super::bell::Bell;
 use super::channels::Channels;
 use super::ctx::Context;
 use super::event::Mailbox;
-use super::failure::failure;
-use super::gid::GidTask;
+use super::ready::{Ready, ReadyQueue};
 use super::run::Run;
-use super::task::{CmdTask, Stage};
+use super::task::CmdTask;
 use super::transport::Transport;
-use crate::wire::control::Failure;
+use crate::queue::Doubt;
 use crate::wire::frame;
 
-/// Something a host is to see.
-pub(super) enum Ready {
-    /// A command completed.
-    Command(Rc<CmdTask>),
-    /// A group query completed.
-    Group(Rc<GidTask>),
-    /// A context changes its state.
-    State(Rc<Context>, CtxState),
-}
+/// How many commands a call completes at most, where several are asked for: a host looks at the clock in between.
+const MOST_AT_ONCE: u32 = 64;
+
+/// How often such a call looks at UCX while nothing comes: who waits has the way in and out of it only once for all of these.
+const LOOKS: u32 = 16;
 
 /// What delivering an event came to.
 enum Delivery {
@@ -45,7 +43,7 @@ enum Delivery {
     Seen,
     /// A callback ran that does not count.
     Told,
-    /// Nothing was ready, or what was no longer applied.
+    /// It no longer applied, or the host has no use for it.
     Nothing,
 }
 
@@ -55,19 +53,23 @@ pub(super) struct Pe {
     mailbox: Arc<Mailbox>,
     bell: Bell,
     epoll: OwnedFd,
+    /// A test of UCX's receive queue, after a worker that wrote into it is gone. It goes before the queue.
+    doubt: RefCell<Doubt>,
     /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
-    ready: RefCell<VecDeque<Ready>>,
+    ready: ReadyQueue,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
     /// Domains whose out-of-band exchange is under way, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
+    /// There may be something in one of these two, or something ready that is no command: while there is nothing, a
+    /// progress has to do with commands only.
+    chores: Cell<bool>,
     /// Wakes a host that sleeps meanwhile, once a domain starts.
     timer: OnceCell<OwnedFd>,
     runs: RefCell<HashMap<u64, Rc<Context>>>,
     channels: RefCell<Channels<Rc<Run>>>,
     connected: Cell<isize>,
-    in_flight: Cell<usize>,
     busy: Cell<bool>,
 }
 
@@ -94,14 +96,15 @@ impl Pe {
             bell,
             epoll,
             transport: OnceCell::new(),
-            ready: RefCell::default(),
+            doubt: RefCell::default(),
+            ready: ReadyQueue::new(),
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),
+            chores: Cell::new(false),
             timer: OnceCell::new(),
             runs: RefCell::default(),
             channels: RefCell::new(Channels::new()),
             connected: Cell::new(0),
-            in_flight: Cell::new(0),
             busy: Cell::new(false),
         }))
     }
@@ -124,29 +127,9 @@ impl Pe {
         &self.mailbox
     }
 
+    /// How many tasks of its contexts are in flight.
     pub(super) fn in_flight(&self) -> usize {
-        self.in_flight.get()
-    }
-
-    /// Counts a task as in flight.
-    pub(super) fn submitted(&self) {
-        self.in_flight.set(self.in_flight.get() + 1);
-    }
-
-    /// UCX, made when it is first needed.
-    pub(super) fn transport(&self) -> Result<&Transport, Failure> {
-        if let Some(transport) = self.transport.get() {
-            return Ok(transport);
-        }
-        super::transport::require_ucx()?;
-        let broken = |what: &str| failure(DocaError::INITIALIZATION, format!("UCX cannot be used: {what}"));
-        // UCX starts a thread of its own.
-        let transport = signals::blocked(|| Transport::new(Weak::clone(&self.me)));
-        let transport = transport.map_err(|error| broken(&error.to_string()))?;
-        let fd = transport.ucx().event_fd().map_err(|error| broken(&error.to_string()))?;
-        epoll::add(&self.epoll, fd, epoll::EventData::new_u64(2), epoll::EventFlags::IN)
-            .map_err(|error| broken(&error.to_string()))?;
-        Ok(self.transport.get_or_init(|| transport))
+        self.runs.borrow().values().map(|ctx| ctx.in_flight()).sum()
     }
 
     /// Registers a run for events.
@@ -164,72 +147,150 @@ impl Pe {
         self.channels.borrow_mut().open(make)
     }
 
+    /// Lets go of a run that is over.
     pub(super) fn close_channel(&self, channel: u16) {
         self.channels.borrow_mut().close(channel);
+        self.to_tend.borrow_mut().retain(|run| run.channel() != channel);
     }
 
     /// Puts an event behind those that are ready.
     pub(super) fn push(&self, ready: Ready) {
         self.bell.ring();
-        self.ready.borrow_mut().push_back(ready);
+        self.chores.set(true);
+        self.ready.push(ready);
+    }
+
+    /// Puts a command that is answered behind what is ready.
+    #[inline]
+    pub(super) fn push_command(&self, task: &'static CmdTask) {
+        self.bell.ring();
+        self.ready.push_command(task);
     }
 
     /// Has progress make the steps of a domain's exchange.
     pub(super) fn exchange(&self, ctx: Rc<Context>) {
         self.bell.ring();
+        self.chores.set(true);
         self.exchanging.borrow_mut().push(ctx);
     }
 
     /// Takes back changes of a context's state that the host has not seen.
     pub(super) fn forget(&self, ctx: &Context) {
         let is_its = |ready: &Ready| matches!(ready, Ready::State(of, _) if std::ptr::eq(&**of, ctx));
-        self.ready.borrow_mut().retain(|ready| !is_its(ready));
+        self.ready.retain(|ready| !is_its(ready));
         self.exchanging.borrow_mut().retain(|of| !std::ptr::eq(&**of, ctx));
     }
 
     /// Has a run looked after by the next progress.
     pub(super) fn tend(&self, run: Rc<Run>) {
         self.bell.ring();
+        self.chores.set(true);
         self.to_tend.borrow_mut().push(run);
     }
 
     /// `doca_pe_progress`.
+    #[inline]
     pub(super) fn progress(&self) -> u8 {
         if self.busy.replace(true) {
             return 0;
         }
         let _busy = Busy(&self.busy);
-        match self.deliver() {
-            Delivery::Seen => return 1,
-            Delivery::Told => return 0,
-            Delivery::Nothing => {}
+        self.step(1)
+    }
+
+    /// What is ready; if nothing is, what comes while it looks so often at UCX.
+    #[inline(always)]
+    fn step(&self, looks: u32) -> u8 {
+        if let Some(task) = self.ready.pop_command() {
+            return self.complete_command(task);
         }
-        self.advance();
-        u8::from(matches!(self.deliver(), Delivery::Seen))
+        if self.chores.get() {
+            return self.progress_all(false);
+        }
+        // What follows is written twice, so that neither case makes the processor guess wrong about the other.
+        if !self.progress_ucx(looks) {
+            return if self.is_called() { self.progress_rest() } else { 0 };
+        }
+        if self.is_called() {
+            return self.progress_rest();
+        }
+        match self.ready.pop_command() {
+            Some(task) => self.complete_command(task),
+            None => 0,
+        }
+    }
+
+    /// Whether there is more to do than commands.
+    #[inline(always)]
+    fn is_called(&self) -> bool {
+        self.chores.get() || self.mailbox.has_post()
+    }
+
+    /// The rest of a progress for which UCX has had its turn.
+    #[cold]
+    fn progress_rest(&self) -> u8 {
+        self.read_all();
+        self.progress_all(true)
+    }
+
+    /// `urom_pe_progress_many`.
+    #[inline]
+    pub(super) fn progress_many(&self) -> u32 {
+        if self.busy.replace(true) {
+            return 0;
+        }
+        let _busy = Busy(&self.busy);
+        let mut count = u32::from(self.step(LOOKS));
+        while count != 0
+            && count < MOST_AT_ONCE
+            && let Some(task) = self.ready.pop_command()
+        {
+            count += u32::from(self.complete_command(task));
+        }
+        count
+    }
+
+    /// [`progress`](Pe::progress) where there may be more to do than commands; `advanced` if all that is done.
+    #[inline(never)]
+    fn progress_all(&self, mut advanced: bool) -> u8 {
+        loop {
+            if let Some(task) = self.ready.pop_command() {
+                return self.complete_command(task);
+            }
+            if let Some(ready) = self.ready.pop_other() {
+                match self.deliver(ready) {
+                    Delivery::Seen => return 1,
+                    Delivery::Told => return 0,
+                    Delivery::Nothing => continue,
+                }
+            }
+            if advanced {
+                return 0;
+            }
+            self.advance();
+            advanced = true;
+        }
     }
 
     /// Everything that can move, without the host seeing it.
     fn advance(&self) {
         self.flush();
-        if let Some(transport) = self.transport.get()
-            && transport.ucx().progress()
-        {
-            // UCX was armed for what it has just taken.
-            self.bell.ring();
-        }
-        if !self.exchanging.borrow().is_empty() {
-            self.exchange_all();
-        }
+        let received = self.progress_ucx(1);
+        self.read_all();
+        self.try_queue(!received);
+    }
+
+    /// What comes by other ways than UCX.
+    fn read_all(&self) {
+        self.exchange_all();
         if self.mailbox.has_post() {
             self.read_mail();
         }
     }
 
     /// Sends what waits to be sent.
+    #[inline(never)]
     fn flush(&self) {
-        if self.to_tend.borrow().is_empty() {
-            return;
-        }
         // What has to be looked after again goes to the end of the list, which keeps its memory.
         let count = self.to_tend.borrow().len();
         for at in 0..count {
@@ -238,7 +299,11 @@ impl Pe {
                 run.tend(self);
             }
         }
-        self.to_tend.borrow_mut().drain(..count);
+        let mut to_tend = self.to_tend.borrow_mut();
+        to_tend.drain(..count);
+        let exchanging = !self.exchanging.borrow().is_empty();
+        let probing = self.is_probing();
+        self.chores.set(!to_tend.is_empty() || exchanging || probing || self.ready.has_others());
     }
 
     #[cold]
@@ -256,6 +321,9 @@ impl Pe {
     /// One step of every domain's exchange.
     #[cold]
     fn exchange_all(&self) {
+        if self.exchanging.borrow().is_empty() {
+            return;
+        }
         for ctx in self.exchanging.take() {
             if ctx.domain().is_ok_and(|domain| domain.exchange(&ctx)) {
                 self.exchanging.borrow_mut().push(ctx);
@@ -263,35 +331,22 @@ impl Pe {
         }
     }
 
-    /// Receives what UCX still has, after a peer is gone.
-    pub(super) fn drain(&self) {
-        let Some(transport) = self.transport.get() else { return };
-        for _ in 0..10_000 {
-            if !transport.ucx().progress() {
-                break;
-            }
-        }
-    }
-
     /// A message of notifications.
+    #[inline(never)]
     pub(super) fn on_notifications(&self, message: &[u8]) {
+        let mut channels = self.channels.borrow();
         for notification in frame::notifications(message) {
-            let notification = match notification {
-                Ok(notification) => notification,
-                Err(error) => {
-                    tracing::warn!(target: "urom_library", "notifications dropped: {error}");
-                    return;
-                }
+            let lost = match notification {
+                Ok(notification) => match channels.get(notification.channel) {
+                    Some(run) if run.on_notification(self, &notification) => continue,
+                    run => Lost::Nobodys(notification.channel, notification.slot, run.map(|run| run.id())),
+                },
+                Err(error) => Lost::Broken(error),
             };
-            let run = self.channels.borrow().get(notification.channel).cloned();
-            match run {
-                Some(run) => run.on_notification(self, &notification),
-                None => tracing::debug!(
-                    target: "urom_library",
-                    "a notification for channel {}, which is closed, was dropped",
-                    notification.channel
-                ),
-            }
+            // Whoever reads the log may be the host, which may call back.
+            drop(channels);
+            lost.report();
+            channels = self.channels.borrow();
         }
     }
 
@@ -303,70 +358,25 @@ impl Pe {
         }
     }
 
-    /// Delivers the oldest event.
-    fn deliver(&self) -> Delivery {
-        loop {
-            let Some(ready) = self.ready.borrow_mut().pop_front() else { return Delivery::Nothing };
-            match ready {
-                Ready::Command(task) => {
-                    self.complete_command(&task);
-                    return Delivery::Seen;
-                }
-                Ready::Group(task) => {
-                    self.complete_group(&task);
-                    return Delivery::Seen;
-                }
-                Ready::State(ctx, next) => {
-                    let told = ctx.is_watched();
-                    // A host with tasks in flight takes the next thing that counts for one of them: the loss of something
-                    // else must not be it.
-                    let aside = next == CtxState::STOPPING || (ctx.is_lost() && self.in_flight.get() != 0);
-                    if ctx.arrive(next) {
-                        if !aside {
-                            return Delivery::Seen;
-                        } else if told {
-                            return Delivery::Told;
-                        }
-                    }
+    /// Delivers what is no command.
+    #[cold]
+    fn deliver(&self, ready: Ready) -> Delivery {
+        match ready {
+            Ready::Group(task) => {
+                self.complete_group(&task);
+                Delivery::Seen
+            }
+            Ready::State(ctx, next) => {
+                let told = ctx.is_watched();
+                // A host with tasks in flight takes the next thing that counts for one of them: the loss of something
+                // else must not be it.
+                let aside = next == CtxState::STOPPING || (ctx.is_lost() && self.in_flight() != 0);
+                match ctx.arrive(next) {
+                    true if !aside => Delivery::Seen,
+                    true if told => Delivery::Told,
+                    _ => Delivery::Nothing,
                 }
             }
-        }
-    }
-
-    fn complete_command(&self, task: &Rc<CmdTask>) {
-        self.in_flight.set(self.in_flight.get() - 1);
-        let run = task.run.upgrade();
-        if let Some(run) = &run {
-            run.completed();
-        }
-        task.head.stage.set(Stage::Done);
-        if let Some(callback) = task.callback.get() {
-            let user_data = task.head.user_data.get();
-            let ctx_data = task.head.ctx.upgrade().map_or(user_data, |ctx| ctx.user_data());
-            let task = Rc::as_ptr(task).cast_mut().cast::<CCmdTask>();
-            // SAFETY: the host gave this function for exactly this call, and the task is the host's from now on.
-            unsafe { callback(task, user_data, ctx_data) };
-        }
-        if let Some(run) = run {
-            run.check_over(self);
-        }
-    }
-
-    fn complete_group(&self, task: &Rc<GidTask>) {
-        self.in_flight.set(self.in_flight.get() - 1);
-        let run = task.run.upgrade();
-        if let Some(run) = &run {
-            run.completed();
-        }
-        task.head.stage.set(Stage::Done);
-        if let Some(callback) = task.callback.get() {
-            let user_data = task.head.user_data.get();
-            let ctx_data = task.head.ctx.upgrade().map_or(user_data, |ctx| ctx.user_data());
-            // SAFETY: as for commands.
-            unsafe { callback(task.pointer.get(), user_data, ctx_data) };
-        }
-        if let Some(run) = run {
-            run.check_over(self);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! One run of a worker context, from its start to the next idle: the connection and its tasks.
 
+mod commands;
+
 use std::cell::{Cell, Ref, RefCell};
-use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
 use tokio::sync::mpsc;
@@ -13,21 +14,23 @@ use super::ctx::Context;
 use super::event::Attached;
 use super::failure::failure;
 use super::flight::Flight;
+use super::list::Queue;
 use super::order::Order;
-use super::pe::{Pe, Ready};
+use super::pe::Pe;
+use super::ready::Ready;
 use super::sender::Sender;
 use super::session::Place;
-use super::task::{CmdTask, Stage};
-use super::task_pool;
+use super::task::CmdTask;
 use crate::wire::control::{Failure, PluginAddress};
-use crate::wire::frame::{COMMAND_HEADER, NOTIFICATION_HEADER, Notification, command_header};
+use crate::wire::frame::NOTIFICATION_HEADER;
 
 /// A run.
 pub(super) struct Run {
     number: u64,
     me: Weak<Run>,
-    ctx: Weak<Context>,
-    pe: Weak<Pe>,
+    // Both are let go of when the run ends: until then they keep it, and it keeps them.
+    ctx: Rc<Context>,
+    pe: Rc<Pe>,
     channel: u16,
     plugins: u64,
     /// Counts against the service's limit.
@@ -37,6 +40,8 @@ pub(super) struct Run {
     id: Cell<u64>,
     their_channel: Cell<u16>,
     max_message: Cell<usize>,
+    /// The longest payload of a notification.
+    max_response: Cell<usize>,
     plugin_addresses: RefCell<Vec<PluginAddress>>,
     connected: Cell<bool>,
     greeted: Cell<bool>,
@@ -49,7 +54,7 @@ pub(super) struct Run {
     flight: Flight,
     sender: Sender,
     /// Tasks that are answered while UCX still reads the payload of the first of them, and those answered after it.
-    parked: RefCell<VecDeque<Rc<CmdTask>>>,
+    parked: Queue<CmdTask>,
     broken: Cell<Option<Status>>,
     tended: Cell<bool>,
 }
@@ -64,7 +69,7 @@ pub(super) struct Config {
 }
 
 impl Run {
-    pub(super) fn new(config: Config, ctx: Weak<Context>, pe: Weak<Pe>, channel: u16) -> Rc<Run> {
+    pub(super) fn new(config: Config, ctx: Rc<Context>, pe: Rc<Pe>, channel: u16) -> Rc<Run> {
         Rc::new_cyclic(|me| Run {
             number: config.number,
             me: Weak::clone(me),
@@ -77,6 +82,7 @@ impl Run {
             id: Cell::new(0),
             their_channel: Cell::new(0),
             max_message: Cell::new(0),
+            max_response: Cell::new(0),
             plugin_addresses: RefCell::default(),
             connected: Cell::new(false),
             greeted: Cell::new(false),
@@ -86,7 +92,7 @@ impl Run {
             idle_queued: Cell::new(false),
             flight: Flight::new(config.max_inflight),
             sender: Sender::default(),
-            parked: RefCell::default(),
+            parked: Queue::new(),
             broken: Cell::new(None),
             tended: Cell::new(false),
         })
@@ -120,6 +126,7 @@ impl Run {
         self.flight.count()
     }
 
+    #[inline]
     pub(super) fn is_leaving(&self) -> bool {
         self.leaving.get()
     }
@@ -149,6 +156,7 @@ impl Run {
         *self.plugin_addresses.borrow_mut() = plugins;
         self.their_channel.set(channel);
         self.max_message.set(max_message);
+        self.max_response.set(max_message - NOTIFICATION_HEADER);
         let mode = if same_machine { ErrorMode::None } else { ErrorMode::Peer };
         let me = Weak::clone(&self.me);
         let transport = pe.transport()?;
@@ -161,6 +169,7 @@ impl Run {
             transport.ucx().endpoint().error_mode(mode).on_error(hook).connect(&address)
         });
         let endpoint = endpoint.map_err(|error| wrong(DocaError::CONNECTION_RESET, error.to_string()))?;
+        pe.met(&endpoint);
         self.sender.open(endpoint, channel);
         self.connected.set(true);
         Ok(())
@@ -174,9 +183,7 @@ impl Run {
     }
 
     fn announce(&self, pe: &Pe) {
-        if let Some(ctx) = self.ctx.upgrade() {
-            pe.push(Ready::State(ctx, CtxState::RUNNING));
-        }
+        pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::RUNNING));
     }
 
     /// The host is about to see the context run.
@@ -204,11 +211,10 @@ impl Run {
     }
 
     /// UCX found the endpoint broken.
+    #[cold]
     fn on_broken(&self, status: Status) {
         self.broken.set(Some(status));
-        if let Some(pe) = self.pe.upgrade() {
-            self.tend_later(&pe);
-        }
+        self.tend_later(&self.pe);
     }
 
     /// The control stream is over.
@@ -220,19 +226,19 @@ impl Run {
             // What the worker said last counts.
             pe.drain();
             self.lose(pe, &failure);
+            pe.doubt_queue();
         }
         self.check_over(pe);
     }
 
     /// The worker is gone, or never came.
-    fn lose(&self, pe: &Pe, reason: &Failure) {
+    pub(super) fn lose(&self, pe: &Pe, reason: &Failure) {
         if self.leaving.get() {
             return;
         }
-        let Some(ctx) = self.ctx.upgrade() else { return };
-        let code = ctx.fail(reason);
-        if ctx.is(CtxState::RUNNING) {
-            pe.push(Ready::State(ctx, CtxState::STOPPING));
+        let code = self.ctx.fail(reason);
+        if self.ctx.is(CtxState::RUNNING) {
+            pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::STOPPING));
         }
         self.give_up(pe, code, code, false);
         self.check_over(pe);
@@ -248,12 +254,12 @@ impl Run {
     fn give_up(&self, pe: &Pe, refusal: DocaError, flushed: DocaError, gracefully: bool) {
         self.leaving.set(true);
         self.refusal.set(refusal);
-        self.sender.close(gracefully && !self.sender.is_busy());
-        for task in self.parked.take() {
-            pe.push(Ready::Command(task));
+        self.sender.close(gracefully);
+        while let Some(task) = self.parked.pop() {
+            pe.push_command(task);
         }
         for task in self.flight.flush(flushed) {
-            pe.push(Ready::Command(task));
+            pe.push_command(task);
         }
         // The other end takes this for the wish to leave.
         drop(self.orders.take());
@@ -272,98 +278,11 @@ impl Run {
         if !self.flight.is_over() {
             return self.flight.report_unreleased(self.id.get());
         }
-        if let Some(ctx) = self.ctx.upgrade() {
-            self.idle_queued.set(true);
-            pe.push(Ready::State(ctx, CtxState::IDLE));
-        }
+        self.idle_queued.set(true);
+        pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::IDLE));
     }
 
-    /// A task for the host.
-    pub(super) fn allocate(&self, plugin: u64) -> Result<Rc<CmdTask>, DocaError> {
-        let capacity = self.max_message.get() - COMMAND_HEADER;
-        let make = |slot| task_pool::take(Weak::clone(&self.me), Weak::clone(&self.ctx), slot, capacity);
-        let task = self.flight.allocate(make).ok_or_else(|| self.flight.full(self.id.get()))?;
-        task.hold(plugin);
-        Ok(task)
-    }
-
-    /// Takes a task back.
-    pub(super) fn release(&self, task: &CmdTask) {
-        self.flight.release(task);
-        if self.leaving.get()
-            && let Some(pe) = self.pe.upgrade()
-        {
-            self.check_over(&pe);
-        }
-    }
-
-    /// Whether tasks of this plugin can go to this worker.
-    pub(super) fn has_plugin(&self, plugin: u64) -> bool {
-        plugin.is_power_of_two() && plugin & self.plugins != 0
-    }
-
-    /// Sends a task's command. After an error the task is still the caller's.
-    pub(super) fn submit(&self, task: &CmdTask) -> Result<(), DocaError> {
-        self.refusal.get().check()?;
-        let task = &self.flight.handle(task).ok_or(DocaError::INVALID_VALUE)?;
-        task.payload.check()?;
-        let plugin = task.plugin.get();
-        if !self.has_plugin(plugin) {
-            return Err(DocaError::INVALID_VALUE);
-        }
-        let pe = self.pe.upgrade().ok_or(DocaError::BAD_STATE)?;
-        let bit = plugin.trailing_zeros() as u8;
-        let header = command_header(self.their_channel.get(), task.slot, bit, task.payload.len());
-        let before = task.head.stage.replace(Stage::InFlight);
-        match self.sender.submit(task, &header, self.flight.is_all_answered()) {
-            Ok(busy) => {
-                if busy {
-                    self.tend_later(&pe);
-                }
-            }
-            Err(status) => {
-                task.head.stage.set(before);
-                self.on_broken(status);
-                return Err(DocaError::CONNECTION_RESET);
-            }
-        }
-        self.flight.submitted(task);
-        pe.submitted();
-        Ok(())
-    }
-
-    /// A notification came.
-    pub(super) fn on_notification(&self, pe: &Pe, notification: &Notification<'_>) {
-        let limit = self.max_message.get().saturating_sub(NOTIFICATION_HEADER);
-        match self.flight.answer(notification, limit) {
-            Some(task) if task.sending.get() || !self.parked.borrow().is_empty() => {
-                self.parked.borrow_mut().push_back(task);
-            }
-            Some(task) => pe.push(Ready::Command(task)),
-            None => tracing::debug!(
-                target: "urom_library",
-                "a notification of worker {} for slot {}, which has no command in flight, was dropped",
-                self.id.get(),
-                notification.slot
-            ),
-        }
-    }
-
-    /// Lets the parked tasks go that UCX is done with, in the order of their answers.
-    fn unpark(&self, pe: &Pe) {
-        let mut parked = self.parked.borrow_mut();
-        while parked.front().is_some_and(|task| !task.sending.get()) {
-            if let Some(task) = parked.pop_front() {
-                pe.push(Ready::Command(task));
-            }
-        }
-    }
-
-    /// A task is about to be the host's again.
-    pub(super) fn completed(&self) {
-        self.flight.completed();
-    }
-
+    #[cold]
     fn tend_later(&self, pe: &Pe) {
         if !self.tended.replace(true)
             && let Some(me) = self.me.upgrade()
@@ -388,11 +307,10 @@ impl Run {
         if self.leaving.get() {
             return;
         }
-        self.sender.collect();
-        self.unpark(pe);
-        if let Err(status) = self.sender.flush() {
+        if let Err(status) = self.sender.tend() {
             self.broken.set(Some(status));
         }
+        self.unpark(pe);
         if self.is_broken() || self.sender.is_busy() {
             self.tend_later(pe);
         }

@@ -1,12 +1,11 @@
 //! The sending side of a connection: frames out of task memory or out of the outbox, and what UCX still works on.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::rc::Rc;
 
-use ucx::{AmFlags, Buffer, CloseMode, Endpoint, Request, Status};
+use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 
-use super::outbox::{Outbox, travels_alone};
+use super::outbox::{Message, Outbox, travels_alone};
 use super::task::{CmdTask, InPlace};
 use crate::wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
 
@@ -14,22 +13,16 @@ use crate::wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
 #[derive(Default)]
 pub(super) struct Sender {
     endpoint: RefCell<Option<Endpoint>>,
-    outbox: RefCell<Outbox>,
+    outbox: Outbox,
     under_way: RefCell<VecDeque<UnderWay>>,
+    /// One of these two has something.
+    busy: Cell<bool>,
 }
 
 /// A send that UCX has not finished.
 enum UnderWay {
-    Message(Request<Vec<u8>>),
+    Message(Request<Message>),
     Command(Request<InPlace>),
-}
-
-/// Sends commands; gives the buffer back if it is done at once.
-fn send<B: Buffer>(endpoint: &Endpoint, data: B) -> Result<Result<B, Request<B>>, Status> {
-    match endpoint.am_send_with(AM_COMMANDS, &[], data, AmFlags::EAGER).into_done() {
-        Ok((result, data)) => result.map(|()| Ok(data)),
-        Err(request) => Ok(Err(request)),
-    }
 }
 
 impl Sender {
@@ -40,74 +33,119 @@ impl Sender {
         *self.endpoint.borrow_mut() = Some(endpoint);
     }
 
-    /// Whether [`flush`](Sender::flush) and [`collect`](Sender::collect) have something to do.
+    /// Whether [`tend`](Sender::tend) has something to do.
+    #[inline]
     pub(super) fn is_busy(&self) -> bool {
-        !self.outbox.borrow().is_empty() || !self.under_way.borrow().is_empty()
+        self.busy.get()
     }
 
-    /// Sends a task's frame: at once from its own memory when `now` or when it is long, else with others, later. Returns
-    /// whether something is left to do.
+    /// Sends a task's frame: at once from its own memory when `now` or when it is long, else with others, later.
+    #[inline]
     pub(super) fn submit(
         &self,
-        task: &Rc<CmdTask>,
-        header: &[u8; HEADER_LEN],
+        task: &'static CmdTask,
+        header: [u8; HEADER_LEN],
         now: bool,
-    ) -> Result<bool, Status> {
-        let len = task.payload.len();
-        let alone = travels_alone(len);
-        if task.payload.is_at_head() && (alone || (now && self.outbox.borrow().is_empty())) {
-            self.flush()?;
-            self.send_in_place(task, header)?;
-        } else {
-            if !self.outbox.borrow().has_room(len) {
-                self.flush()?;
-            }
-            // SAFETY: this is the host's call to submit, so it does not write to the payload.
-            unsafe { task.payload.with_data(|payload| self.outbox.borrow_mut().append(header, payload)) };
+    ) -> Result<(), Status> {
+        let (at_head, now) = (task.payload.is_at_head(), now && self.outbox.is_empty());
+        if now && at_head {
+            return self.send_in_place(task, header);
         }
-        Ok(self.is_busy())
+        if !(at_head && travels_alone(task.payload.len())) && self.append(task, header) {
+            return Ok(());
+        }
+        self.submit_behind(task, header, at_head)
     }
 
-    fn send_in_place(&self, task: &Rc<CmdTask>, header: &[u8; HEADER_LEN]) -> Result<(), Status> {
+    /// The same for what does not fit behind the frames that wait.
+    #[cold]
+    fn submit_behind(
+        &self,
+        task: &'static CmdTask,
+        header: [u8; HEADER_LEN],
+        at_head: bool,
+    ) -> Result<(), Status> {
+        self.flush()?;
+        if at_head && travels_alone(task.payload.len()) {
+            return self.send_in_place(task, header);
+        }
+        let appended = self.append(task, header);
+        debug_assert!(appended, "an empty message takes any frame");
+        Ok(())
+    }
+
+    #[inline]
+    fn append(&self, task: &CmdTask, header: [u8; HEADER_LEN]) -> bool {
+        self.busy.set(true);
+        // SAFETY: this is the host's call to submit, so it does not write to the payload.
+        unsafe { task.payload.with_data(|payload| self.outbox.append(header, payload)) }
+    }
+
+    #[inline(always)]
+    fn send_in_place(&self, task: &'static CmdTask, header: [u8; HEADER_LEN]) -> Result<(), Status> {
         let endpoint = self.endpoint.borrow();
         let endpoint = endpoint.as_ref().ok_or(Status::NOT_CONNECTED)?;
-        task.payload.write_room(header);
-        if let Err(request) = send(endpoint, InPlace::new(task))? {
-            task.sending.set(true);
-            self.under_way.borrow_mut().push_back(UnderWay::Command(request));
+        task.payload.write_room(&header);
+        match endpoint.am_send_now(AM_COMMANDS, &[], InPlace::new(task), AmFlags::EAGER) {
+            Ok((result, in_place)) => {
+                // It holds nothing, and nobody was told that UCX reads the payload.
+                std::mem::forget(in_place);
+                result
+            }
+            Err(request) => {
+                task.sending.set(true);
+                self.goes_on(UnderWay::Command(request));
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Sends the frames that wait.
-    pub(super) fn flush(&self) -> Result<(), Status> {
-        let Some(message) = self.outbox.borrow_mut().take() else { return Ok(()) };
+    fn flush(&self) -> Result<(), Status> {
+        let Some(message) = self.outbox.take() else { return Ok(()) };
         let endpoint = self.endpoint.borrow();
         let endpoint = endpoint.as_ref().ok_or(Status::NOT_CONNECTED)?;
-        match send(endpoint, message)? {
-            Ok(buffer) => self.outbox.borrow_mut().recycle(buffer),
-            Err(request) => self.under_way.borrow_mut().push_back(UnderWay::Message(request)),
+        match endpoint.am_send_now(AM_COMMANDS, &[], message, AmFlags::EAGER) {
+            Ok((result, buffer)) => {
+                self.outbox.recycle(buffer);
+                result
+            }
+            Err(request) => {
+                self.goes_on(UnderWay::Message(request));
+                Ok(())
+            }
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn goes_on(&self, send: UnderWay) {
+        self.busy.set(true);
+        self.under_way.borrow_mut().push_back(send);
+    }
+
+    /// Sends what waits and takes back what is sent; afterwards it is known whether something is left to do.
+    pub(super) fn tend(&self) -> Result<(), Status> {
+        self.collect();
+        let flushed = self.flush();
+        self.busy.set(!self.outbox.is_empty() || !self.under_way.borrow().is_empty());
+        flushed
     }
 
     /// Takes back what UCX is done with. How a send ended does not matter here: a failed one breaks the endpoint.
-    pub(super) fn collect(&self) {
+    fn collect(&self) {
         let mut under_way = self.under_way.borrow_mut();
         while let Some(send) = under_way.pop_front() {
             let unfinished = match send {
                 UnderWay::Message(request) => match request.into_done() {
                     Ok((_, buffer)) => {
-                        self.outbox.borrow_mut().recycle(buffer);
+                        self.outbox.recycle(buffer);
                         continue;
                     }
                     Err(request) => UnderWay::Message(request),
                 },
                 UnderWay::Command(request) => match request.into_done() {
-                    Ok((_, in_place)) => {
-                        in_place.task().sending.set(false);
-                        continue;
-                    }
+                    // With this the task is no longer being sent.
+                    Ok(_) => continue,
                     Err(request) => UnderWay::Command(request),
                 },
             };
@@ -116,11 +154,14 @@ impl Sender {
         }
     }
 
-    /// Closes the endpoint. What waits is dropped; what is under way still arrives if `gracefully`. UCX keeps the memory
-    /// of what is under way, for ever if the peer is gone.
+    /// Closes the endpoint. What waits is dropped; then, and if it is not to go `gracefully`, what is under way to another machine
+    /// may be lost, too. To the same machine it is always sent to its end, so a command that is under way may come to the worker
+    /// with what the host writes into its payload after this. UCX keeps the memory of what is under way, for ever if the peer is
+    /// gone.
     pub(super) fn close(&self, gracefully: bool) {
-        self.outbox.borrow_mut().take();
-        self.under_way.borrow_mut().clear();
+        let unfinished = self.outbox.take().is_some() | !self.under_way.take().is_empty();
+        let gracefully = gracefully && !unfinished;
+        self.busy.set(false);
         if let Some(endpoint) = self.endpoint.borrow_mut().take() {
             let mode = if gracefully { CloseMode::Flush } else { CloseMode::Force };
             // It goes on by itself; nobody waits for it.

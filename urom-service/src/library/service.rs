@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -20,12 +21,14 @@ use super::device::Device;
 use super::event::{Event, Mailbox};
 use super::failure::{failure, invalid};
 use super::gid::GidTask;
-use super::pe::{Pe, Ready};
+use super::pe::Pe;
+use super::ready::Ready;
 use super::session::{Session, Shared};
 use super::task::Stage;
 use crate::daemon::PLUGIN_PATH_VARIABLE;
 use crate::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use crate::embedded::Embedded;
+use crate::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
 use crate::wire::control::Failure;
 
 /// A service context.
@@ -36,6 +39,8 @@ pub(super) struct Service {
     /// Whether it may start without a device.
     any_device: Cell<bool>,
     wish: RefCell<Wish>,
+    /// The key file that a call named.
+    key_file: RefCell<Option<PathBuf>>,
     shared: Arc<Shared>,
     /// They stay until the next start, for hosts that keep pointers.
     plugins: RefCell<Vec<PluginInfo>>,
@@ -64,6 +69,7 @@ impl Service {
             device: RefCell::new(None),
             any_device: Cell::new(false),
             wish: RefCell::default(),
+            key_file: RefCell::default(),
             shared: Arc::default(),
             plugins: RefCell::default(),
             run: RefCell::new(None),
@@ -108,6 +114,27 @@ impl Service {
 
     pub(super) fn set_wish(&self, wish: Wish) {
         *self.wish.borrow_mut() = wish;
+    }
+
+    pub(super) fn set_key_file(&self, path: PathBuf) {
+        *self.key_file.borrow_mut() = Some(path);
+    }
+
+    /// What daemons are shown: the key of a call, else that of the environment.
+    fn key(&self) -> Result<Option<Key>, Failure> {
+        let (file, origin) = match self.key_file.borrow().clone() {
+            Some(file) => (Some(file), String::new()),
+            None => (key_file_of_environment(), format!(" (named by {KEY_FILE_VARIABLE})")),
+        };
+        file.map(|file| Key::read(&file)).transpose().map_err(|error| {
+            let code = match error.problem() {
+                KeyProblem::Io(error) if error.kind() == std::io::ErrorKind::NotFound => DocaError::NOT_FOUND,
+                KeyProblem::Io(_) => DocaError::IO_FAILED,
+                KeyProblem::Owner { .. } | KeyProblem::Mode { .. } => DocaError::NOT_PERMITTED,
+                _ => DocaError::BAD_CONFIG,
+            };
+            failure(code, format!("{error}{origin}"))
+        })
     }
 
     /// Where the list of plugins begins, and its length.
@@ -185,8 +212,8 @@ impl Service {
         super::transport::require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());
-        let (address, embedded) = match decide(&self.wish.borrow(), pci)? {
-            Target::Daemon(address) => (address, None),
+        let (address, key, embedded) = match decide(&self.wish.borrow(), pci)? {
+            Target::Daemon(address) => (address, self.key()?, None),
             Target::Embedded(path) => {
                 let embedded = Embedded::shared(path, self.max_message.get()).map_err(|error| {
                     let code = match error.kind() {
@@ -196,7 +223,7 @@ impl Service {
                     };
                     failure(code, format!("the embedded service cannot be started: {error}"))
                 })?;
-                (Address::embedded(embedded.address()), Some(embedded))
+                (Address::embedded(embedded.address()), Some(embedded.key().clone()), Some(embedded))
             }
         };
         let control = Control::shared().map_err(|error| {
@@ -204,7 +231,8 @@ impl Service {
         })?;
         let (requests, to_send) = mpsc::unbounded_channel();
         let (report, welcomed) = sync_channel(1);
-        control.spawn(daemon_link::serve(address.clone(), number, Arc::clone(mailbox), to_send, report));
+        let mailbox = Arc::clone(mailbox);
+        control.spawn(daemon_link::serve(address.clone(), key.clone(), number, mailbox, to_send, report));
         let welcome = welcomed
             .recv_timeout(ANSWER_DEADLINE)
             .map_err(|_| address.no_answer(crate::wire::control::CONNECT_DEADLINE))??;
@@ -219,6 +247,7 @@ impl Service {
             cpus,
             max_message: self.max_message.get().min(theirs),
             max_workers: self.max_workers.get(),
+            key,
             control,
             _embedded: embedded,
         };
@@ -299,7 +328,6 @@ impl ServiceRun {
         let task = task.handle().ok_or(DocaError::INVALID_VALUE)?;
         let ctx = self.ctx.upgrade().ok_or(DocaError::BAD_STATE)?;
         ctx.require_running()?;
-        let pe = ctx.pe()?;
         let session = ctx.service()?.shared.session().ok_or(DocaError::BAD_STATE)?;
         let query = self.next_query.replace(self.next_query.get() + 1);
         let request = Request::Group { query, gid: task.gid.get() };
@@ -308,7 +336,6 @@ impl ServiceRun {
         task.head.status.set(DocaError::IN_PROGRESS);
         self.queries.borrow_mut().insert(query, task);
         self.in_flight.set(self.in_flight.get() + 1);
-        pe.submitted();
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use urom_abi::cpu::CpuSet;
 use super::control::Control;
 use super::daemon_link::Request;
 use crate::embedded::Embedded;
+use crate::key::Key;
 
 /// A service context as its workers see it, for as long as it exists.
 #[derive(Default)]
@@ -26,6 +27,8 @@ pub(super) struct Session {
     pub(super) cpus: CpuSet,
     pub(super) max_message: usize,
     pub(super) max_workers: Option<u32>,
+    /// What its workers are shown.
+    pub(super) key: Option<Key>,
     // In this order: what runs on the thread talks to the service.
     pub(super) control: Arc<Control>,
     pub(super) _embedded: Option<Arc<Embedded>>,

@@ -29,16 +29,17 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Less than 2^31: a processor compares a word in memory with such a number in one instruction.
     const fn word(self) -> u64 {
-        u64::from_le_bytes(match self {
-            Kind::Context => *b"urom-ctx",
-            Kind::Pe => *b"urom-pe!",
-            Kind::Query => *b"urom-gid",
-            Kind::DeviceInfo => *b"urom-inf",
-            Kind::Device => *b"urom-dev",
-            Kind::Command => *b"urom-cmd",
-            Kind::Buffer => *b"urom-buf",
-        })
+        u32::from_le_bytes(match self {
+            Kind::Context => *b"ctx:",
+            Kind::Pe => *b"pe::",
+            Kind::Query => *b"gid:",
+            Kind::DeviceInfo => *b"inf:",
+            Kind::Device => *b"dev:",
+            Kind::Command => *b"cmd:",
+            Kind::Buffer => *b"buf:",
+        }) as u64
     }
 }
 
@@ -56,15 +57,18 @@ impl Mark {
     }
 
     /// From now on the host has it.
+    #[inline]
     pub(super) fn set(&self, kind: Kind) {
         self.0.store(kind.word(), Ordering::Relaxed);
     }
 
     /// From now on it is nothing to the host.
+    #[inline]
     pub(super) fn clear(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(super) fn is(&self, kind: Kind) -> bool {
         self.0.load(Ordering::Relaxed) == kind.word()
     }
@@ -94,6 +98,7 @@ pub(super) struct Shell {
 
 impl Shell {
     /// The object behind it; meaningless unless the mark says that there is one.
+    #[inline]
     pub(super) fn object<T>(&self) -> *const T {
         self.object.load(Ordering::Relaxed).cast()
     }

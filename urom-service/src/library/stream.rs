@@ -4,13 +4,15 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::key::Secret;
 use crate::session::{self, BACKLOG, Message};
 use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::{StreamError, greet};
+use crate::wire::stream::{StreamError, greet, prepare};
 
 /// How many long messages may wait to leave.
 const IN_TURN: usize = 4;
@@ -30,17 +32,31 @@ where
     In: Message + DeserializeOwned + Send + 'static,
     Out: Message + Serialize + Send + Sync + 'static,
 {
-    /// Connects, says hello and hears it.
-    pub(super) async fn open(address: SocketAddr, expected: Role) -> Result<Stream<In, Out>, StreamError> {
+    /// Connects, says hello and hears it, and proves to hold the secret.
+    pub(super) async fn open(
+        address: SocketAddr,
+        expected: Role,
+        secret: Option<&Secret>,
+    ) -> Result<Stream<In, Out>, StreamError> {
         let mut tcp = TcpStream::connect(address).await?;
-        tcp.set_nodelay(true)?;
+        prepare(&tcp);
         let (local, peer) = (tcp.local_addr()?, tcp.peer_addr()?);
-        greet(&mut tcp, Hello::new(Role::Host), expected).await?;
+        greet(&mut tcp, Hello::new(Role::Host), expected, secret).await?;
+        Ok(Stream::carry(tcp, local, peer))
+    }
+
+    /// Takes over a stream whose ends have greeted each other.
+    pub(super) fn carry<S>(stream: S, local: SocketAddr, peer: SocketAddr) -> Stream<In, Out>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let (outgoing, to_send) = mpsc::channel(BACKLOG);
         let (received, incoming) = mpsc::channel(BACKLOG);
         let carrier =
-            tokio::spawn(async move { session::run(tcp, to_send, &received, |message: In| message).await });
-        Ok(Stream { incoming, outgoing, carrier, local, peer })
+            tokio::spawn(
+                async move { session::run(stream, to_send, &received, |message: In| message).await },
+            );
+        Stream { incoming, outgoing, carrier, local, peer }
     }
 
     /// Sends a message; that the stream is over shows in [`next`](Stream::next).

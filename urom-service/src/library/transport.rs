@@ -1,6 +1,8 @@
 //! UCX under a progress engine: one worker for all connections.
 
-use std::rc::Weak;
+use std::cell::{Cell, OnceCell};
+use std::ptr::NonNull;
+use std::rc::{Rc, Weak};
 
 use ucx::{Context, Data, Features, Worker};
 
@@ -8,6 +10,7 @@ use urom_abi::DocaError;
 
 use super::failure::failure;
 use super::pe::Pe;
+use crate::queue::{self, Nonce};
 use crate::wire::control::Failure;
 use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS};
 
@@ -16,26 +19,40 @@ pub(super) fn require_ucx() -> Result<(), Failure> {
     ucx::require_version().map_err(|error| failure(DocaError::UNSUPPORTED_VERSION, error.to_string()))
 }
 
+#[cold]
+fn report_announced(len: usize) {
+    tracing::warn!(
+        target: "urom_library",
+        "a message of {len} bytes was dropped: it was not sent eagerly"
+    );
+}
+
 /// The UCX worker of a progress engine.
 pub(super) struct Transport {
     ucx: Worker,
+    /// The last word that came out of the receive queue to show that it moves.
+    pub(super) seen: Rc<Cell<Nonce>>,
+    /// Nothing can come in any more.
+    pub(super) blocked: Cell<bool>,
+    /// What was made in its place then.
+    pub(super) next: OnceCell<Box<Transport>>,
 }
 
 impl Transport {
     /// A worker whose messages go to the engine.
-    pub(super) fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
+    ///
+    /// # Safety
+    ///
+    /// The engine is there whenever this worker is progressed, or something is sent by it.
+    pub(super) unsafe fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
         let ucx = Context::builder(Features::AM | Features::WAKEUP).name("urom-host").build()?.worker()?;
-        let engine = Weak::clone(&pe);
-        ucx.set_am_handler(AM_NOTIFICATIONS, move |message| {
-            let Some(pe) = engine.upgrade() else { return };
-            match message.data {
-                Data::Eager(bytes) => pe.on_notifications(bytes),
-                Data::Rendezvous(announced) => tracing::warn!(
-                    target: "urom_library",
-                    "a message of {} bytes was dropped: it was not sent eagerly",
-                    announced.len()
-                ),
-            }
+        let engine = NonNull::new(pe.as_ptr().cast_mut());
+        ucx.set_am_handler(AM_NOTIFICATIONS, move |message| match (message.data, engine) {
+            // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller promises the engine for that
+            // time; a worker that ends calls none.
+            (Data::Eager(bytes), Some(pe)) => unsafe { pe.as_ref() }.on_notifications(bytes),
+            (Data::Rendezvous(announced), _) => report_announced(announced.len()),
+            (Data::Eager(_), None) => {}
         })?;
         ucx.set_am_handler(AM_GREET, move |message| {
             let Some(pe) = pe.upgrade() else { return };
@@ -46,9 +63,11 @@ impl Transport {
                 }
             }
         })?;
-        Ok(Transport { ucx })
+        let seen = queue::listen(&ucx)?;
+        Ok(Transport { ucx, seen, blocked: Cell::new(false), next: OnceCell::new() })
     }
 
+    #[inline]
     pub(super) fn ucx(&self) -> &Worker {
         &self.ucx
     }

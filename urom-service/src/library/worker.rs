@@ -1,6 +1,6 @@
 //! `doca_urom_worker`: configuration, start and stop.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -143,9 +143,10 @@ impl Worker {
     }
 
     /// The run that takes tasks.
-    pub(super) fn run(&self, ctx: &Context) -> Result<Rc<Run>, DocaError> {
+    #[inline]
+    pub(super) fn run(&self, ctx: &Context) -> Result<Ref<'_, Rc<Run>>, DocaError> {
         ctx.require_running()?;
-        self.run.borrow().clone().ok_or(DocaError::BAD_STATE)
+        Ref::filter_map(self.run.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
     }
 
     pub(super) fn in_flight(&self) -> usize {
@@ -190,12 +191,12 @@ impl Worker {
             place,
             orders,
         };
+        let handle =
+            ctx.handle().ok_or_else(|| failure(DocaError::UNEXPECTED, "the worker is being destroyed"))?;
         let run = pe
-            .open_channel(|channel| Run::new(config, ctx.weak(), Rc::downgrade(&pe), channel))
+            .open_channel(|channel| Run::new(config, Rc::clone(&handle), Rc::clone(&pe), channel))
             .ok_or_else(|| failure(DocaError::FULL, "this progress engine has too many workers"))?;
-        if let Some(ctx) = ctx.handle() {
-            pe.begin(number, ctx);
-        }
+        pe.begin(number, handle);
         let visit = Visit {
             worker: StartWorker {
                 id: self.id.get(),
@@ -208,6 +209,7 @@ impl Worker {
             channel: run.channel(),
             max_inflight,
             max_message: session.max_message,
+            key: session.key.clone(),
         };
         let mailbox = Arc::clone(pe.mailbox());
         session.control.spawn(worker_link::serve(visit, session.requests.clone(), number, mailbox, given));

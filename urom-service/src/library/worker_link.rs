@@ -12,8 +12,10 @@ use super::event::{Attached, Event, Mailbox};
 use super::failure::{failure, stream_code};
 use super::order::{Order, Orders};
 use super::stream::Stream;
+use crate::key::Key;
 use crate::wire::control::{Attach, CONNECT_DEADLINE, Failure, HostToWorker, StartWorker, WorkerToHost};
 use crate::wire::hello::Role;
+use crate::wire::stream::StreamError;
 
 /// How long a worker's greeting over UCX may take once the control stream works.
 const GREET_DEADLINE: Duration = Duration::from_secs(5);
@@ -25,6 +27,8 @@ pub(super) struct Visit {
     pub(super) channel: u16,
     pub(super) max_inflight: u32,
     pub(super) max_message: usize,
+    /// What the daemon was shown.
+    pub(super) key: Option<Key>,
 }
 
 /// The stream, as the host has it.
@@ -104,10 +108,18 @@ async fn enter(
             ),
         )
     };
+    let secret = visit.key.map(|key| key.worker_secret(id));
     let attach = async {
-        let mut stream = WorkerStream::open(address, Role::Worker)
-            .await
-            .map_err(|error| no_answer(stream_code(&error), error.to_string()))?;
+        let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref()).await.map_err(
+            |error| match error {
+                // A port that is closed would be something else.
+                StreamError::Key(_) => failure(
+                    stream_code(&error),
+                    format!("this program and worker {id} at {address} do not let each other in: {error}"),
+                ),
+                error => no_answer(stream_code(&error), error.to_string()),
+            },
+        )?;
         let same_machine = stream.local.ip() == stream.peer.ip();
         let attach = Attach {
             ticket,
@@ -134,7 +146,7 @@ async fn enter(
 }
 
 /// Stays, and carries out orders, until the worker is lost, or (`None`) nobody can give orders any more.
-async fn watch(
+pub(super) async fn watch(
     stream: &mut WorkerStream,
     who: &str,
     run: u64,

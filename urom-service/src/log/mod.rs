@@ -4,6 +4,7 @@
 //! is held to the program's level, one of any other crate (UCX's safe layer, tokio) to the SDK level. So are lines of
 //! plugins to the program's: whoever turns up a worker's log wants to see what its plugins do.
 
+mod budget;
 mod limit;
 mod line;
 
@@ -16,6 +17,7 @@ use tracing::subscriber::NoSubscriber;
 use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
 
+pub(crate) use budget::{Budget, LeftOut};
 pub use limit::{LogLevel, ParseLogLevelError};
 pub(crate) use line::{Origin, level_of, text_of};
 

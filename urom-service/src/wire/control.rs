@@ -4,13 +4,16 @@
 //! behind the other ([`stream`](super::stream)). `Ping` is the heartbeat: every side sends one whenever it was silent
 //! for [`HEARTBEAT`], and gives up a peer that was silent for [`PATIENCE`].
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use urom_abi::DocaError;
 
 use super::bytes;
+use crate::key::Secret;
 
 /// How long a side may be silent.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -29,10 +32,19 @@ pub const DEFAULT_PORT: u16 = 18700;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
 pub struct Failure {
-    /// A `doca_error_t`.
+    /// A `doca_error_t`, and not that of success: tasks end with it.
+    #[serde(deserialize_with = "a_failures")]
     pub code: u32,
     /// What failed, on what, and what to do.
     pub text: String,
+}
+
+/// Refuses success as the code of a failure.
+fn a_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    match u32::deserialize(deserializer)? {
+        0 => Err(D::Error::custom("a failure with the code of success")),
+        code => Ok(code),
+    }
 }
 
 impl Failure {
@@ -89,8 +101,8 @@ pub enum HostToDaemon {
     },
 }
 
-/// What a host asks for when it starts a worker.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// What a host asks for when it starts a worker. Of its variables, only the names are ever printed.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct StartWorker {
     /// The id, or `u64::MAX` for a new one.
     pub id: u64,
@@ -102,6 +114,17 @@ pub struct StartWorker {
     pub env: Option<Vec<String>>,
     /// CPUs, as words of a `doca_cpu_set_t`-style text (`0-3`); `None` for all of the service's.
     pub cpus: Option<String>,
+}
+
+impl fmt::Debug for StartWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StartWorker { id, plugins, gid, env, cpus } = self;
+        let name = |text: &String| text.split_once('=').map_or("..", |(name, _)| name).to_owned();
+        let names: Option<Vec<String>> = env.as_ref().map(|env| env.iter().map(name).collect());
+        let mut fields = f.debug_struct("StartWorker");
+        fields.field("id", id).field("plugins", plugins).field("gid", gid).field("env", &names);
+        fields.field("cpus", cpus).finish()
+    }
 }
 
 /// Daemon to host.
@@ -136,6 +159,8 @@ pub enum DaemonToHost {
         /// Their ids.
         ids: Vec<u64>,
     },
+    /// The first message to a host that may not stay.
+    Refused(Failure),
     /// A request failed.
     Failed {
         /// The request this answers.
@@ -231,6 +256,11 @@ pub enum WorkerToHost {
 pub enum DaemonToWorker {
     /// The heartbeat.
     Ping,
+    /// The first message: what hosts have to know, if anything. No connection is accepted before it.
+    Open {
+        /// The key of this worker's streams.
+        secret: Option<Secret>,
+    },
     /// A host will come with this ticket, once the worker has confirmed it.
     Expect {
         /// The ticket.
@@ -269,6 +299,27 @@ pub enum WorkerToDaemon {
         /// The ticket, now used up.
         ticket: u128,
     },
+    /// The host that came with this ticket left.
+    Departed {
+        /// The ticket.
+        ticket: u128,
+    },
     /// The last host left. The daemon answers `Leave` unless it has promised the worker to somebody in the meantime.
     Empty,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_shows_what_a_variable_is_set_to() {
+        let env = Some(["TOKEN=hidden", "NAMELESS hidden", "=hidden", "EMPTY="].map(str::to_owned).to_vec());
+        let worker = StartWorker { id: 7, plugins: 1, gid: 4, env, cpus: None };
+        let text = format!("{:?}", HostToDaemon::Start { request: 9, worker });
+        assert!(!text.contains("hidden"), "{text}");
+        for shown in ["TOKEN", "EMPTY", "id: 7", "request: 9"] {
+            assert!(text.contains(shown), "{text}");
+        }
+    }
 }

@@ -8,8 +8,6 @@
 //! Messages are sent with `AmFlags::EAGER`: however long a payload is, it arrives whole and in order.
 
 use urom_abi::DocaError;
-use zerocopy::little_endian::{U16, U32};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The active-message id of commands, host to worker.
 pub const AM_COMMANDS: u16 = 1;
@@ -18,6 +16,9 @@ pub const AM_NOTIFICATIONS: u16 = 2;
 /// The active-message id of the empty message by which each end shows, before a worker counts as running, that UCX
 /// carries. Its two bytes, the message's header, are the receiver's channel number.
 pub const AM_GREET: u16 = 3;
+/// The active-message id of the empty message by which a process tries its own receive queue. Its header is a nonce of
+/// eight bytes.
+pub const AM_PROBE: u16 = 4;
 
 /// The size of a frame's header in bytes.
 pub const HEADER_LEN: usize = 8;
@@ -36,29 +37,41 @@ pub const MAX_SLOTS: usize = 1 << 16;
 /// A status that does not fit the header's byte: the four bytes behind the header hold it.
 const LONG_STATUS: u8 = u8::MAX;
 
-/// A frame's header as it travels.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct Header {
-    channel: U16,
-    slot: U16,
-    /// Commands: the plugin's bit. Notifications: the status.
-    kind: u8,
-    len: [u8; 3],
-}
-
-const _: () = assert!(size_of::<Header>() == HEADER_LEN);
+/// A frame's header as a little-endian number: the channel in the lowest 16 bits, the slot in the next 16, then a byte (the
+/// plugin's bit of a command, the status of a notification), and the payload's length in the highest 24.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Header(u64);
 
 impl Header {
-    fn new(channel: u16, slot: u16, kind: u8, len: usize) -> Header {
+    #[inline]
+    const fn new(channel: u16, slot: u16, kind: u8, len: usize) -> Header {
         debug_assert!(len <= MAX_PAYLOAD);
-        let [a, b, c, ..] = (len as u32).to_le_bytes();
-        Header { channel: U16::new(channel), slot: U16::new(slot), kind, len: [a, b, c] }
+        Header(channel as u64 | (slot as u64) << 16 | (kind as u64) << 32 | (len as u64) << 40)
     }
 
-    fn len(&self) -> usize {
-        let [a, b, c] = self.len;
-        u32::from_le_bytes([a, b, c, 0]) as usize
+    #[inline]
+    const fn bytes(self) -> [u8; HEADER_LEN] {
+        self.0.to_le_bytes()
+    }
+
+    #[inline]
+    const fn channel(self) -> u16 {
+        self.0 as u16
+    }
+
+    #[inline]
+    const fn slot(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+
+    #[inline]
+    const fn kind(self) -> u8 {
+        (self.0 >> 32) as u8
+    }
+
+    #[inline]
+    const fn len(self) -> usize {
+        (self.0 >> 40) as usize
     }
 }
 
@@ -99,12 +112,45 @@ pub struct Broken {
 }
 
 /// The header of a command whose payload of `len` bytes follows.
+#[inline]
 pub fn command_header(channel: u16, slot: u16, plugin_bit: u8, len: usize) -> [u8; HEADER_LEN] {
-    zerocopy::transmute!(Header::new(channel, slot, plugin_bit, len))
+    CommandStart::new(channel, slot, plugin_bit).header(len)
+}
+
+/// A command's header but for the payload's length: what stays the same from one command of a slot to the next.
+///
+/// ```
+/// use urom_service::wire::frame::{CommandStart, command_header};
+///
+/// let start = CommandStart::new(7, 1, 61);
+/// assert_eq!(start.header(300), command_header(7, 1, 61, 300));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandStart(Header);
+
+impl CommandStart {
+    /// The receiver's number for the connection, the host's task slot, and which bit the plugin's id is.
+    #[inline]
+    pub const fn new(channel: u16, slot: u16, plugin_bit: u8) -> CommandStart {
+        CommandStart(Header::new(channel, slot, plugin_bit, 0))
+    }
+
+    /// The header for a payload of `len` bytes, at most [`MAX_PAYLOAD`].
+    #[inline]
+    pub const fn header(self, len: usize) -> [u8; HEADER_LEN] {
+        Header(self.0.0 | Header::new(0, 0, 0, len).0).bytes()
+    }
+}
+
+/// How many bytes the header of a plugin's notification takes: 8, or 12 when the status needs its four bytes.
+#[inline]
+pub fn notification_header_len(status: DocaError) -> usize {
+    if status.0 >= u32::from(LONG_STATUS) { HEADER_LEN + 4 } else { HEADER_LEN }
 }
 
 /// The header of a notification whose payload of `len` bytes follows, and how many bytes of it count: 8, or 12 when
 /// the status needs its four bytes.
+#[inline]
 pub fn notification_header(
     channel: u16,
     slot: u16,
@@ -115,9 +161,7 @@ pub fn notification_header(
     let long = status.0 >= u32::from(LONG_STATUS) || payload.is_none();
     let kind = if long { LONG_STATUS } else { status.0 as u8 };
     let mut bytes = [0; HEADER_LEN + 4];
-    let header: [u8; HEADER_LEN] =
-        zerocopy::transmute!(Header::new(channel, slot, kind, payload.unwrap_or(0)));
-    bytes[..HEADER_LEN].copy_from_slice(&header);
+    bytes[..HEADER_LEN].copy_from_slice(&Header::new(channel, slot, kind, payload.unwrap_or(0)).bytes());
     if !long {
         return (bytes, HEADER_LEN);
     }
@@ -129,51 +173,49 @@ pub fn notification_header(
 /// In a long status: there is no payload. DOCA's codes are small numbers; a plugin's status loses its top bit.
 const NO_PAYLOAD: u32 = 1 << 31;
 
-/// Splits the next frame off a message: its header, then what follows the header.
-fn split<'a>(rest: &mut &'a [u8], at: usize, total: usize) -> Result<(Header, &'a [u8]), Broken> {
-    let broken = Broken { at, total };
-    let (header, behind) = Header::read_from_prefix(rest).map_err(|_| broken)?;
-    *rest = behind;
-    Ok((header, behind))
-}
-
 /// The commands in a message, in order. After an error there are no more.
+#[inline]
 pub fn commands(message: &[u8]) -> impl Iterator<Item = Result<Command<'_>, Broken>> {
     frames(message, |header, behind| {
-        let payload = behind.get(..header.len())?;
-        let command = Command {
-            channel: header.channel.get(),
-            slot: header.slot.get(),
-            plugin_bit: header.kind,
-            payload,
-        };
-        Some((command, payload.len()))
+        let (payload, behind) = behind.split_at_checked(header.len())?;
+        let command =
+            Command { channel: header.channel(), slot: header.slot(), plugin_bit: header.kind(), payload };
+        Some((command, behind))
     })
 }
 
 /// The notifications in a message, in order. After an error there are no more.
+#[inline]
 pub fn notifications(message: &[u8]) -> impl Iterator<Item = Result<Notification<'_>, Broken>> {
     frames(message, |header, behind| {
-        let (status, start) = if header.kind == LONG_STATUS {
-            (U32::read_from_prefix(behind).ok()?.0.get(), 4)
+        let (status, behind) = if header.kind() == LONG_STATUS {
+            long_status(behind)?
         } else {
-            (u32::from(header.kind), 0)
+            (u32::from(header.kind()), behind)
         };
-        let payload = behind.get(start..)?.get(..header.len())?;
+        let (payload, behind) = behind.split_at_checked(header.len())?;
         let notification = Notification {
-            channel: header.channel.get(),
-            slot: header.slot.get(),
+            channel: header.channel(),
+            slot: header.slot(),
             status: DocaError(status & !NO_PAYLOAD),
             payload: (status & NO_PAYLOAD == 0).then_some(payload),
         };
-        Some((notification, start + payload.len()))
+        Some((notification, behind))
     })
 }
 
-/// Walks a message; `read` gives a frame and how many bytes behind its header it took.
+/// The four bytes of a long status, and what follows them.
+#[cold]
+fn long_status(behind: &[u8]) -> Option<(u32, &[u8])> {
+    let (status, behind) = behind.split_first_chunk()?;
+    Some((u32::from_le_bytes(*status), behind))
+}
+
+/// Walks a message; `read` gives a frame and what follows it.
+#[inline]
 fn frames<'a, F>(
     message: &'a [u8],
-    read: impl Fn(&Header, &'a [u8]) -> Option<(F, usize)>,
+    read: impl Fn(Header, &'a [u8]) -> Option<(F, &'a [u8])>,
 ) -> impl Iterator<Item = Result<F, Broken>> {
     let total = message.len();
     let mut rest = message;
@@ -181,16 +223,18 @@ fn frames<'a, F>(
         if rest.is_empty() {
             return None;
         }
-        let at = total - rest.len();
-        let frame = split(&mut rest, at, total).and_then(|(header, behind)| {
-            let (frame, used) = read(&header, behind).ok_or(Broken { at, total })?;
-            rest = &behind[used..];
-            Ok(frame)
-        });
-        if frame.is_err() {
-            rest = &[];
+        let frame = rest.split_first_chunk();
+        match frame.and_then(|(header, behind)| read(Header(u64::from_le_bytes(*header)), behind)) {
+            Some((frame, behind)) => {
+                rest = behind;
+                Some(Ok(frame))
+            }
+            None => {
+                let at = total - rest.len();
+                rest = &[];
+                Some(Err(Broken { at, total }))
+            }
         }
-        Some(frame)
     })
 }
 

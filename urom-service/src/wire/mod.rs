@@ -3,7 +3,7 @@
 //! Two kinds of connection, each for what it is good at:
 //!
 //! - a **control stream** (TCP between host and daemon and between host and worker, a Unix socket pair between daemon
-//!   and worker) carries [`hello`] and then [`control`] messages. It is there before UCX is, so both ends can compare
+//!   and worker) carries [`hello`], a [`proof`] where there is a key, and then [`control`] messages. It is there before UCX is, so both ends can compare
 //!   UCX versions first, and it stays: the kernel closes it when a process dies, and heartbeats on it notice a peer
 //!   that was stopped or cut off, which UCX alone does not.
 //! - **UCX active messages** between host and worker carry commands and notifications as [`frame`]s.
@@ -13,4 +13,5 @@ pub mod control;
 pub mod domain;
 pub mod frame;
 pub mod hello;
+pub mod proof;
 pub mod stream;

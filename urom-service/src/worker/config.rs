@@ -10,6 +10,14 @@ use urom_abi::cpu::CpuSet;
 
 use crate::log::LogLevel;
 
+/// The device of loopback addresses, as UCX calls it.
+pub(crate) const LOOPBACK_DEVICE: &str = "lo";
+
+/// Whether nobody reaches an address from another machine.
+pub(crate) fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
 /// A worker's configuration. As arguments it is what `uromd worker` takes.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct WorkerConfig {
@@ -22,6 +30,9 @@ pub struct WorkerConfig {
     /// The daemon's message limit in bytes.
     #[arg(long)]
     pub max_message: usize,
+    /// The most hosts that it lets in at a time.
+    #[arg(long)]
+    pub max_hosts: usize,
     /// The address its control stream listens on.
     #[arg(long)]
     pub listen: IpAddr,
@@ -56,6 +67,7 @@ impl WorkerConfig {
         option("id", self.id.to_string());
         option("gid", self.gid.to_string());
         option("max-message", self.max_message.to_string());
+        option("max-hosts", self.max_hosts.to_string());
         option("listen", self.listen.to_string());
         option("log-level", self.log_level.to_string());
         option("sdk-log-level", self.sdk_log_level.to_string());
@@ -117,6 +129,7 @@ mod tests {
             id: u64::MAX - 1,
             gid: 3,
             max_message: 4096,
+            max_hosts: 256,
             listen: "::1".parse().unwrap(),
             cpus: Some("0-3,9".parse().unwrap()),
             log_level: LogLevel::DEBUG,

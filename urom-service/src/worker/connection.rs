@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 use urom_abi::DocaError;
 
+use super::instance::PackError;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
-use crate::wire::frame::AM_NOTIFICATIONS;
+use crate::wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
 
 /// A connection of a host.
 #[derive(Debug)]
@@ -18,25 +19,61 @@ pub(crate) struct Connection {
     pub(crate) dest_id: u64,
     /// The message limit in bytes.
     pub(crate) limit: usize,
+    /// The longest payload of a notification within that limit, in bytes.
+    pub(crate) longest: u64,
     /// The host's number for it.
     peer_channel: u16,
-    endpoint: Endpoint,
-    slots: Vec<Slot>,
-    /// Frames that leave at the end of the turn.
+    slots: Box<[Slot]>,
+    /// Frames that UCX has not sent: those in `open` and in `sending`.
+    unsent: usize,
+    /// Frames that leave at the end of the turn, if there are any, or later if UCX has much unsent: a buffer that UCX is done with
+    /// stays here.
     open: Option<Outgoing>,
+    /// Whether it is among those that have frames to send, and the channel number of the next of them.
+    pub(crate) is_dirty: bool,
+    pub(crate) next_dirty: u16,
+    /// Whether it is among those whose messages are collected.
+    pub(crate) is_collected: bool,
+    endpoint: Endpoint,
     /// Messages UCX is not done with, oldest first, and how many frames they hold.
     sending: VecDeque<(Request<Outgoing>, usize)>,
-    /// Frames in `open` and `sending`.
-    unsent: usize,
 }
 
 /// One of a host's task slots.
-#[derive(Debug, Clone, Copy, Default)]
-struct Slot {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
     /// Counts the slot's commands, so that an old answer is not taken for a new one.
     generation: u32,
+    /// The place of the plugin that is at work for it, or [`NOBODY`].
+    plugin: u32,
+}
+
+/// How many messages UCX may have unsent while the next one leaves before it is full. Each has a buffer of its own, however few
+/// frames it holds: a host that takes nothing would have one for each of its answers.
+const MOST_UNFILLED: usize = 8;
+
+/// Above every plugin's place.
+const NOBODY: u32 = u32::MAX;
+
+impl Slot {
+    const NEW: Slot = Slot { generation: 0, plugin: NOBODY };
+
+    /// The generation of the slot's next command.
+    #[inline]
+    pub(crate) fn next(&self) -> u32 {
+        self.generation.wrapping_add(1)
+    }
+
+    /// Takes the slot for its next command, to the plugin at place `plugin`.
+    #[inline]
+    pub(crate) fn occupy(&mut self, plugin: u8) {
+        *self = Slot { generation: self.next(), plugin: plugin.into() };
+    }
+
     /// The place of the plugin that is at work for it.
-    plugin: Option<u8>,
+    fn owner(self) -> Option<u8> {
+        u8::try_from(self.plugin).ok()
+    }
 }
 
 /// What stands in a command's `urom_context`: where its notification belongs.
@@ -48,12 +85,14 @@ pub(crate) struct Token {
 }
 
 impl Token {
+    #[inline]
     pub(crate) fn pack(self) -> u64 {
-        u64::from(self.channel) << 48 | u64::from(self.slot) << 32 | u64::from(self.generation)
+        u64::from(self.generation) << 32 | u64::from(self.slot) << 16 | u64::from(self.channel)
     }
 
+    #[inline]
     pub(crate) fn unpack(token: u64) -> Token {
-        Token { channel: (token >> 48) as u16, slot: (token >> 32) as u16, generation: token as u32 }
+        Token { channel: token as u16, slot: (token >> 16) as u16, generation: (token >> 32) as u32 }
     }
 }
 
@@ -66,6 +105,21 @@ pub(crate) enum SlotError {
     Busy { slot: u16 },
     #[error("it sends commands without taking the answers ({unsent} are waiting)")]
     Flood { unsent: usize },
+}
+
+/// Why a notification is not on its way.
+#[derive(Debug)]
+pub(crate) enum NotifyError {
+    /// The plugin did not pack it.
+    Pack(PackError),
+    /// UCX did not make room for it: the connection is of no more use.
+    Send(Status),
+}
+
+impl From<Status> for NotifyError {
+    fn from(status: Status) -> NotifyError {
+        NotifyError::Send(status)
+    }
 }
 
 impl Connection {
@@ -81,72 +135,69 @@ impl Connection {
             link,
             dest_id,
             limit,
+            longest: limit.saturating_sub(NOTIFICATION_HEADER) as u64,
             peer_channel,
-            endpoint,
-            slots: vec![Slot::default(); max_inflight],
-            open: None,
-            sending: VecDeque::new(),
+            slots: vec![Slot::NEW; max_inflight].into_boxed_slice(),
             unsent: 0,
+            open: None,
+            is_dirty: false,
+            next_dirty: 0,
+            is_collected: false,
+            endpoint,
+            sending: VecDeque::new(),
         }
     }
 
-    /// Whether a command may come in this slot now.
-    ///
-    /// # Errors
-    /// What the host does wrong.
-    pub(crate) fn check(&self, slot: u16) -> Result<(), SlotError> {
-        let limit = self.slots.len();
-        let state = self.slots.get(usize::from(slot)).ok_or(SlotError::Beyond { slot, limit })?;
-        if state.plugin.is_some() {
-            return Err(SlotError::Busy { slot });
-        }
-        // A host that has an answer may use the slot again before UCX tells this side that the answer was sent: that
-        // explains one unsent frame for each slot.
-        if self.unsent > 2 * limit {
-            return Err(SlotError::Flood { unsent: self.unsent });
-        }
-        Ok(())
+    /// The slot for a command that comes now; `None` if the host does something [wrong](Connection::misuse).
+    #[inline]
+    pub(crate) fn vacant(&mut self, slot: u16) -> Option<&mut Slot> {
+        let most = 2 * self.slots.len();
+        self.slots.get_mut(usize::from(slot)).filter(|state| state.plugin == NOBODY && self.unsent <= most)
     }
 
-    /// Takes a slot for a command to the plugin at place `plugin`; the generation it now has.
-    pub(crate) fn occupy(&mut self, slot: u16, plugin: u8) -> u32 {
-        let Some(slot) = self.slots.get_mut(usize::from(slot)) else { return 0 };
-        slot.plugin = Some(plugin);
-        slot.generation = slot.generation.wrapping_add(1);
-        slot.generation
+    /// Why a slot is not to be had.
+    #[cold]
+    pub(crate) fn misuse(&self, slot: u16) -> SlotError {
+        match self.slots.get(usize::from(slot)) {
+            None => SlotError::Beyond { slot, limit: self.slots.len() },
+            Some(state) if state.plugin != NOBODY => SlotError::Busy { slot },
+            // A host that has an answer may use the slot again before UCX tells this side that the answer was sent: that
+            // explains one unsent frame for each slot.
+            Some(_) => SlotError::Flood { unsent: self.unsent },
+        }
     }
 
     /// Gives a slot back when `plugin` answers what is in flight there. Whether it is.
+    #[inline]
     pub(crate) fn vacate(&mut self, slot: u16, generation: u32, plugin: u8) -> bool {
-        match self.slots.get_mut(usize::from(slot)) {
-            Some(state) if state.plugin == Some(plugin) && state.generation == generation => {
-                state.plugin = None;
-                true
-            }
-            _ => false,
-        }
+        let asked = Slot { generation, plugin: plugin.into() };
+        let Some(state) = self.slots.get_mut(usize::from(slot)).filter(|state| **state == asked) else {
+            return false;
+        };
+        state.plugin = NOBODY;
+        true
     }
 
     /// Gives every slot back; those that had a command in flight.
     pub(crate) fn vacate_all(&mut self) -> Vec<u16> {
         let slots = self.slots.iter_mut().enumerate();
-        slots.filter_map(|(number, slot)| slot.plugin.take().map(|_| number as u16)).collect()
+        let taken = slots.filter_map(|(number, slot)| {
+            let owner = std::mem::replace(&mut slot.plugin, NOBODY);
+            (owner != NOBODY).then_some(number as u16)
+        });
+        taken.collect()
     }
 
     /// The commands in flight, and the places of the plugins at work for them; `channel` is this connection's.
     pub(crate) fn in_flight(&self, channel: u16) -> impl Iterator<Item = (Token, u8)> {
         self.slots.iter().enumerate().filter_map(move |(slot, state)| {
             let token = Token { channel, slot: slot as u16, generation: state.generation };
-            state.plugin.map(|place| (token, place))
+            state.owner().map(|place| (token, place))
         })
     }
 
-    /// Whether frames wait for the end of the turn.
-    pub(crate) fn has_frames(&self) -> bool {
-        self.open.is_some()
-    }
-
     /// Whether UCX is not done with a message.
+    #[inline]
     pub(crate) fn is_sending(&self) -> bool {
         !self.sending.is_empty()
     }
@@ -155,19 +206,20 @@ impl Connection {
     ///
     /// # Errors
     /// That of `pack`, or UCX's while making room.
+    #[inline(always)]
     pub(crate) fn notify(
         &mut self,
         pool: &mut Pool,
         slot: u16,
         status: DocaError,
         len: usize,
-        pack: impl FnOnce(&mut [u8]) -> Result<usize, DocaError>,
-    ) -> Result<Result<(), DocaError>, Status> {
+        pack: impl FnOnce(&mut [u8]) -> Result<usize, PackError>,
+    ) -> Result<(), NotifyError> {
         let (channel, limit) = (self.peer_channel, self.limit);
         let open = self.open_for(pool, len)?;
-        let packed = open.add_packed(channel, slot, status, limit, pack);
-        self.unsent += usize::from(packed.is_ok());
-        Ok(packed)
+        open.add_packed(channel, slot, status, limit, pack).map_err(NotifyError::Pack)?;
+        self.unsent += 1;
+        Ok(())
     }
 
     /// Adds a notification of the worker's own.
@@ -182,38 +234,58 @@ impl Connection {
     }
 
     /// The message that is being written, with room for a payload of `len` bytes.
+    #[inline]
     fn open_for(&mut self, pool: &mut Pool, len: usize) -> Result<&mut Outgoing, Status> {
         if self.open.as_ref().is_some_and(|open| !open.has_room(len)) {
-            self.flush(pool)?;
+            self.make_room()?;
         }
         Ok(self.open.get_or_insert_with(|| pool.take()))
     }
 
-    /// Sends what was written.
+    /// Sends what was written, in the middle of a turn.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) -> Result<(), Status> {
+        self.send_open()
+    }
+
+    /// Sends what was written, unless UCX has so much unsent that it can wait: then [`collect`](Connection::collect) sends it, or
+    /// the next frame for which there is no room.
     ///
     /// # Errors
     /// UCX's: the connection is of no more use.
-    pub(crate) fn flush(&mut self, pool: &mut Pool) -> Result<(), Status> {
-        let Some(message) = self.open.take() else { return Ok(()) };
-        let frames = message.frames();
-        if frames == 0 {
-            pool.give(message);
+    #[inline(always)]
+    pub(crate) fn flush(&mut self) -> Result<(), Status> {
+        if self.sending.len() >= MOST_UNFILLED {
             return Ok(());
         }
-        match self.endpoint.am_send_with(AM_NOTIFICATIONS, &[], message, AmFlags::EAGER).into_done() {
-            Ok((result, message)) => {
+        self.send_open()
+    }
+
+    #[inline(always)]
+    fn send_open(&mut self) -> Result<(), Status> {
+        let Some(message) = self.open.take_if(|open| open.frames() > 0) else { return Ok(()) };
+        let frames = message.frames();
+        match self.endpoint.am_send_now(AM_NOTIFICATIONS, &[], message, AmFlags::EAGER) {
+            Ok((result, mut message)) => {
+                message.clear();
+                self.open = Some(message);
                 self.unsent -= frames;
-                pool.give(message);
                 result
             }
             Err(request) => {
-                self.sending.push_back((request, frames));
+                self.sent_later(request, frames);
                 Ok(())
             }
         }
     }
 
-    /// Collects what UCX is done with. Whether that was anything.
+    #[cold]
+    fn sent_later(&mut self, request: Request<Outgoing>, frames: usize) {
+        self.sending.push_back((request, frames));
+    }
+
+    /// Collects what UCX is done with, and sends what waited for that. Whether there was anything.
     ///
     /// # Errors
     /// UCX's: the connection is of no more use.
@@ -233,11 +305,16 @@ impl Connection {
                 }
             }
         }
+        if any {
+            self.flush()?;
+        }
         Ok(any)
     }
 
-    /// Begins to wait until everything that was sent has left this machine.
-    pub(crate) fn flush_endpoint(&self) -> Request<()> {
+    /// Begins to wait until everything has left this machine, what was written last included.
+    pub(crate) fn flush_endpoint(&mut self) -> Request<()> {
+        // One that cannot send has nothing to wait for.
+        let _ = self.send_open();
         self.endpoint.flush()
     }
 
@@ -248,5 +325,67 @@ impl Connection {
         }
         // Goes on by itself, or is never over with a peer that is gone: nothing waits for it.
         drop(self.endpoint.close(CloseMode::Force));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use ucx::{Context, ErrorMode, Features, Worker};
+
+    use super::*;
+    use crate::wire::frame::{MESSAGE_LEN, notifications};
+
+    const LIMIT: usize = 4096;
+
+    fn worker() -> Worker {
+        Context::builder(Features::AM).build().and_then(|context| context.worker()).unwrap()
+    }
+
+    #[test]
+    fn a_host_that_takes_nothing_costs_little_more_than_its_frames_and_gets_them_all_later() {
+        let (ours, theirs) = (worker(), worker());
+        let endpoint =
+            ours.endpoint().error_mode(ErrorMode::None).connect(&theirs.address().unwrap()).unwrap();
+        let got = Rc::new(Cell::new(0));
+        let count = Rc::clone(&got);
+        let note = move |message: ucx::Message<'_>| {
+            let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
+            count.set(count.get() + notifications(bytes).map(Result::unwrap).count());
+        };
+        theirs.set_am_handler(AM_NOTIFICATIONS, note).unwrap();
+        let (mut connection, mut pool) =
+            (Connection::new(1, 1, 3, endpoint, 1 << 16, LIMIT), Pool::new(LIMIT));
+        let mut turn = |connection: &mut Connection, frames: usize| {
+            for _ in 0..frames {
+                connection.refuse(&mut pool, 0, DocaError::SHUTDOWN).unwrap();
+            }
+            connection.flush().unwrap();
+            ours.progress();
+            connection.collect(&mut pool).unwrap();
+        };
+        // Until the two have found each other.
+        turn(&mut connection, 1);
+        while got.get() == 0 {
+            theirs.progress();
+            turn(&mut connection, 0);
+        }
+        const FRAMES: usize = 100_000;
+        let mut bytes = 0;
+        for _ in 0..FRAMES {
+            turn(&mut connection, 1);
+            bytes = bytes.max((connection.sending.len() + 1) * Outgoing::new(LIMIT).room());
+        }
+        assert!(connection.unsent > FRAMES / 2, "{} are unsent", connection.unsent);
+        // A frame is at most half of a message, so all but a few messages are at least half full.
+        let most = (MOST_UNFILLED + 2 + 2 * 12 * FRAMES / MESSAGE_LEN) * Outgoing::new(LIMIT).room();
+        assert!(bytes <= most && most < 8 << 20, "{bytes} bytes, where {most} are the most");
+        while got.get() < FRAMES + 1 {
+            theirs.progress();
+            turn(&mut connection, 0);
+        }
+        assert!(connection.unsent == 0 && !connection.is_sending());
     }
 }

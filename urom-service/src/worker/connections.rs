@@ -6,9 +6,10 @@ use super::messages::LinkKey;
 /// Connections by channel number. A number is given again only after all others were.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    /// One more than the place in `all`, or 0, for each channel number.
-    places: Box<[u16]>,
-    all: Vec<Option<(u16, Connection)>>,
+    /// The place in `all` of each channel number; 0 for those that nobody has.
+    places: Box<[u16; NUMBERS]>,
+    /// Nobody is at place 0.
+    all: Vec<Option<Box<(u16, Connection)>>>,
     next: u16,
     count: usize,
 }
@@ -18,8 +19,10 @@ const NUMBERS: usize = 1 << 16;
 
 impl Connections {
     pub(crate) fn new() -> Connections {
-        let places = vec![0; NUMBERS].into_boxed_slice();
-        Connections { places, all: Vec::new(), next: 1, count: 0 }
+        // Fresh zeroed memory from the system is not touched before it is used.
+        let places = vec![0; NUMBERS].into_boxed_slice().try_into();
+        let places = places.unwrap_or_else(|_| unreachable!("the slice is as long as the array"));
+        Connections { places, all: vec![None], next: 1, count: 0 }
     }
 
     /// A number that is free; `None` when none is.
@@ -37,41 +40,41 @@ impl Connections {
 
     /// Enters a connection under a free number.
     pub(crate) fn insert(&mut self, number: u16, connection: Connection) {
-        let place = match self.all.iter().position(Option::is_none) {
-            Some(place) => place,
+        let place = match self.all.iter().skip(1).position(Option::is_none) {
+            Some(free) => free + 1,
             None => {
                 self.all.push(None);
                 self.all.len() - 1
             }
         };
-        self.all[place] = Some((number, connection));
+        self.all[place] = Some(Box::new((number, connection)));
         // Fewer connections than numbers, so the place fits.
-        self.places[usize::from(number)] = place as u16 + 1;
+        self.places[usize::from(number)] = place as u16;
         self.count += 1;
     }
 
     /// The connection of a number.
     #[inline]
     pub(crate) fn get(&mut self, number: u16) -> Option<&mut Connection> {
-        let place = usize::from(self.places[usize::from(number)]).checked_sub(1)?;
-        self.all.get_mut(place)?.as_mut().map(|(_, connection)| connection)
+        let place = usize::from(self.places[usize::from(number)]);
+        self.all.get_mut(place)?.as_deref_mut().map(|(_, connection)| connection)
     }
 
     /// Takes a connection out.
     pub(crate) fn remove(&mut self, number: u16) -> Option<Connection> {
-        let place = usize::from(std::mem::take(&mut self.places[usize::from(number)])).checked_sub(1)?;
-        let (_, connection) = self.all.get_mut(place)?.take()?;
+        let place = usize::from(std::mem::take(&mut self.places[usize::from(number)]));
+        let (_, connection) = *self.all.get_mut(place)?.take()?;
         self.count -= 1;
         Some(connection)
     }
 
     /// The number of the connection that belongs to a control stream.
     pub(crate) fn number_of(&self, link: LinkKey) -> Option<u16> {
-        self.all.iter().flatten().find(|(_, connection)| connection.link == link).map(|(number, _)| *number)
+        self.all.iter().flatten().find(|entry| entry.1.link == link).map(|entry| entry.0)
     }
 
     /// All of them, with their numbers.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u16, &mut Connection)> {
-        self.all.iter_mut().flatten().map(|(number, connection)| (*number, connection))
+        self.all.iter_mut().flatten().map(|entry| (entry.0, &mut entry.1))
     }
 }

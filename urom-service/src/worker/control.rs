@@ -1,29 +1,30 @@
-//! The control thread: the stream to the daemon, the streams of hosts, and who may come in.
+//! What the control thread knows and does: the stream to the daemon, the streams of hosts, and who may come in.
+
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
+mod thread;
 
 use std::collections::{HashMap, HashSet};
-use std::io;
-use std::net::SocketAddr;
-use std::os::unix::net::UnixStream as StdUnixStream;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::net::{TcpListener, UnixStream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
-use tracing::{debug, error, info, warn};
+use tokio::time::sleep;
+use tracing::{debug, info, warn};
 use urom_abi::DocaError;
 
-use super::Place;
+pub(crate) use self::thread::{Setup, start};
 use super::domains::Domains;
 use super::intake::Intake;
 use super::messages::{LinkKey, ToControl, ToData};
-use super::sessions::{daemon_session, host_session};
+use crate::key::Secret;
+use crate::lobby::{UNPROVEN, who_goes};
+use crate::log::{Budget, LeftOut};
 use crate::mailbox::Mailbox;
-use crate::session::BACKLOG;
 use crate::wire::control::{
-    Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, PATIENCE, WorkerToDaemon, WorkerToHost,
+    Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, WorkerToDaemon, WorkerToHost,
 };
 use crate::wire::stream::StreamError;
 
@@ -33,12 +34,6 @@ const ADMISSION: Duration = Duration::from_secs(2);
 /// What a host is told that shows no ticket, or none that the daemon announced.
 const UNEXPECTED_HOST: &str =
     "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
-
-/// How long the data thread may take to end; the daemon gives a worker 2 s.
-const STOP_LIMIT: Duration = Duration::from_millis(1500);
-
-/// How long to wait before accepting again when the system has no descriptor left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The data thread's way to the control thread.
 #[derive(Debug, Clone)]
@@ -57,46 +52,40 @@ impl ControlHandle {
     }
 }
 
-/// How the control thread ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// Everything was closed.
-    Orderly,
-    /// The data thread did not end in time: a plugin holds it.
-    Stuck,
-}
-
-/// What the control thread starts with.
-#[derive(Debug)]
-pub(crate) struct Setup {
-    pub(crate) id: u64,
-    pub(crate) place: Place,
-    /// Where hosts connect.
-    pub(crate) listener: std::net::TcpListener,
-    pub(crate) daemon: StdUnixStream,
-    pub(crate) mailbox: Arc<Mailbox<ToData>>,
-    pub(crate) from_data: mpsc::UnboundedReceiver<ToControl>,
-    /// What plugins look up.
-    pub(crate) domains: Arc<Domains>,
-}
-
 /// What happened.
 #[derive(Debug)]
 pub(super) enum Event {
     Daemon(DaemonToWorker),
     DaemonGone(Option<StreamError>),
-    HostCame { link: LinkKey, peer: SocketAddr, outbox: mpsc::Sender<WorkerToHost> },
-    Host { link: LinkKey, message: HostToWorker },
-    HostGone { link: LinkKey, end: Option<StreamError> },
-    Late { link: LinkKey },
+    HostCame {
+        link: LinkKey,
+        peer: SocketAddr,
+        outbox: mpsc::Sender<WorkerToHost>,
+        give_up: oneshot::Sender<()>,
+    },
+    Host {
+        link: LinkKey,
+        message: HostToWorker,
+    },
+    HostGone {
+        link: LinkKey,
+        end: Option<StreamError>,
+    },
+    Late {
+        link: LinkKey,
+    },
 }
 
 /// A host's stream.
 struct Link {
     peer: SocketAddr,
     outbox: mpsc::Sender<WorkerToHost>,
+    /// Has its stream end at once, and not when what it was told is written.
+    give_up: oneshot::Sender<()>,
     /// Its domains, once it was let in: the data thread knows it then.
     intake: Option<Intake>,
+    /// What it came with, once it was let in.
+    ticket: Option<u128>,
 }
 
 impl Link {
@@ -107,105 +96,29 @@ impl Link {
 
 struct Control {
     id: u64,
+    /// How many hosts may be in at a time.
+    max_hosts: usize,
     mailbox: Arc<Mailbox<ToData>>,
     domains: Arc<Domains>,
     daemon: mpsc::Sender<WorkerToDaemon>,
     port: u16,
     expected: HashSet<u128>,
     links: HashMap<LinkKey, Link>,
+    /// Lines about the ends of links that were not let in.
+    strangers: Budget,
     events: mpsc::Sender<Event>,
     sessions: JoinSet<()>,
     /// Apart from the sessions, because nobody waits for these to end.
     timers: JoinSet<()>,
+    /// What hosts must know; nothing before the daemon has said it, and nobody is let in before.
+    door: Option<Door>,
     stopping: bool,
 }
 
-/// Starts the thread.
-///
-/// # Errors
-/// The operating system's.
-pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
-    setup.listener.set_nonblocking(true)?;
-    setup.daemon.set_nonblocking(true)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // What the data thread logs to, this one does too: threads of an embedded service have a log of their own.
-    let log = tracing::dispatcher::get_default(Clone::clone);
-    std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
-        let (id, place) = (setup.id, setup.place);
-        tracing::dispatcher::with_default(&log, || {
-            if runtime.block_on(run(setup)) == End::Stuck {
-                error!("worker {id} does not stop: a plugin does not return");
-                if place == Place::Process {
-                    std::process::exit(1);
-                }
-            }
-        });
-    })
-}
-
-async fn run(setup: Setup) -> End {
-    let Setup { id, listener, daemon, mailbox, mut from_data, domains, .. } = setup;
-    let streams = UnixStream::from_std(daemon)
-        .and_then(|daemon| Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?)));
-    let (daemon, port, listener) = match streams {
-        Ok(streams) => streams,
-        Err(problem) => {
-            error!("worker {id} has no control streams: {problem}");
-            mailbox.post(ToData::Stop);
-            return End::Orderly;
-        }
-    };
-    let (events, mut happened) = mpsc::channel(BACKLOG);
-    let (outbox, outgoing) = mpsc::channel(BACKLOG);
-    let mut sessions = JoinSet::new();
-    sessions.spawn(daemon_session(daemon, outgoing, events.clone()));
-    let mut control = Control {
-        id,
-        mailbox,
-        domains,
-        daemon: outbox,
-        port,
-        expected: HashSet::new(),
-        links: HashMap::new(),
-        events,
-        sessions,
-        timers: JoinSet::new(),
-        stopping: false,
-    };
-    let mut last_link = 0;
-    let mut deadline = std::pin::pin!(sleep(Duration::MAX));
-    let end = loop {
-        let stopping = control.stopping;
-        tokio::select! {
-            message = from_data.recv() => match message {
-                Some(message) => if !control.data_says(message) { break End::Orderly },
-                None => {
-                    error!("the data thread of worker {id} is gone");
-                    break End::Orderly;
-                }
-            },
-            Some(event) = happened.recv() => control.handle(event).await,
-            Some(_) = control.sessions.join_next() => {}
-            Some(_) = control.timers.join_next() => {}
-            () = &mut deadline, if stopping => break End::Stuck,
-            accepted = listener.accept(), if !stopping => match accepted {
-                Ok((stream, peer)) => {
-                    last_link += 1;
-                    let session = host_session(last_link, stream, peer, control.events.clone());
-                    control.sessions.spawn(session);
-                }
-                Err(problem) => {
-                    error!("no host can connect: {problem}");
-                    sleep(ACCEPT_PAUSE).await;
-                }
-            },
-        }
-        if control.stopping && !stopping {
-            deadline.set(sleep(STOP_LIMIT));
-        }
-    };
-    control.close(happened, end).await;
-    end
+/// What hosts have to know.
+#[derive(Debug, Clone)]
+struct Door {
+    secret: Option<Secret>,
 }
 
 impl Control {
@@ -216,12 +129,13 @@ impl Control {
                 match end {
                     None | Some(StreamError::Closed) if self.stopping => {}
                     None => {}
-                    Some(error) => warn!("worker {} ends: the daemon is gone: {error}", self.id),
+                    Some(error) => self.abandon(&error),
                 }
                 self.stop();
             }
-            Event::HostCame { link, peer, outbox } => {
-                self.links.insert(link, Link { peer, outbox, intake: None });
+            Event::HostCame { link, peer, outbox, give_up } => {
+                self.make_room();
+                self.links.insert(link, Link { peer, outbox, give_up, intake: None, ticket: None });
                 let events = self.events.clone();
                 self.timers.spawn(async move {
                     sleep(ADMISSION).await;
@@ -239,9 +153,43 @@ impl Control {
         }
     }
 
+    /// Tells the hosts that the daemon is gone. Now, and not when the plugins are closed: their tasks' answers, which could
+    /// not say why, would be there first.
+    fn abandon(&mut self, error: &StreamError) {
+        let id = self.id;
+        warn!("worker {id} ends: the daemon is gone: {error}");
+        let text =
+            format!("worker {id} was stopped because its daemon is gone: {error}; start the service again");
+        let links: Vec<LinkKey> = self.links.keys().copied().collect();
+        for link in links {
+            self.throw_out(link, Failure::new(DocaError::SHUTDOWN, text.clone()));
+        }
+    }
+
+    /// Hangs up on a host that has shown no ticket, if there are as many as may be: the same one that the lobby would. To tell
+    /// it why would keep its descriptor for a while, and those are limited.
+    fn make_room(&mut self) {
+        let waiting = self.links.iter().filter(|(_, link)| !link.is_admitted());
+        let mut waiting: Vec<(LinkKey, IpAddr)> = waiting.map(|(key, link)| (*key, link.peer.ip())).collect();
+        if waiting.len() < UNPROVEN {
+            return;
+        }
+        // The oldest first.
+        waiting.sort_unstable();
+        let goes = who_goes(waiting.iter().map(|(_, from)| *from));
+        if let Some(link) = goes.and_then(|at| waiting.get(at)).and_then(|(key, _)| self.links.remove(key)) {
+            if let Some(more) = self.strangers.line(Instant::now()) {
+                info!("host {} is hung up on: too many show no ticket{more}", link.peer);
+            }
+            // Its stream may have ended by itself.
+            let _ = link.give_up.send(());
+        }
+    }
+
     fn daemon_says(&mut self, message: DaemonToWorker) {
         match message {
             DaemonToWorker::Ping => {}
+            DaemonToWorker::Open { secret } => self.door = Some(Door { secret }),
             DaemonToWorker::Expect { ticket } => {
                 self.expected.insert(ticket);
                 self.tell_daemon(WorkerToDaemon::Expected { ticket });
@@ -285,10 +233,20 @@ impl Control {
         }
     }
 
-    /// Lets in a host whose ticket is expected.
+    /// Lets in a host whose ticket is expected, unless there are as many as may be.
     fn admit(&mut self, key: LinkKey, attach: Attach) {
+        let Control { id, max_hosts, .. } = *self;
+        if self.links.values().filter(|link| link.is_admitted()).count() >= max_hosts {
+            let text = format!(
+                "worker {id} has {max_hosts} hosts already, which is its limit: end one, use another worker, or start uromd \
+                 with a larger --max-hosts"
+            );
+            // Its ticket runs out, as that of a host that never came.
+            return self.throw_out(key, Failure::new(DocaError::FULL, text));
+        }
         let Some(link) = self.links.get_mut(&key) else { return };
         link.intake = Some(Intake::new(key, Arc::clone(&self.domains)));
+        link.ticket = Some(attach.ticket);
         self.expected.remove(&attach.ticket);
         info!("host {} is in", link.peer);
         self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
@@ -297,24 +255,39 @@ impl Control {
 
     fn host_gone(&mut self, key: LinkKey, end: Option<StreamError>) {
         let Some(link) = self.links.remove(&key) else { return };
-        match end {
-            None | Some(StreamError::Closed) => info!("host {} left", link.peer),
-            Some(error) => warn!("host {} is lost: {error}", link.peer),
+        if let Some(more) = self.line_about(&link) {
+            match end {
+                None | Some(StreamError::Closed) => info!("host {} left{more}", link.peer),
+                Some(error) => warn!("host {} is lost: {error}{more}", link.peer),
+            }
         }
-        if link.is_admitted() {
-            self.mailbox.post(ToData::Detach { link: key });
-            self.tell_if_empty();
-        }
+        self.part(key, &link);
     }
 
     /// Tells a host why it must go, and lets go of it.
     fn throw_out(&mut self, key: LinkKey, failure: Failure) {
         let Some(link) = self.links.remove(&key) else { return };
-        warn!("host {} is thrown out: {failure}", link.peer);
+        if let Some(more) = self.line_about(&link) {
+            warn!("host {} is thrown out: {failure}{more}", link.peer);
+        }
         // A host that reads nothing does not learn why.
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
-        if link.is_admitted() {
+        self.part(key, &link);
+    }
+
+    /// Whether the end of a link is worth a line: always that of a host that was let in.
+    fn line_about(&mut self, link: &Link) -> Option<LeftOut> {
+        if link.ticket.is_some() { Some(LeftOut::default()) } else { self.strangers.line(Instant::now()) }
+    }
+
+    /// Has the data thread forget a host that was let in, and tells the daemon.
+    fn part(&mut self, key: LinkKey, link: &Link) {
+        if let Some(ticket) = link.ticket {
             self.mailbox.post(ToData::Detach { link: key });
+            // A daemon that is gone need not hear it; to fail to tell it would stop the worker before all hosts know why.
+            if !self.daemon.is_closed() {
+                self.tell_daemon(WorkerToDaemon::Departed { ticket });
+            }
             self.tell_if_empty();
         }
     }
@@ -360,28 +333,64 @@ impl Control {
             self.mailbox.post(ToData::Stop);
         }
     }
-
-    /// Says what is left to say, and waits until it is read, but not long.
-    async fn close(self, mut happened: mpsc::Receiver<Event>, end: End) {
-        let Control { id, daemon, links, mut sessions, events, .. } = self;
-        let code = if end == End::Orderly { DocaError::SHUTDOWN } else { DocaError::TIME_OUT };
-        for link in links.into_values() {
-            let text = format!("worker {id} was stopped");
-            // A host that reads nothing does not learn why.
-            let _ = link.outbox.try_send(WorkerToHost::Refused(Failure::new(code, text)));
-        }
-        drop((daemon, events));
-        let all = async {
-            loop {
-                tokio::select! {
-                    joined = sessions.join_next() => if joined.is_none() { break },
-                    Some(event) = happened.recv() => drop(event),
-                }
-            }
-        };
-        // Whatever is not read by now will not be.
-        let _ = timeout(Duration::from_millis(600), all).await;
-    }
 }
 
-const _: () = assert!(STOP_LIMIT.as_millis() < PATIENCE.as_millis());
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::fuzzing::Worker;
+    use super::*;
+    use crate::lobby::Lobby;
+    use crate::session::BACKLOG;
+    use crate::wire::hello::{Hello, Role};
+    use crate::wire::stream::greet;
+    use crate::worker::sessions::host_session;
+
+    async fn comes(worker: &mut Worker, link: LinkKey, from: [u8; 4]) {
+        let ((outbox, _), (give_up, _)) = (mpsc::channel(BACKLOG), oneshot::channel());
+        worker.control.handle(Event::HostCame { link, peer: (from, 4000).into(), outbox, give_up }).await;
+    }
+
+    #[tokio::test]
+    async fn hosts_without_a_ticket_push_out_the_oldest_of_the_address_with_the_most() {
+        let mut worker = Worker::new();
+        let (honest, many) = (1, 2..=10 * UNPROVEN as LinkKey);
+        comes(&mut worker, honest, [10, 0, 0, 1]).await;
+        for link in many.clone() {
+            comes(&mut worker, link, [10, 0, 0, 2]).await;
+        }
+        let mut left: Vec<LinkKey> = worker.control.links.keys().copied().collect();
+        left.sort_unstable();
+        let newest = many.skip(10 * UNPROVEN - 1 - (UNPROVEN - 1));
+        assert_eq!(left, std::iter::once(honest).chain(newest).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn who_is_pushed_out_is_hung_up_on_at_once() {
+        let mut worker = Worker::new();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut host = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        let (events, mut happened) = mpsc::channel(BACKLOG);
+        let seat = Lobby::new(1).enter(peer.ip());
+        let session = tokio::spawn(host_session(1, stream, (peer, seat), None, events));
+        greet(&mut host, Hello::new(Role::Host), Role::Worker, None).await.unwrap();
+        worker.control.handle(happened.recv().await.unwrap()).await;
+        // From here on whoever waits for time to pass lets it pass.
+        tokio::time::pause();
+        let begin = tokio::time::Instant::now();
+        for link in 2..=1 + UNPROVEN as LinkKey {
+            comes(&mut worker, link, [127, 0, 0, 1]).await;
+        }
+        session.await.unwrap();
+        assert_eq!(begin.elapsed(), Duration::ZERO, "it lingers");
+        assert!(host.read_to_end(&mut Vec::new()).await.is_ok_and(|len| len == 0), "closed, without a word");
+        // Its end is news to nobody.
+        let end = happened.recv().await.unwrap();
+        assert!(matches!(end, Event::HostGone { link: 1, end: None }));
+        worker.control.handle(end).await;
+        assert_eq!(worker.control.links.len(), UNPROVEN);
+    }
+}

@@ -1,6 +1,10 @@
 //! The data thread: UCX, the plugins, and the loop that runs them.
 
-use std::cell::RefCell;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
+
+use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +15,7 @@ use ucx::{AmFlags, Context, ErrorMode, Features, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
 
 use super::Place;
-use super::config::WorkerConfig;
+use super::config::{LOOPBACK_DEVICE, WorkerConfig, is_loopback};
 use super::connection::Connection;
 use super::control::ControlHandle;
 use super::core::Core;
@@ -19,16 +23,29 @@ use super::domains::Domains;
 use super::idle::{Idle, Pause};
 use super::instance::Instance;
 use super::messages::{LinkKey, ToControl, ToData};
+use super::rounds::ROUND;
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::mailbox::Mailbox;
+use crate::queue::{self, BLOCKED, Doubt, Nonce, Verdict};
 use crate::wire::control::{Attach, Failure, PluginAddress};
 use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
 
 /// How long the last notifications may take to leave.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// How often a turn looks at UCX while nothing comes.
+const LOOKS: u32 = 32;
+
+/// How long no second test of the receive queue is made because of those who are no hosts: they may send for ever.
+const STRAYS_PAUSE: Duration = Duration::from_millis(100);
+
 /// UCX and the plugins.
 pub(crate) struct Data {
+    /// A test of the receive queue, after somebody who wrote into it is gone. It goes before the queue.
+    doubt: Doubt,
+    /// How many commands had come from those who are no hosts when the queue was last tried for that reason, and when that was.
+    strays: u64,
+    strays_tried: Instant,
     worker: Worker,
     address: Vec<u8>,
     core: Rc<RefCell<Core>>,
@@ -39,6 +56,11 @@ pub(crate) struct Data {
     max_message: usize,
     plugins: Vec<PluginAddress>,
     last_dest_id: u64,
+    /// The last word that came out of the receive queue to show that it moves.
+    seen: Rc<Cell<Nonce>>,
+    config: queue::Config,
+    /// Nothing can come in any more.
+    blocked: bool,
 }
 
 impl Data {
@@ -59,7 +81,8 @@ impl Data {
         let plugins = open.iter().map(Instance::address).collect();
         let core = Rc::new(RefCell::new(Core::new(open, config.max_message, control.clone())));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
-        let worker = ucx_worker(&core).map_err(ucx_failed)?;
+        let ucx_config = ucx_config(config.listen);
+        let (worker, seen) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
         let address = worker.address().map_err(ucx_failed)?.as_bytes().to_vec();
         Ok(Data {
             worker,
@@ -71,37 +94,45 @@ impl Data {
             max_message: config.max_message,
             plugins,
             last_dest_id: 0,
+            seen,
+            doubt: Doubt::default(),
+            strays: 0,
+            strays_tried: Instant::now(),
+            config: ucx_config,
+            blocked: false,
         })
     }
 
     /// Serves until told to stop; closes the plugins, answers what is in flight, and says so.
     pub(crate) fn run(mut self, place: Place) {
         let mut idle = Idle::default();
-        let mut woken = false;
-        loop {
-            let mut worked = self.mailbox.has_post();
-            if worked && !self.read_mail() {
-                break;
+        // Whether the last thing before this turn was a sleep, and whether something ended it.
+        let (mut slept, mut woken) = (false, false);
+        while let Some(worked) = self.turn(slept) {
+            // Nobody asks while there is work.
+            let owing = !worked && self.core.borrow().owes();
+            let pause = idle.after(worked, owing, Instant::now);
+            if !matches!(pause, Pause::Spin) {
+                self.doubt_strays();
             }
-            worked |= self.worker.progress();
-            self.bury_failed();
-            let owing = {
-                let mut core = self.core.borrow_mut();
-                worked |= core.turn();
-                core.owes()
-            };
-            match idle.after(worked, owing, Instant::now) {
+            match pause {
                 // No pause instruction: it takes longer than a whole turn.
                 Pause::Spin => {}
-                Pause::Yield => rustix::thread::sched_yield(),
+                Pause::Yield => {
+                    let began = Instant::now();
+                    rustix::thread::sched_yield();
+                    idle.yielded(began, Instant::now());
+                }
                 Pause::Sleep(longest) => {
-                    if woken && !worked {
-                        // For nothing: a thread of UCX's own may have its part to do first, and wait for this CPU.
+                    if slept && woken {
+                        // For nothing: a thread of UCX's own may have its part to do first, and wait for this CPU. Only then:
+                        // whoever yields to a busy process waits for the rest of its time slice.
                         rustix::thread::sched_yield();
                     }
                     woken = self.sleep(longest);
                 }
             }
+            slept = matches!(pause, Pause::Sleep(_));
         }
         self.end();
         self.control.send(ToControl::Ended);
@@ -112,7 +143,44 @@ impl Data {
         }
     }
 
+    /// One turn of the loop. Whether anything happened; `None` when it is time to stop.
+    #[inline]
+    fn turn(&mut self, slept: bool) -> Option<bool> {
+        let mut worked = self.mailbox.has_post();
+        if worked && !self.read_mail() {
+            return None;
+        }
+        let (received, looks) = self.receive();
+        worked |= received;
+        if !self.failed.borrow().is_empty() {
+            self.bury_failed();
+        }
+        if self.doubt.is_raised() {
+            // It is soon over, and sleeping would make it longer.
+            worked = true;
+            self.try_queue(!received);
+        }
+        worked |= self.core.borrow_mut().turn(if slept { ROUND } else { looks });
+        Some(worked)
+    }
+
+    /// Looks whether UCX has anything. Commands come by it alone and are run as they come, so while nothing else is at work the
+    /// rest of a turn can wait for a few looks. Whether anything came, and after how many.
+    #[inline]
+    fn receive(&self) -> (bool, u32) {
+        let most = if self.core.borrow().owes() { 1 } else { LOOKS };
+        let mut looks = 1;
+        while !self.worker.progress() {
+            if looks == most {
+                return (false, looks);
+            }
+            looks += 1;
+        }
+        (true, looks)
+    }
+
     /// False when it is time to stop.
+    #[cold]
     fn read_mail(&mut self) -> bool {
         for message in self.mailbox.take() {
             match message {
@@ -142,9 +210,12 @@ impl Data {
                 format!("a message limit of {limit} bytes is too small: {MIN_MAX_MESSAGE} is the least");
             return refuse(DocaError::INVALID_VALUE, text);
         }
+        if self.blocked {
+            return refuse(DocaError::CONNECTION_RESET, BLOCKED.to_owned());
+        }
         let unreachable = |error: ucx::Error| Failure::new(DocaError::NOT_CONNECTED, error.to_string());
         let address = WorkerAddress::from_bytes(&attach.ucx_address).map_err(unreachable)?;
-        let Some(channel) = self.core.borrow_mut().connections.free_number() else {
+        let Some(channel) = self.core.borrow_mut().hosts.connections.free_number() else {
             return refuse(DocaError::FULL, "the worker has as many connections as there can be".to_owned());
         };
         self.last_dest_id += 1;
@@ -154,10 +225,11 @@ impl Data {
         let hook = move |status| failed.borrow_mut().push((channel, dest_id, status));
         let endpoint = self.worker.endpoint().error_mode(mode).on_error(hook).connect(&address);
         let endpoint = endpoint.map_err(unreachable)?;
+        self.doubt.met(&endpoint);
         // If it cannot be sent, the endpoint fails, or the host misses it and gives up.
         endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let connection = Connection::new(link, dest_id, attach.channel, endpoint, max_inflight, limit);
-        self.core.borrow_mut().enter(channel, connection);
+        self.core.borrow_mut().hosts.connections.insert(channel, connection);
         debug!(
             "connection {dest_id} is there: channel {channel}, {max_inflight} tasks in flight, {limit} bytes"
         );
@@ -170,24 +242,61 @@ impl Data {
     /// A host is gone: what plugins still answer to it is dropped.
     fn detach(&mut self, link: LinkKey) {
         let mut core = self.core.borrow_mut();
-        let Some(channel) = core.connections.number_of(link) else { return };
-        let connection = core.part(channel);
+        let Some(channel) = core.hosts.connections.number_of(link) else { return };
+        let connection = core.hosts.part(channel);
         drop(core);
         if let Some(connection) = connection {
             debug!("connection {} is over", connection.dest_id);
             connection.abandon();
+            self.doubt_queue();
         }
     }
 
-    fn bury_failed(&self) {
-        if self.failed.borrow().is_empty() {
+    /// Has the receive queue tried, now that a host is gone, perhaps in the middle of a message. Without other hosts it does
+    /// not matter: the worker ends.
+    fn doubt_queue(&mut self) {
+        if self.core.borrow_mut().hosts.connections.iter_mut().next().is_none() {
             return;
         }
+        if let Err(error) = self.doubt.raise(self.address.clone(), self.config) {
+            warn!("whether hosts can still be heard could not be tried: {error}");
+        }
+    }
+
+    /// Has the receive queue tried when those who were thrown out sent on, and nothing comes now: they have no stream any more
+    /// whose end would tell of theirs.
+    fn doubt_strays(&mut self) {
+        let strays = self.core.borrow().strays();
+        if strays == self.strays || self.doubt.is_raised() || self.strays_tried.elapsed() < STRAYS_PAUSE {
+            return;
+        }
+        (self.strays, self.strays_tried) = (strays, Instant::now());
+        self.doubt_queue();
+    }
+
+    /// Goes on with the test of the receive queue; `empty` says whether UCX just found nothing in it.
+    #[cold]
+    fn try_queue(&mut self, empty: bool) {
+        if self.doubt.look(self.seen.get(), empty, Instant::now()) != Verdict::Blocked {
+            return;
+        }
+        error!("{BLOCKED}");
+        self.blocked = true;
+        let mut core = self.core.borrow_mut();
+        let channels: Vec<u16> = core.hosts.connections.iter_mut().map(|(channel, _)| channel).collect();
+        for channel in channels {
+            core.hosts.lose(channel, Failure::new(DocaError::CONNECTION_RESET, BLOCKED));
+        }
+    }
+
+    /// Ends the connections whose endpoints failed.
+    #[cold]
+    fn bury_failed(&self) {
         let mut core = self.core.borrow_mut();
         for (channel, dest_id, status) in self.failed.take() {
-            if core.connections.get(channel).is_some_and(|connection| connection.dest_id == dest_id) {
+            if core.hosts.connections.get(channel).is_some_and(|connection| connection.dest_id == dest_id) {
                 let text = format!("UCX lost the host: {status}");
-                core.lose(channel, Failure::new(DocaError::CONNECTION_RESET, text));
+                core.hosts.lose(channel, Failure::new(DocaError::CONNECTION_RESET, text));
             }
         }
     }
@@ -217,6 +326,7 @@ impl Data {
         let flushes: Vec<_> = self
             .core
             .borrow_mut()
+            .hosts
             .connections
             .iter_mut()
             .map(|(_, connection)| connection.flush_endpoint())
@@ -226,12 +336,12 @@ impl Data {
             if !self.worker.progress() {
                 rustix::thread::sched_yield();
             }
-            self.core.borrow_mut().turn();
+            self.core.borrow_mut().turn(ROUND);
         }
         let mut core = self.core.borrow_mut();
-        let numbers: Vec<u16> = core.connections.iter_mut().map(|(number, _)| number).collect();
+        let numbers: Vec<u16> = core.hosts.connections.iter_mut().map(|(number, _)| number).collect();
         for number in numbers {
-            if let Some(connection) = core.part(number) {
+            if let Some(connection) = core.hosts.part(number) {
                 connection.abandon();
             }
         }
@@ -245,12 +355,29 @@ impl std::fmt::Debug for Data {
     }
 }
 
-/// A UCX worker that gives commands to `core`.
-fn ucx_worker(core: &Rc<RefCell<Core>>) -> ucx::Result<Worker> {
-    let worker = Context::builder(Features::AM | Features::WAKEUP).name("urom-worker").build()?.worker()?;
+/// UCX listens on every device that it uses and asks nobody who they are, so it uses the loopback device alone where the
+/// worker listens nowhere else, unless the environment names devices.
+fn ucx_config(listen: IpAddr) -> queue::Config {
+    match is_loopback(listen) && std::env::var_os("UCX_NET_DEVICES").is_none() {
+        true => &[("NET_DEVICES", LOOPBACK_DEVICE)],
+        false => &[],
+    }
+}
+
+/// A UCX worker that gives commands to `core`, and the last word that shows that its queue moves.
+fn ucx_worker(core: &Rc<RefCell<Core>>, config: queue::Config) -> ucx::Result<(Worker, Rc<Cell<Nonce>>)> {
+    let mut context = Context::builder(Features::AM | Features::WAKEUP).name("urom-worker");
+    for (name, value) in config {
+        context = context.config(*name, *value);
+    }
+    let worker = context.build()?.worker()?;
     let receiver = Rc::clone(core);
-    worker.set_am_handler(AM_COMMANDS, move |message| receiver.borrow_mut().receive(&message))?;
+    worker.set_am_handler(AM_COMMANDS, move |message| match message.data {
+        ucx::Data::Eager(bytes) => receiver.borrow_mut().receive(bytes),
+        ucx::Data::Rendezvous(_) => receiver.borrow_mut().announced(),
+    })?;
     // A host greets too; all there is to know of it came over its control stream.
     worker.set_am_handler(AM_GREET, |_| {})?;
-    Ok(worker)
+    let seen = queue::listen(&worker)?;
+    Ok((worker, seen))
 }

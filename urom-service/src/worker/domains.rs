@@ -143,6 +143,13 @@ impl Domains {
         }
     }
 
+    /// How many run: of one host, or of all.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn count(&self, of: Option<LinkKey>) -> usize {
+        let roll = self.roll.lock().unwrap_or_else(PoisonError::into_inner);
+        roll.running.keys().filter(|(link, _)| of.is_none_or(|of| of == *link)).count()
+    }
+
     fn find<T>(&self, id: u64, look: impl FnOnce(&Member) -> Option<T>) -> Option<T> {
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         look(&names.get(&id)?.member)

@@ -4,11 +4,21 @@
 //! or its control thread wakes it. But plugins finish work without waking anybody: they must be polled. While one of
 //! them owes answers this goes on at a rate that falls from spinning to once a millisecond; otherwise it falls to 20
 //! times a second.
+//!
+//! Whoever it waits for may want this very core: the host, or the other end of a transfer. So it soon yields while it spins.
+//! But beside busy processes a yield costs the rest of a time slice, while who sleeps is woken at once: a worker that finds
+//! itself among them goes to sleep instead.
 
 use std::time::{Duration, Instant};
 
 /// Spin this long after the last work.
 const SPIN: Duration = Duration::from_micros(50);
+/// Of that, keep the core to itself this long.
+const ALONE: Duration = Duration::from_micros(2);
+/// A yield that takes this long was to a process that does not yield itself ...
+const CROWDED: Duration = Duration::from_micros(500);
+/// ... and that, or another, is taken to be there for this long.
+const CROWDED_FOR: Duration = Duration::from_secs(1);
 /// While spinning, look at the clock every so many turns: it takes longer than a turn.
 const CLOCK_TURNS: u32 = 16;
 /// While plugins owe answers, poll without sleeping this long after the last work.
@@ -42,6 +52,8 @@ pub(crate) struct Idle {
     spins: u32,
     /// The last sleep.
     slept: Duration,
+    /// When there was last found to be a busy process on this core.
+    crowded: Option<Instant>,
 }
 
 impl Idle {
@@ -65,14 +77,25 @@ impl Idle {
         let idle = now.saturating_duration_since(since);
         if idle < SPIN {
             self.spins = CLOCK_TURNS - 1;
+        }
+        if idle < ALONE {
             return Pause::Spin;
         }
-        if owing && idle < OWING_YIELD {
+        self.crowded = self.crowded.filter(|last| now.saturating_duration_since(*last) < CROWDED_FOR);
+        if self.crowded.is_none() && (idle < SPIN || owing && idle < OWING_YIELD) {
             return Pause::Yield;
         }
+        self.spins = 0;
         let (first, longest) = if owing { (OWING_FIRST, OWING_LONGEST) } else { (IDLE_FIRST, IDLE_LONGEST) };
         self.slept = (self.slept * 2).clamp(first, longest);
         Pause::Sleep(self.slept)
+    }
+
+    /// After a yield: how long it took.
+    pub(crate) fn yielded(&mut self, began: Instant, ended: Instant) {
+        if ended.saturating_duration_since(began) >= CROWDED {
+            self.crowded = Some(ended);
+        }
     }
 }
 
@@ -99,7 +122,7 @@ mod tests {
     #[test]
     fn an_idle_worker_spins_shortly_and_then_wakes_20_times_a_second() {
         let seen = pauses(false, Duration::from_secs(10));
-        let spun = seen.iter().filter(|(_, pause)| *pause == Pause::Spin).count();
+        let spun = seen.iter().filter(|(_, pause)| !matches!(pause, Pause::Sleep(_))).count();
         assert!((50..50 + CLOCK_TURNS as usize).contains(&spun), "{spun} turns of 1 us");
         assert!(seen[spun..].iter().all(|(_, pause)| matches!(pause, Pause::Sleep(_))));
         let last_second = seen.iter().filter(|(at, _)| *at >= Duration::from_secs(9)).count();
@@ -120,6 +143,41 @@ mod tests {
         assert_eq!(sleeps[0], OWING_FIRST);
         assert!(sleeps.is_sorted());
         assert_eq!(sleeps.last(), Some(&OWING_LONGEST));
+    }
+
+    #[test]
+    fn a_worker_that_spins_soon_lets_others_have_its_core() {
+        for owing in [false, true] {
+            let seen = pauses(owing, SPIN);
+            let yields: Vec<Duration> =
+                seen.iter().filter(|(_, pause)| *pause == Pause::Yield).map(|(at, _)| *at).collect();
+            assert!((ALONE..SPIN / 2).contains(&yields[0]), "{yields:?}");
+            assert!(yields.len() >= 2, "{yields:?}");
+        }
+    }
+
+    #[test]
+    fn a_worker_beside_a_busy_process_sleeps_in_place_of_yielding_for_a_while() {
+        let start = Instant::now();
+        let mut idle = Idle::default();
+        // The first pause at least `ALONE` after work, and that work.
+        let after_work = |idle: &mut Idle, from: Duration| {
+            idle.after(true, false, Instant::now);
+            let mut at = from;
+            loop {
+                match idle.after(false, false, || start + at) {
+                    Pause::Spin => at += ALONE / 2,
+                    pause => return pause,
+                }
+            }
+        };
+        assert_eq!(after_work(&mut idle, Duration::ZERO), Pause::Yield);
+        idle.yielded(start, start + CROWDED / 2);
+        assert_eq!(after_work(&mut idle, Duration::from_millis(1)), Pause::Yield);
+        idle.yielded(start + Duration::from_millis(1), start + Duration::from_millis(4));
+        assert_eq!(after_work(&mut idle, Duration::from_millis(5)), Pause::Sleep(IDLE_FIRST));
+        assert_eq!(after_work(&mut idle, CROWDED_FOR / 2), Pause::Sleep(IDLE_FIRST));
+        assert_eq!(after_work(&mut idle, CROWDED_FOR * 2), Pause::Yield);
     }
 
     #[test]

@@ -61,12 +61,14 @@ pub(crate) struct Instance {
     /// Its name.
     pub(crate) name: String,
     /// Commands it was given and has not answered.
-    pub(crate) outstanding: usize,
+    outstanding: usize,
     methods: Methods,
     /// Given back when the plugin is closed; the plugin may keep this address.
     ctx: NonNull<WorkerCtx>,
     commands: DescriptorList<WorkerCmdDesc>,
     notifications: DescriptorList<WorkerNotifDesc>,
+    /// The last notification that was packed: it is freed after the message with it is on its way.
+    spent: Option<NotificationDesc>,
     address: Vec<u8>,
     failed_commands: Throttle,
     failed_progress: Throttle,
@@ -85,6 +87,16 @@ impl Instance {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
         })?;
+        Instance::begin(item.id, name, file, domains)
+    }
+
+    /// Opens a plugin that is loaded.
+    pub(crate) fn begin(
+        id: u64,
+        name: String,
+        file: PluginFile,
+        domains: Arc<Domains>,
+    ) -> Result<Instance, Failure> {
         let ctx = PluginCtx::leak(file.iface, domains, name.clone());
         // SAFETY: the plugin's method, with a context that stays where it is until after `close`.
         let code = unsafe { (file.methods.open)(ctx.as_ptr()) };
@@ -95,13 +107,14 @@ impl Instance {
             return Err(Failure::new(code, format!("plugin `{name}` failed to open: {code}")));
         }
         let mut instance = Instance {
-            id: item.id,
+            id,
             name,
             outstanding: 0,
             methods: file.methods,
             ctx,
             commands: DescriptorList::new(),
             notifications: DescriptorList::new(),
+            spent: None,
             address: Vec::new(),
             failed_commands: Throttle::default(),
             failed_progress: Throttle::default(),
@@ -157,27 +170,55 @@ impl Instance {
     }
 
     /// Hands the list over. A plugin stops at the first command that fails, so it is called again while that moves
-    /// anything; what it then still leaves behind after an error goes to `refused`.
-    pub(crate) fn deliver(&mut self, mut refused: impl FnMut(&CommandDesc, DocaError)) {
-        loop {
-            let first = self.first_command();
-            // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors of the C heap.
-            let code = unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
-            let Err(code) = code.check() else { return };
+    /// anything.
+    ///
+    /// # Errors
+    /// The plugin's, when it leaves commands behind: [`take_back`](Instance::take_back) has them.
+    #[inline]
+    pub(crate) fn deliver(&mut self) -> Result<(), DocaError> {
+        let first = self.first_command();
+        // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors of the C heap.
+        let code = unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
+        if code == DocaError::SUCCESS { Ok(()) } else { self.deliver_again(first, code) }
+    }
+
+    /// The rest of [`deliver`](Instance::deliver) after a failure.
+    #[cold]
+    fn deliver_again(&mut self, mut first: *mut ListLink, mut code: DocaError) -> Result<(), DocaError> {
+        while code != DocaError::SUCCESS {
             if let Some(count) = self.failed_commands.count() {
                 warn!("plugin `{}` failed to begin a command: {code} ({count} times so far)", self.name);
             }
             if self.commands.is_empty() {
-                return;
+                break;
             }
             if self.first_command() == first {
-                while let Some(command) = self.commands.pop_front() {
-                    self.outstanding = self.outstanding.saturating_sub(1);
-                    refused(&command, code);
-                }
-                return;
+                return Err(code);
             }
+            first = self.first_command();
+            // SAFETY: as in `deliver`.
+            code = unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
         }
+        Ok(())
+    }
+
+    /// The next command that the plugin left behind.
+    pub(crate) fn take_back(&mut self) -> Option<CommandDesc> {
+        let command = self.commands.pop_front()?;
+        self.outstanding = self.outstanding.saturating_sub(1);
+        Some(command)
+    }
+
+    /// Whether it has commands that it has not answered.
+    #[inline]
+    pub(crate) fn owes(&self) -> bool {
+        self.outstanding > 0
+    }
+
+    /// Notes that a command is answered.
+    #[inline]
+    pub(crate) fn answered(&mut self) {
+        self.outstanding = self.outstanding.saturating_sub(1);
     }
 
     fn first_command(&mut self) -> *mut ListLink {
@@ -190,13 +231,21 @@ impl Instance {
     pub(crate) fn progress(&mut self) -> bool {
         // SAFETY: the plugin's method, on its open context, with a well-formed list to append to.
         let code = unsafe { (self.methods.progress)(self.ctx.as_ptr(), self.notifications.as_raw()) };
-        if code != DocaError::SUCCESS
-            && code != DocaError::EMPTY
-            && let Some(count) = self.failed_progress.count()
-        {
+        if code != DocaError::SUCCESS && code != DocaError::EMPTY {
+            self.progress_failed(code);
+        }
+        if self.notifications.is_empty() {
+            self.spent = None;
+            return false;
+        }
+        true
+    }
+
+    #[cold]
+    fn progress_failed(&mut self, code: DocaError) {
+        if let Some(count) = self.failed_progress.count() {
             warn!("plugin `{}` failed to progress: {code} ({count} times so far)", self.name);
         }
-        !self.notifications.is_empty()
     }
 
     /// The next finished notification.
@@ -205,12 +254,18 @@ impl Instance {
         self.notifications.pop_front()
     }
 
-    /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes it wrote.
+    /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes it wrote behind the
+    /// header.
     ///
     /// # Errors
     /// The plugin's code, or the numbers when what it says it wrote cannot be: less than the header, or more than header
     /// and notification. The bytes behind those are an earlier message's, and perhaps another host's.
-    pub(crate) fn pack(&self, notification: NotificationDesc, place: &mut [u8]) -> Result<usize, PackError> {
+    #[inline]
+    pub(crate) fn pack(
+        &mut self,
+        notification: NotificationDesc,
+        place: &mut [u8],
+    ) -> Result<usize, PackError> {
         let mut packed = place.len();
         let block = notification.into_raw();
         // SAFETY: the block is a whole descriptor.
@@ -220,15 +275,22 @@ impl Instance {
         // The plugin may have set the length just now.
         // SAFETY: the block is still there.
         let len = unsafe { (*header).len };
-        if let Some(block) = NonNull::new(block) {
-            // SAFETY: from `into_raw` above; the plugin only looked at it.
-            drop(unsafe { NotificationDesc::from_raw(block) });
+        // SAFETY: from `into_raw` above, which gives what was a `NonNull`.
+        let block = unsafe { NonNull::new_unchecked(block) };
+        // SAFETY: as above; the plugin only looked at it.
+        self.spent = Some(unsafe { NotificationDesc::from_raw(block) });
+        let payload = packed.wrapping_sub(NOTIFICATION_HEADER);
+        // A length below the header's has wrapped round to more than any place has.
+        if code == DocaError::SUCCESS && packed <= place.len() && payload as u64 <= len && payload <= packed {
+            return Ok(payload);
         }
-        code.check().map_err(PackError::Failed)?;
-        let payload = packed.checked_sub(NOTIFICATION_HEADER);
-        let is_right = payload.is_some_and(|payload| packed <= place.len() && payload as u64 <= len);
-        if is_right { Ok(packed) } else { Err(PackError::Length { packed, len, room: place.len() }) }
+        Err(mispacked(code, packed, len, place.len()))
     }
+}
+
+#[cold]
+fn mispacked(code: DocaError, packed: usize, len: u64, room: usize) -> PackError {
+    if code == DocaError::SUCCESS { PackError::Length { packed, len, room } } else { PackError::Failed(code) }
 }
 
 impl Drop for Instance {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::task::{JoinError, spawn_blocking};
 use urom_abi::DocaError;
 
 use super::domains::Domains;
@@ -84,12 +85,19 @@ impl Intake {
         }
         let whole = self.table.take().map(|table| table.bytes).unwrap_or_default();
         let (domains, key) = (Arc::clone(&self.domains), (self.link, domain));
-        // A long table takes seconds, in which the heartbeats must go on.
-        let starting = tokio::task::spawn_blocking(move || domains.start(key, &whole));
         let panicked = |_| Err(Failure::new(DocaError::UNEXPECTED, "reading the domain's table panicked"));
-        let result = starting.await.unwrap_or_else(panicked);
+        let result = apart(move || domains.start(key, &whole)).await.unwrap_or_else(panicked);
         Ok(Some(WorkerToHost::DomainStarted { domain, result }))
     }
+}
+
+/// Runs what takes seconds for a long table on a thread of its own: the heartbeats must go on meanwhile.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, JoinError> {
+    #[cfg(any(test, feature = "fuzzing"))]
+    if crate::fuzzing::memory::is_counted() {
+        return Ok(work());
+    }
+    spawn_blocking(work).await
 }
 
 impl Drop for Intake {
@@ -103,6 +111,8 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::fuzzing::memory::within;
+    use crate::fuzzing::now;
     use crate::wire::domain::{Member, Participant};
 
     #[tokio::test]
@@ -119,5 +129,20 @@ mod tests {
             assert!(others.get(), "heartbeats had to wait");
         };
         tokio::join!(biased; hear, async { others.set(true) });
+    }
+
+    #[test]
+    fn where_memory_is_counted_that_for_a_table_is() {
+        let member = |id| Member { id, addresses: Vec::new() };
+        let blob = Participant { members: (1..1000).map(member).collect(), segments: Vec::new() }.encode();
+        let reads = || {
+            now(async {
+                let mut intake = Intake::new(1, Arc::new(Domains::new()));
+                intake.hear(3, DomainWord::Start { len: blob.len() as u64 }).await.unwrap();
+                intake.hear(3, DomainWord::Piece(blob.clone())).await.unwrap();
+            });
+        };
+        within(1 << 20, reads);
+        assert!(std::panic::catch_unwind(|| within(4 * blob.len(), reads)).is_err());
     }
 }

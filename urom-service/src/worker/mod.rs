@@ -6,16 +6,18 @@
 mod config;
 mod connection;
 mod connections;
-mod control;
+pub(crate) mod control;
 mod core;
-mod data;
+pub(crate) mod data;
 mod domains;
+mod hosts;
 mod idle;
 mod instance;
 mod intake;
 mod lookups;
 mod messages;
 mod outgoing;
+mod rounds;
 mod sessions;
 mod store;
 mod throttle;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 
 use tracing::{error, warn};
 
+pub(crate) use config::{LOOPBACK_DEVICE, is_loopback};
 pub use config::{ParsePluginItemError, PluginItem, WorkerConfig};
 
 use crate::mailbox::Mailbox;
@@ -64,6 +67,7 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
     let domains = Arc::new(Domains::new());
     let setup = Setup {
         id: config.id,
+        max_hosts: config.max_hosts,
         place,
         listener,
         daemon,

@@ -7,7 +7,9 @@
 use ucx::Buffer;
 use urom_abi::DocaError;
 
-use crate::wire::frame::{HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header};
+use crate::wire::frame::{
+    HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header, notification_header_len,
+};
 
 /// The longest frame header.
 const LONG_HEADER: usize = HEADER_LEN + 4;
@@ -15,24 +17,30 @@ const LONG_HEADER: usize = HEADER_LEN + 4;
 /// Room before the first frame, for the header that `notif_pack` writes there.
 const HEADROOM: usize = NOTIFICATION_HEADER - HEADER_LEN;
 
-/// Frames in a buffer.
+/// Frames in a buffer. It is a single pointer, so that handing it over costs no more.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
-    bytes: Box<[u8]>,
-    /// Where the frames end.
-    end: usize,
+pub(crate) struct Outgoing(Box<Frames>);
+
+#[derive(Debug)]
+struct Frames {
+    /// How many bytes the frames take; they begin behind the headroom.
+    len: usize,
     /// How many there are.
-    frames: usize,
+    count: usize,
+    bytes: Box<[u8]>,
 }
 
-// SAFETY: the bytes are on the heap, stay there when the box moves, and `end` changes only through `&mut self`.
+// SAFETY: the bytes are on the heap, stay there when the box moves, and `len` changes only through `&mut self`.
 unsafe impl Buffer for Outgoing {
+    #[inline]
     fn start(&self) -> *const u8 {
-        self.bytes[HEADROOM..].as_ptr()
+        // There are more bytes than that: `new`.
+        self.0.bytes.as_ptr().wrapping_add(HEADROOM)
     }
 
+    #[inline]
     fn len(&self) -> usize {
-        self.end - HEADROOM
+        self.0.len
     }
 }
 
@@ -41,61 +49,112 @@ impl Outgoing {
     pub(crate) fn new(limit: usize) -> Outgoing {
         let room = HEADROOM + MESSAGE_LEN + LONG_HEADER + limit;
         // Fresh zeroed memory from the system is not touched before it is used, however large the limit.
-        Outgoing { bytes: vec![0; room].into_boxed_slice(), end: HEADROOM, frames: 0 }
+        Outgoing(Box::new(Frames { len: 0, count: 0, bytes: vec![0; room].into_boxed_slice() }))
+    }
+
+    /// How many bytes it takes.
+    #[cfg(test)]
+    pub(crate) fn room(&self) -> usize {
+        self.0.bytes.len()
     }
 
     /// How many frames there are.
+    #[inline]
     pub(crate) fn frames(&self) -> usize {
-        self.frames
+        self.0.count
     }
 
     /// Whether a frame with a payload of `len` bytes may join; an empty message takes any.
+    #[inline]
     pub(crate) fn has_room(&self, len: usize) -> bool {
-        self.frames == 0 || self.end - HEADROOM + LONG_HEADER + len <= MESSAGE_LEN
+        self.0.count == 0 || self.0.len + LONG_HEADER + len <= MESSAGE_LEN
     }
 
-    /// Adds a notification that `pack` writes: its header of 32 bytes, then the payload, into a place of `limit` bytes.
-    /// There must be [room](Outgoing::has_room).
+    /// Adds a notification that `pack` writes: its header of 32 bytes, then the payload, into a place of `limit` bytes,
+    /// at least the header's. It says how many bytes the payload has. There must be [room](Outgoing::has_room).
     ///
     /// # Errors
     /// That of `pack`; nothing is added then.
-    pub(crate) fn add_packed(
+    #[inline]
+    pub(crate) fn add_packed<E>(
         &mut self,
         channel: u16,
         slot: u16,
         status: DocaError,
         limit: usize,
-        pack: impl FnOnce(&mut [u8]) -> Result<usize, DocaError>,
-    ) -> Result<(), DocaError> {
+        pack: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<(), E> {
         // How long the frame's header is depends on the status alone.
-        let (_, header_len) = notification_header(channel, slot, status, Some(0));
-        let payload_at = self.end + header_len;
-        let place = payload_at - NOTIFICATION_HEADER;
-        let mut saved = [0; HEADROOM];
-        let saved = &mut saved[..self.end - place];
-        saved.copy_from_slice(&self.bytes[place..self.end]);
-        let packed = pack(&mut self.bytes[place..place + limit]);
-        self.bytes[place..self.end].copy_from_slice(saved);
-        let len = packed? - NOTIFICATION_HEADER;
-        let (header, _) = notification_header(channel, slot, status, Some(len));
-        self.bytes[self.end..payload_at].copy_from_slice(&header[..header_len]);
-        self.end = payload_at + len;
-        self.frames += 1;
+        if notification_header_len(status) != HEADER_LEN {
+            return self.add_long(channel, slot, status, limit, pack);
+        }
+        self.add_behind(limit, pack, |len| {
+            let mut short = [0; HEADER_LEN];
+            short.copy_from_slice(&notification_header(channel, slot, status, Some(len)).0[..HEADER_LEN]);
+            short
+        })
+    }
+
+    /// As [`add_packed`](Outgoing::add_packed), for a status that takes four bytes.
+    #[cold]
+    #[inline(never)]
+    fn add_long<E>(
+        &mut self,
+        channel: u16,
+        slot: u16,
+        status: DocaError,
+        limit: usize,
+        pack: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<(), E> {
+        self.add_behind(limit, pack, |len| notification_header(channel, slot, status, Some(len)).0)
+    }
+
+    /// Adds what `pack` writes behind the frame's header, which `header` makes of the payload's length.
+    #[inline]
+    fn add_behind<const HEADER: usize, E>(
+        &mut self,
+        limit: usize,
+        pack: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+        header: impl FnOnce(usize) -> [u8; HEADER],
+    ) -> Result<(), E> {
+        let frames = &mut *self.0;
+        // So the header that `pack` writes ends where the frame's does.
+        let at = frames.len + HEADER - HEADER_LEN;
+        let place = &mut frames.bytes[at..at + limit];
+        let saved = *overlap(place);
+        let packed = pack(place);
+        let (before, own) = overlap(place).split_at_mut(NOTIFICATION_HEADER - HEADER);
+        before.copy_from_slice(&saved[..NOTIFICATION_HEADER - HEADER]);
+        let len = packed?;
+        own.copy_from_slice(&header(len));
+        frames.len += HEADER + len;
+        frames.count += 1;
         Ok(())
     }
 
     /// Adds a notification of the worker's own. There must be [room](Outgoing::has_room) for no payload.
     pub(crate) fn add_bare(&mut self, channel: u16, slot: u16, status: DocaError) {
         let (header, len) = notification_header(channel, slot, status, None);
-        self.bytes[self.end..self.end + len].copy_from_slice(&header[..len]);
-        self.end += len;
-        self.frames += 1;
+        let frames = &mut *self.0;
+        frames.bytes[HEADROOM + frames.len..][..len].copy_from_slice(&header[..len]);
+        frames.len += len;
+        frames.count += 1;
     }
 
     /// Makes it empty again.
+    #[inline]
     pub(crate) fn clear(&mut self) {
-        self.end = HEADROOM;
-        self.frames = 0;
+        self.0.len = 0;
+        self.0.count = 0;
+    }
+}
+
+/// The place of the header that `notif_pack` writes.
+#[inline]
+fn overlap(place: &mut [u8]) -> &mut [u8; NOTIFICATION_HEADER] {
+    match place.first_chunk_mut() {
+        Some(overlap) => overlap,
+        None => unreachable!("a message limit has room for a header"),
     }
 }
 
@@ -116,6 +175,7 @@ impl Pool {
     }
 
     /// An empty buffer.
+    #[cold]
     pub(crate) fn take(&mut self) -> Outgoing {
         self.spares.pop().unwrap_or_else(|| Outgoing::new(self.limit))
     }
@@ -137,7 +197,7 @@ mod tests {
     const LIMIT: usize = 64;
 
     fn message(outgoing: &Outgoing) -> &[u8] {
-        &outgoing.bytes[HEADROOM..outgoing.end]
+        &outgoing.0.bytes[HEADROOM..HEADROOM + outgoing.0.len]
     }
 
     fn add(outgoing: &mut Outgoing, slot: u16, status: DocaError, payload: &[u8]) {
@@ -145,9 +205,9 @@ mod tests {
             assert_eq!(place.len(), LIMIT);
             place[..NOTIFICATION_HEADER].fill(0xee);
             place[NOTIFICATION_HEADER..][..payload.len()].copy_from_slice(payload);
-            Ok(NOTIFICATION_HEADER + payload.len())
+            Ok(payload.len())
         };
-        outgoing.add_packed(3, slot, status, LIMIT, pack).unwrap();
+        outgoing.add_packed::<()>(3, slot, status, LIMIT, pack).unwrap();
     }
 
     #[test]
@@ -186,7 +246,7 @@ mod tests {
         let mut outgoing = Outgoing::new(1 << 20);
         assert!(outgoing.has_room(1 << 20));
         while outgoing.has_room(32) {
-            outgoing.add_packed(1, 0, DocaError(300), 64, |_| Ok(64)).unwrap();
+            outgoing.add_packed::<()>(1, 0, DocaError(300), 64, |_| Ok(32)).unwrap();
         }
         assert!(outgoing.len() <= MESSAGE_LEN && outgoing.len() > MESSAGE_LEN - 2 * 44);
         assert!(!outgoing.has_room(1 << 20));

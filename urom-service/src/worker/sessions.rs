@@ -3,15 +3,16 @@
 use std::net::SocketAddr;
 
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::mpsc;
-use tracing::{info, warn};
+use tokio::sync::{mpsc, oneshot};
 
 use super::control::Event;
 use super::messages::LinkKey;
+use crate::key::Secret;
+use crate::lobby::Seat;
 use crate::session::{self, BACKLOG};
 use crate::wire::control::WorkerToDaemon;
-use crate::wire::hello::{Hello, HelloError, Role};
-use crate::wire::stream::{StreamError, greet};
+use crate::wire::hello::{Hello, Role};
+use crate::wire::stream::greet;
 
 /// The stream to the daemon.
 pub(super) async fn daemon_session(
@@ -19,7 +20,7 @@ pub(super) async fn daemon_session(
     outgoing: mpsc::Receiver<WorkerToDaemon>,
     events: mpsc::Sender<Event>,
 ) {
-    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon).await {
+    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None).await {
         Ok(()) => session::run(stream, outgoing, &events, Event::Daemon).await,
         Err(error) => Some(error),
     };
@@ -31,23 +32,25 @@ pub(super) async fn daemon_session(
 pub(super) async fn host_session(
     link: LinkKey,
     mut stream: TcpStream,
-    peer: SocketAddr,
+    (peer, seat): (SocketAddr, Seat),
+    secret: Option<Secret>,
     events: mpsc::Sender<Event>,
 ) {
-    // A message is small and wants to go at once; failing to say so costs time only.
-    let _ = stream.set_nodelay(true);
-    match greet(&mut stream, Hello::new(Role::Worker), Role::Host).await {
-        Ok(()) => {}
-        Err(StreamError::Hello(HelloError::NotUrom) | StreamError::Silent) => {
-            return info!("{peer} is not a host: it did not greet");
-        }
-        Err(error) => return warn!("host {peer} was turned away: {error}"),
-    }
-    let (outbox, outgoing) = mpsc::channel(BACKLOG);
-    if events.send(Event::HostCame { link, peer, outbox }).await.is_err() {
+    let greeting = greet(&mut stream, Hello::new(Role::Worker), Role::Host, secret.as_ref());
+    if !seat.admit(peer, greeting).await {
         return;
     }
-    let end = session::run(stream, outgoing, &events, |message| Event::Host { link, message }).await;
+    let (outbox, outgoing) = mpsc::channel(BACKLOG);
+    let (give_up, given_up) = oneshot::channel();
+    if events.send(Event::HostCame { link, peer, outbox, give_up }).await.is_err() {
+        return;
+    }
+    let session = session::run(stream, outgoing, &events, |message| Event::Host { link, message });
+    let end = tokio::select! {
+        end = session => end,
+        // Its place was needed.
+        Ok(()) = given_up => None,
+    };
     // Nobody listens when the worker ends.
     let _ = events.send(Event::HostGone { link, end }).await;
 }

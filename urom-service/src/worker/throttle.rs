@@ -12,6 +12,11 @@ impl Throttle {
         self.count += 1;
         self.count.is_power_of_two().then_some(self.count)
     }
+
+    /// How many there were.
+    pub(crate) fn total(&self) -> u64 {
+        self.count
+    }
 }
 
 #[cfg(test)]

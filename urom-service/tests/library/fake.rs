@@ -39,7 +39,7 @@ impl Fake {
         self.runtime.block_on(async {
             let (mut stream, _) = self.listener.accept().await.unwrap();
             // A host that does not like the hello says so in its own way.
-            let _ = stream::greet(&mut stream, hello, Role::Host).await;
+            let _ = stream::greet(&mut stream, hello, Role::Host, None).await;
             stream
         })
     }

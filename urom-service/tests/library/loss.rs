@@ -7,6 +7,7 @@ use urom_abi::DocaError;
 use urom_abi::host::{CtxState, GidTask};
 
 use crate::processes::{Plugins, Uromd, op};
+use crate::queues::{Queues, ran_alone};
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, state, take_done,
 };
@@ -282,4 +283,47 @@ fn a_worker_that_starts_when_the_daemon_dies_ends_idle() {
     assert_ne!(failure(worker.ctx), "");
     worker.destroy();
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+}
+
+#[test]
+fn workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_one_works() {
+    if ran_alone("loss::workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_one_works")
+    {
+        return;
+    }
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let dying = TestWorker::start(service.raw, &engine, 1, 8);
+    let waiting = TestWorker::start(service.raw, &engine, 2, 8);
+    let pid = pid_of(&engine, &dying);
+    let echo = |worker: &TestWorker| {
+        worker.submit(&command(op::ECHO, 1));
+        assert_eq!(engine.next(), 1);
+        assert_eq!(take_done().remove(0).status, OK);
+    };
+    let queues = Queues::now();
+    (0..5).for_each(|_| echo(&dying));
+    (0..3).for_each(|_| echo(&waiting));
+    // Both answer into this host's queue.
+    queues.block(8);
+    waiting.submit(&command(op::ECHO, 2));
+    kill_process(pid, Signal::KILL).unwrap();
+    let begin = Instant::now();
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).status, DocaError::CONNECTION_RESET);
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(failure(waiting.ctx).contains("UCX's receive queue"), "{}", failure(waiting.ctx));
+
+    for worker in [dying, waiting] {
+        while state(worker.ctx) != CtxState::IDLE {
+            assert_eq!(engine.next(), 1);
+        }
+        worker.destroy();
+    }
+    let next = TestWorker::start(service.raw, &engine, 3, 8);
+    echo(&next);
+    next.end(&engine);
+    service.end();
 }

@@ -13,7 +13,9 @@ mod domain_support;
 mod domains;
 mod events;
 mod exchanges;
+mod extensions;
 mod fake;
+mod keys;
 mod logged;
 mod lookups;
 mod loss;
@@ -21,6 +23,8 @@ mod one_sided;
 mod processes;
 mod progress;
 mod queries;
+#[path = "../queues/mod.rs"]
+mod queues;
 mod rally;
 mod reasons;
 mod states;

@@ -10,6 +10,7 @@ use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{CtxState, Data};
 use urom_service::wire::hello::{HELLO_LEN, Hello, Role};
+use urom_service::wire::proof::OPENING_LEN;
 use zerocopy::IntoBytes;
 
 use crate::processes::{Plugins, Uromd};
@@ -300,9 +301,10 @@ fn a_daemon_that_closes_instead_of_a_welcome_is_not_said_to_be_missing() {
     let address = listener.local_addr().unwrap();
     let daemon = std::thread::spawn(move || {
         let (mut host, _) = listener.accept().unwrap();
-        let mut hello = [0; HELLO_LEN];
-        host.read_exact(&mut hello).unwrap();
+        let mut greeting = [0; HELLO_LEN + OPENING_LEN];
+        host.read_exact(&mut greeting).unwrap();
         host.write_all(Hello::new(Role::Daemon).as_bytes()).unwrap();
+        host.write_all(&[0; OPENING_LEN]).unwrap();
     });
     let (code, text) = failed_start(address);
     daemon.join().unwrap();

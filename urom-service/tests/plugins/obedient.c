@@ -22,9 +22,10 @@ enum op {
 	RELEASE_LATE, /* answer what is held 1000 calls of progress later */
 	WRONG_CONTEXT,     /* answer with a context that is no command's */
 	WRONG_DESTINATION, /* answer with a destination that is no host's */
+	POLLS,        /* answer with how often progress was called */
 };
 
-struct state { ucs_list_link_t ready, held; int release_in; };
+struct state { ucs_list_link_t ready, held; int release_in; uint64_t polls; };
 
 static void trace(const char *what)
 {
@@ -172,6 +173,9 @@ static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state, struct
 		words[0] = getpid();
 		n = answer(cmd, words, 8);
 		break;
+	case POLLS:
+		n = answer(cmd, &state->polls, 8);
+		break;
 	case LOOKUPS: {
 		doca_error_t codes[4];
 		void *p;
@@ -220,6 +224,7 @@ static doca_error_t plugin_cmd(struct urom_worker_ctx *ctx, ucs_list_link_t *lis
 static doca_error_t plugin_progress(struct urom_worker_ctx *ctx, ucs_list_link_t *list)
 {
 	struct state *state = ctx->plugin_ctx;
+	state->polls++;
 	if (state->release_in && --state->release_in == 0) {
 		while (!ucs_list_is_empty(&state->held)) {
 			ucs_list_link_t *entry = state->held.next;

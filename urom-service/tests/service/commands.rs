@@ -341,3 +341,45 @@ fn an_impossible_number_of_tasks_or_limit_is_refused() {
     most.ask(65535, op::BIG, 32);
     assert_eq!(most.note(), ok(65535, &[0; 32]));
 }
+
+#[test]
+fn a_plugin_that_owes_nothing_is_polled_beside_a_busy_one() {
+    let plugins = Plugins::new();
+    plugins.add_obedient("busy", &[]);
+    plugins.add_obedient("resting", &[]);
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let bit_of = |name: &str| {
+        let plugin = client.plugins.iter().find(|plugin| plugin.name == name).unwrap();
+        plugin.id.trailing_zeros() as u8
+    };
+    let (busy, resting) = (bit_of("busy"), bit_of("resting"));
+    let host = client.attach(StartWorker { plugins: 3, ..any() }, 64);
+    let polls = || {
+        host.send_bytes(host.frame(0, resting, &words(op::POLLS, 0)));
+        u64::from_le_bytes(host.note().payload.unwrap().try_into().unwrap())
+    };
+    let before = polls();
+    let echo = words(op::ECHO, 7);
+    for _ in 0..100 {
+        host.send_bytes((0..64).flat_map(|slot| host.frame(slot, busy, &echo)).collect());
+        (0..64).for_each(|_| assert_eq!(host.note().status, DocaError::SUCCESS));
+    }
+    // Each of 6,400 commands takes the hand that polls resting plugins one of 64 places further.
+    let polled = polls() - before;
+    assert!(polled >= 100, "{polled}");
+}
+
+#[test]
+fn answers_that_wait_for_room_at_the_host_are_forgotten_once_they_have_left() {
+    let setting = setting();
+    let Setting { mut client, uromd: _uromd, _plugins } = setting;
+    let started = client.start(any()).unwrap();
+    let host = Connection::attach_from_afar(started, 64).unwrap();
+    // What 64 slots hold is more than the socket takes. A worker that went on counting it would throw the host out.
+    let bytes = host.max_message - 64;
+    for _ in 0..8 {
+        host.send_bytes((0..64).flat_map(|slot| host.frame(slot, 0, &words(op::BIG, bytes))).collect());
+        (0..64).for_each(|_| assert_eq!(host.note().status, DocaError::SUCCESS));
+    }
+}

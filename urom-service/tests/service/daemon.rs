@@ -9,6 +9,7 @@ use ucx::Version;
 use urom_abi::DocaError;
 use urom_service::wire::control::{DaemonToHost, HostToDaemon, StartWorker};
 use urom_service::wire::hello::{Hello, HelloError, Role};
+use urom_service::wire::proof::OPENING_LEN;
 use urom_service::wire::stream::StreamError;
 
 use crate::support::client::{Client, any, op};
@@ -92,6 +93,11 @@ fn flags_that_make_no_sense_are_refused() {
         &["--worker-launcher", ""],
         &["--worker-launcher", "'' -x"],
         &["--worker-launcher", "valgrind '-q"],
+        &["--max-hosts", "0"],
+        &["--max-workers", "-1"],
+        &["--max-workers-per-host", "many"],
+        &["--worker-env", ""],
+        &["--worker-env", "=x"],
         &["--unknown"],
         &["worker"],
     ] {
@@ -105,7 +111,8 @@ fn flags_that_make_no_sense_are_refused() {
 
 #[test]
 fn a_worker_without_a_daemon_says_so() {
-    let args = ["worker", "--id", "1", "--gid", "0", "--max-message", "64", "--listen", "::1"];
+    let args =
+        ["worker", "--id", "1", "--gid", "0", "--max-message", "64", "--max-hosts", "1", "--listen", "::1"];
     let output = run(&[&args[..], &["--log-level", "50", "--sdk-log-level", "50", "x.so:1"]].concat());
     assert!(!output.status.success());
     assert!(String::from_utf8(output.stderr).unwrap().contains("started by uromd itself"));
@@ -132,6 +139,7 @@ fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
     // Greets well, then sends a message that is none.
     let mut stream = TcpStream::connect(uromd.address).unwrap();
     stream.write_all(zerocopy::IntoBytes::as_bytes(&Hello::new(Role::Host))).unwrap();
+    stream.write_all(&[0; OPENING_LEN]).unwrap();
     stream.write_all(&[0xff; 100]).unwrap();
     streams.push(stream);
     let mut client = Client::connect(uromd.address);
@@ -150,7 +158,7 @@ fn another_ucx_is_turned_away_with_both_versions_named() {
     let theirs = Version { major: 1, minor: 20, patch: 99 };
     let hello = Hello::with_ucx(Role::Host, theirs);
     let link: Result<Link<DaemonToHost, HostToDaemon>, _> =
-        Link::open(uromd.address, hello, Role::Daemon, || HostToDaemon::Ping);
+        Link::open(uromd.address, hello, Role::Daemon, None, || HostToDaemon::Ping);
     let ours = ucx::version();
     match link {
         Err(StreamError::Hello(HelloError::Ucx { role: Role::Daemon, theirs: daemons, ours: mine })) => {

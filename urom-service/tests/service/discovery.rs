@@ -1,6 +1,7 @@
 //! Which files of the plugin path are served, and what is said of the others.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
@@ -289,4 +290,39 @@ fn a_plugin_that_misses_docas_libraries_is_told_where_they_are() {
     let uromd = Uromd::start(&plugins);
     Client::connect(uromd.address);
     uromd.logged(&["orphan.so is not served", "libdoca_common", "LD_LIBRARY_PATH"]);
+}
+
+#[test]
+fn places_that_others_may_write_to_are_passed_over_with_the_reason() {
+    let (open, sticky, good) = (Plugins::new(), Plugins::new(), Plugins::new());
+    let text = source("*version = 1; return 0;", "return 0;");
+    for (plugins, name) in [(&open, "a"), (&sticky, "b"), (&good, "c"), (&good, "d")] {
+        plugins.add_source(name, &text);
+    }
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    set(open.path(), 0o777);
+    set(sticky.path(), 0o1777);
+    set(&good.path().join("d.so"), 0o666);
+    // The file itself, in a directory that others may write to, and by a link that leads there.
+    let file = open.path().join("a.so");
+    std::os::unix::fs::symlink(&file, good.path().join("e.so")).unwrap();
+    let entries = [open.path(), sticky.path(), &file, good.path()].map(|path| path.to_str().unwrap());
+    let uromd = Uromd::start_with(&entries, &[]);
+    let names: Vec<_> = Client::connect(uromd.address).plugins.into_iter().map(|entry| entry.name).collect();
+    assert_eq!(names, ["c"]);
+    for parts in [
+        [entries[0], "is skipped: others", "mode 0777"],
+        [entries[1], "is skipped: others", "mode 1777"],
+        [entries[2], "is not served: others", "mode 0777"],
+        ["d.so is not served: others", "mode 0666", "chmod go-w"],
+        ["e.so is not served: others", entries[0], "mode 0777"],
+    ] {
+        uromd.logged(&parts);
+    }
+    // Nothing of it was loaded.
+    assert_eq!(uromd.lines_with("] loading"), 1);
+    // What is put right is found by the next host.
+    set(open.path(), 0o755);
+    let names: Vec<_> = Client::connect(uromd.address).plugins.into_iter().map(|entry| entry.name).collect();
+    assert_eq!(names, ["a", "c", "e"]);
 }

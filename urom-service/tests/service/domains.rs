@@ -112,7 +112,7 @@ fn a_domain_before_the_host_is_in_is_refused() {
     with_host(|_, host, table| {
         let address = host.started.address;
         let link: crate::support::link::Link<WorkerToHost, HostToWorker> =
-            crate::support::link::Link::open(address, Hello::new(Role::Host), Role::Worker, || {
+            crate::support::link::Link::open(address, Hello::new(Role::Host), Role::Worker, None, || {
                 HostToWorker::Ping
             })
             .unwrap();

@@ -7,5 +7,11 @@ mod daemon;
 mod discovery;
 mod domains;
 mod embedded;
+mod keys;
+mod limits;
+mod listening;
+mod queue;
+#[path = "../queues/mod.rs"]
+mod queues;
 mod support;
 mod workers;

@@ -37,7 +37,7 @@ fn each_worker_is_a_process_with_its_own_environment() {
     let two = client.attach(StartWorker { id: 2, env: env("WHO=two"), ..any() }, 1);
     assert_ne!(pid(&one), pid(&two));
     assert_eq!((variable(&one, "WHO").as_str(), variable(&two, "WHO").as_str()), ("one two=three", "two"));
-    assert_eq!(variable(&one, "UROM_PLUGIN_PATH"), plugins.path().to_str().unwrap());
+    assert_eq!(variable(&one, "UROM_PLUGIN_PATH"), "", "of the daemon's, only what a worker needs");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_host_that_never_shows_a_ticket_is_thrown_out() {
     let mut client = Client::connect(uromd.address);
     let address = client.start(any()).unwrap().address;
     let link: Link<WorkerToHost, HostToWorker> =
-        Link::open(address, Hello::new(Role::Host), Role::Worker, || HostToWorker::Ping).unwrap();
+        Link::open(address, Hello::new(Role::Host), Role::Worker, None, || HostToWorker::Ping).unwrap();
     let last = link.until_closed().0.pop();
     assert!(
         matches!(&last, Some(WorkerToHost::Refused(why)) if why.code() == DocaError::AUTHENTICATION),

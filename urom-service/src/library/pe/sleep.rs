@@ -35,8 +35,9 @@ impl Pe {
         // Before UCX, which may find an endpoint broken while it is asked.
         self.bell.arm();
         self.wind_up()?;
-        let nothing = self.ready.borrow().is_empty()
+        let nothing = self.ready.is_empty()
             && !self.mailbox.has_post()
+            && !self.is_probing()
             && !self.to_tend.borrow().iter().any(|run| run.is_broken())
             && self.arm()?;
         if !nothing {
@@ -47,7 +48,10 @@ impl Pe {
 
     /// False when UCX has something to do.
     fn arm(&self) -> Result<bool, DocaError> {
-        let Some(transport) = self.transport.get() else { return Ok(true) };
+        let Some(transport) = self.current() else { return Ok(true) };
+        if transport.blocked.get() {
+            return Ok(true);
+        }
         let ucx = transport.ucx();
         // UCX refuses once for a signal whose message was received already: a host would be woken for nothing.
         for _ in 0..ARM_ATTEMPTS {

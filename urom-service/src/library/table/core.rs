@@ -8,6 +8,7 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, CtxState, Data, StateChangedCallback, Task};
 
 use crate::library::ctx::Context;
+use crate::library::gid::GidTask;
 use crate::library::guard::{guard, guard_or};
 use crate::library::handle::{self, AnyTask, borrow, buffer, hold, present, publish, put, withdraw};
 use crate::library::pe::Pe;
@@ -146,6 +147,13 @@ pub(super) unsafe extern "C" fn pe_progress(pointer: *mut host::Pe) -> u8 {
     })
 }
 
+pub(super) unsafe extern "C" fn pe_progress_many(pointer: *mut host::Pe) -> u32 {
+    guard_or(0, || {
+        // SAFETY: the caller's object.
+        unsafe { handle::pe(pointer) }.map_or(0, Pe::progress_many)
+    })
+}
+
 pub(super) unsafe extern "C" fn pe_get_num_inflight_tasks(
     pointer: *const host::Pe,
     count: *mut usize,
@@ -192,13 +200,20 @@ pub(super) unsafe extern "C" fn pe_clear_notification(pointer: *mut host::Pe, fd
 pub(super) unsafe extern "C" fn task_submit(pointer: *mut Task) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
-        let task = unsafe { handle::task(pointer) }?;
-        task.head().is_callers()?;
-        match task {
-            AnyTask::Command(task) => task.run.upgrade().ok_or(DocaError::BAD_STATE)?.submit(task),
-            AnyTask::Query(task) => task.run.upgrade().ok_or(DocaError::BAD_STATE)?.submit(task),
+        match unsafe { handle::task(pointer) }? {
+            AnyTask::Command(task) => {
+                task.head.is_callers()?;
+                task.run().ok_or(DocaError::BAD_STATE)?.submit(task)
+            }
+            AnyTask::Query(task) => submit_query(task),
         }
     })
+}
+
+#[cold]
+fn submit_query(task: &GidTask) -> Result<(), DocaError> {
+    task.head.is_callers()?;
+    task.run.upgrade().ok_or(DocaError::BAD_STATE)?.submit(task)
 }
 
 pub(super) unsafe extern "C" fn task_get_status(pointer: *const Task) -> DocaError {
@@ -227,8 +242,11 @@ pub(super) unsafe extern "C" fn task_get_user_data(pointer: *const Task) -> Data
 pub(super) unsafe extern "C" fn task_get_ctx(pointer: *const Task) -> *mut Ctx {
     guard_or(ptr::null_mut(), || {
         // SAFETY: the caller's object.
-        let task = unsafe { handle::task(pointer) };
-        task.ok().and_then(|task| task.head().ctx.upgrade()).map_or(ptr::null_mut(), |ctx| ctx.as_ctx())
+        match unsafe { handle::task(pointer) } {
+            Ok(AnyTask::Command(task)) => task.run().map_or(ptr::null_mut(), |run| run.context().as_ctx()),
+            Ok(AnyTask::Query(task)) => task.ctx.upgrade().map_or(ptr::null_mut(), |ctx| ctx.as_ctx()),
+            Err(_) => ptr::null_mut(),
+        }
     })
 }
 

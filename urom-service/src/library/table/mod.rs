@@ -97,7 +97,10 @@ pub const API: Api = Api {
         urom_service_set_address: service::set_address,
         urom_service_set_embedded: service::set_embedded,
         urom_service_set_any_device: service::set_any_device,
+        urom_service_set_key_file: service::set_key_file,
         urom_ctx_get_failure_code: core::ctx_get_failure_code,
         urom_ctx_get_failure: core::ctx_get_failure,
+        urom_worker_cmd_task_get_end: worker::cmd_get_end,
+        urom_pe_progress_many: core::pe_progress_many,
     }),
 };

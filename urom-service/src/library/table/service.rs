@@ -124,6 +124,21 @@ pub(super) unsafe extern "C" fn set_embedded(
     unsafe { configure(pointer, set) }
 }
 
+pub(super) unsafe extern "C" fn set_key_file(pointer: *mut host::Service, path: *const c_char) -> DocaError {
+    // SAFETY: the caller's string.
+    let path = unsafe { text(path) };
+    let set = |own: &Service| {
+        let path = path.ok_or_else(|| invalid("the service's key file is NULL"))?;
+        if path.is_empty() {
+            return Err(invalid("the service's key file has no name"));
+        }
+        own.set_key_file(OsStr::from_bytes(path.to_bytes()).into());
+        Ok(())
+    };
+    // SAFETY: the caller's object.
+    unsafe { configure(pointer, set) }
+}
+
 pub(super) unsafe extern "C" fn set_any_device(pointer: *mut host::Service) -> DocaError {
     let set = |own: &Service| {
         own.set_any_device();

@@ -5,14 +5,14 @@ use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{self, Buf, CmdTaskCallback, Ctx, Task};
+use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, Task};
 
 use crate::library::buf::Buffer;
 use crate::library::ctx::{Context, Kind};
 use crate::library::failure::{failure, invalid};
 use crate::library::guard::{guard, guard_or};
 use crate::library::handle::{command, live_worker, present, publish, put, service, withdraw, worker};
-use crate::library::task::Stage;
+use crate::library::task::CmdTask;
 use crate::library::worker::Worker;
 use crate::wire::control::Failure;
 
@@ -179,6 +179,7 @@ pub(super) unsafe extern "C" fn cmd_allocate_init(
 /// # Safety
 ///
 /// `pointer` is the caller's object, `task` null or a place that can be written to.
+#[inline]
 unsafe fn allocate(
     pointer: *mut host::Worker,
     plugin: Option<u64>,
@@ -188,12 +189,13 @@ unsafe fn allocate(
     let (ctx, own) = unsafe { live_worker(pointer) }?;
     present(task)?;
     let run = own.run(ctx)?;
-    if plugin.is_some_and(|plugin| !run.has_plugin(plugin)) {
-        return Err(DocaError::INVALID_VALUE);
-    }
-    let new = run.allocate(plugin.unwrap_or(0))?;
+    let plugin = match plugin {
+        Some(id) => Some(run.plugin(id).ok_or(DocaError::INVALID_VALUE)?),
+        None => None,
+    };
+    let new = run.allocate(plugin)?;
     // SAFETY: the caller's promise.
-    unsafe { put(task, std::rc::Rc::as_ptr(&new).cast_mut().cast()) }
+    unsafe { put(task, ptr::from_ref(new).cast_mut().cast()) }
 }
 
 pub(super) unsafe extern "C" fn cmd_release(pointer: *mut host::CmdTask) -> DocaError {
@@ -201,7 +203,7 @@ pub(super) unsafe extern "C" fn cmd_release(pointer: *mut host::CmdTask) -> Doca
         // SAFETY: the caller's object.
         let task = unsafe { command(pointer) }?;
         task.head.is_callers()?;
-        task.run.upgrade().ok_or(DocaError::INVALID_VALUE)?.release(task);
+        task.run().ok_or(DocaError::INVALID_VALUE)?.release(task);
         Ok(())
     })
 }
@@ -210,7 +212,7 @@ pub(super) unsafe extern "C" fn cmd_set_plugin(pointer: *mut host::CmdTask, plug
     guard_or((), || {
         // SAFETY: the caller's object.
         if let Ok(task) = unsafe { command(pointer) } {
-            task.plugin.set(plugin);
+            task.set_plugin(plugin);
         }
     });
 }
@@ -243,7 +245,7 @@ pub(super) unsafe extern "C" fn cmd_get_response(pointer: *mut host::CmdTask) ->
     guard_or(ptr::null_mut(), || {
         // SAFETY: the caller's object.
         let task = unsafe { command(pointer) };
-        let done = task.ok().filter(|task| task.head.stage.get() == Stage::Done && task.has_response.get());
+        let done = task.ok().filter(|task| task.has_response());
         done.map_or(ptr::null_mut(), |task| as_buf(&task.response))
     })
 }
@@ -259,5 +261,12 @@ pub(super) unsafe extern "C" fn cmd_as_task(pointer: *mut host::CmdTask) -> *mut
     guard_or(ptr::null_mut(), || {
         // SAFETY: the caller's object.
         unsafe { command(pointer) }.map_or(ptr::null_mut(), |_| pointer.cast())
+    })
+}
+
+pub(super) unsafe extern "C" fn cmd_get_end(pointer: *mut host::CmdTask) -> *const CmdTaskEnd {
+    guard_or(ptr::null(), || {
+        // SAFETY: the caller's object.
+        unsafe { command(pointer) }.map_or(ptr::null(), CmdTask::end)
     })
 }

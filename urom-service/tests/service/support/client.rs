@@ -8,11 +8,13 @@ use std::time::Instant;
 
 use ucx::{AmFlags, Context, Data, Endpoint, ErrorMode, Features, Worker, WorkerAddress};
 use urom_abi::DocaError;
+use urom_service::key::Key;
 use urom_service::wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
 use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
 use urom_service::wire::hello::{Hello, Role};
+use urom_service::wire::stream::StreamError;
 
 use super::PATIENCE;
 use super::link::Link;
@@ -20,6 +22,7 @@ use super::link::Link;
 /// A host's stream to the daemon.
 pub(crate) struct Client {
     pub(crate) link: Link<DaemonToHost, HostToDaemon>,
+    key: Option<Key>,
     pub(crate) plugins: Vec<PluginEntry>,
     pub(crate) cpus: String,
     pub(crate) max_message: u64,
@@ -41,16 +44,23 @@ pub(crate) fn any() -> StartWorker {
 
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Client {
-        let link = Link::open(address, Hello::new(Role::Host), Role::Daemon, || HostToDaemon::Ping).unwrap();
-        let mut client =
-            Client { link, plugins: Vec::new(), cpus: String::new(), max_message: 0, last_request: 0 };
+        Client::connect_with(address, None).unwrap()
+    }
+
+    /// Connects and shows a key.
+    pub(crate) fn connect_with(address: SocketAddr, key: Option<&Key>) -> Result<Client, StreamError> {
+        let secret = key.map(Key::daemon_secret);
+        let hello = Hello::new(Role::Host);
+        let link = Link::open(address, hello, Role::Daemon, secret, || HostToDaemon::Ping)?;
+        let (plugins, cpus, key) = (Vec::new(), String::new(), key.cloned());
+        let mut client = Client { link, key, plugins, cpus, max_message: 0, last_request: 0 };
         match client.receive() {
             DaemonToHost::Welcome { plugins, cpus, max_message } => {
                 (client.plugins, client.cpus, client.max_message) = (plugins, cpus, max_message);
             }
             other => panic!("a Welcome, not {other:?}"),
         }
-        client
+        Ok(client)
     }
 
     fn receive(&self) -> DaemonToHost {
@@ -96,7 +106,13 @@ impl Client {
     /// Starts a worker and attaches to it.
     pub(crate) fn attach(&mut self, worker: StartWorker, max_inflight: u32) -> Connection {
         let started = self.start(worker).unwrap();
-        Connection::attach(started, max_inflight).unwrap()
+        self.enter(started, max_inflight)
+    }
+
+    /// Attaches to a worker that was started.
+    pub(crate) fn enter(&self, started: Started, max_inflight: u32) -> Connection {
+        let key = self.key.as_ref();
+        Connection::attach_as(started, key, max_inflight, 1 << 40, true).unwrap()
     }
 }
 
@@ -133,22 +149,23 @@ impl Connection {
         max_inflight: u32,
         max_message: u64,
     ) -> Result<Connection, Failure> {
-        Connection::attach_as(started, max_inflight, max_message, true)
+        Connection::attach_as(started, None, max_inflight, max_message, true)
     }
 
     /// Attaches as from another machine.
     pub(crate) fn attach_from_afar(started: Started, max_inflight: u32) -> Result<Connection, Failure> {
-        Connection::attach_as(started, max_inflight, 1 << 40, false)
+        Connection::attach_as(started, None, max_inflight, 1 << 40, false)
     }
 
     fn attach_as(
         started: Started,
+        key: Option<&Key>,
         max_inflight: u32,
         max_message: u64,
         same_machine: bool,
     ) -> Result<Connection, Failure> {
-        let link =
-            Link::open(started.address, Hello::new(Role::Host), Role::Worker, || HostToWorker::Ping).unwrap();
+        let (hello, secret) = (Hello::new(Role::Host), key.map(|key| key.worker_secret(started.id)));
+        let link = Link::open(started.address, hello, Role::Worker, secret, || HostToWorker::Ping).unwrap();
         let worker = Context::new(Features::AM | Features::WAKEUP).unwrap().worker().unwrap();
         let notes: Rc<RefCell<VecDeque<Note>>> = Rc::default();
         let (messages, greeted) = (Rc::new(RefCell::new(0)), Rc::new(RefCell::new(false)));
@@ -283,4 +300,5 @@ pub(crate) mod op {
     pub(crate) const RELEASE_LATE: u64 = 17;
     pub(crate) const WRONG_CONTEXT: u64 = 18;
     pub(crate) const WRONG_DESTINATION: u64 = 19;
+    pub(crate) const POLLS: u64 = 20;
 }

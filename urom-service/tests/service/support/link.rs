@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
+use urom_service::key::Secret;
 use urom_service::wire::control::HEARTBEAT;
 use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::stream::{self, StreamError};
@@ -28,11 +29,12 @@ where
     In: DeserializeOwned + Send + 'static,
     Out: Serialize + Send + 'static,
 {
-    /// Connects and greets.
+    /// Connects, greets, and shows the secret.
     pub(crate) fn open(
         address: SocketAddr,
         hello: Hello,
         expected: Role,
+        secret: Option<Secret>,
         ping: fn() -> Out,
     ) -> Result<Self, StreamError> {
         let (outgoing, queue) = mpsc::unbounded_channel();
@@ -45,7 +47,7 @@ where
             runtime.block_on(async {
                 let connect = async {
                     let mut stream = TcpStream::connect(address).await?;
-                    stream::greet(&mut stream, hello, expected).await?;
+                    stream::greet(&mut stream, hello, expected, secret.as_ref()).await?;
                     Ok::<TcpStream, StreamError>(stream)
                 };
                 match connect.await {

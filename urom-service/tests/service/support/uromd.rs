@@ -1,7 +1,8 @@
 //! A `uromd` of one's own.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
@@ -27,18 +28,47 @@ pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_uromd"))
 }
 
+/// Keeps what is open here, but for the standard streams, from the program that this process becomes.
+fn close_at_exec() -> io::Result<()> {
+    const FIRST: u32 = 3;
+    let flags = i32::try_from(libc::CLOSE_RANGE_CLOEXEC).map_err(|_| io::ErrorKind::Other)?;
+    // SAFETY: a system call on plain numbers, which changes no memory.
+    match unsafe { libc::close_range(FIRST, u32::MAX, flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 impl Uromd {
     pub(crate) fn start(plugins: &Plugins) -> Uromd {
         Uromd::start_with(&[plugins.path().to_str().unwrap()], &[])
     }
 
-    /// Starts a daemon with these directories and arguments, on a free port unless they say otherwise.
+    /// Starts a daemon with these directories and arguments, on a free port of the loopback address.
     pub(crate) fn start_with(directories: &[&str], args: &[&str]) -> Uromd {
-        let mut command = command();
-        command.env("UROM_PLUGIN_PATH", directories.join(";"));
+        Uromd::start_at("127.0.0.1:0", directories, args)
+    }
+
+    /// The same on an address.
+    pub(crate) fn start_at(listen: &str, directories: &[&str], args: &[&str]) -> Uromd {
+        Uromd::start_as(command(), listen, directories, args)
+    }
+
+    /// The same with what `ulimit` of a shell sets for it.
+    pub(crate) fn start_limited(ulimit: &str, directories: &[&str], args: &[&str]) -> Uromd {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit {ulimit} && exec \"$0\" \"$@\"")]).arg(command().get_program());
+        Uromd::start_as(shell, "127.0.0.1:0", directories, args)
+    }
+
+    fn start_as(mut command: Command, listen: &str, directories: &[&str], args: &[&str]) -> Uromd {
+        command.env("UROM_PLUGIN_PATH", directories.join(";")).env_remove("UROM_KEY_FILE");
         // By default UCX patches the C library in every process that loads it, which takes it 0.4 s.
         command.env("UCX_MEM_EVENTS", "n");
-        command.args(["--listen", "127.0.0.1:0", "-l", "60"]).args(args);
+        command.args(["--listen", listen, "-l", "60"]).args(args);
+        // UCX in this process, where other tests run, leaves its sockets to children.
+        // SAFETY: between fork and exec the closure makes one plain system call, takes no lock and allocates nothing.
+        unsafe { command.pre_exec(close_at_exec) };
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Arc::new(Log::default());

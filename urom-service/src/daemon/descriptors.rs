@@ -1,0 +1,59 @@
+//! How many files the daemon and its workers may have open: as many as their limits on hosts and workers ask for.
+//!
+//! A process usually starts with a soft limit of 1024, for the sake of programs that call `select`, and may raise it to the
+//! hard one. Workers inherit what the daemon has: each may have as many hosts.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::warn;
+
+use super::config::Limits;
+use crate::lobby::UNPROVEN;
+
+/// What a daemon or a worker has open without any host.
+const OWN: usize = 64;
+
+/// What a host takes, of a worker: its stream, and what UCX opens for it.
+const FOR_A_HOST: usize = 4;
+
+/// What a worker takes, of the daemon: its stream, its process, and what starting it takes for a moment.
+const FOR_A_WORKER: usize = 3;
+
+/// Raises the soft limit to what `limits` may come to need, as far as the hard one goes.
+pub(crate) fn allow(limits: Limits) {
+    let needed = needed(limits);
+    let now = getrlimit(Resource::Nofile);
+    if now.current.is_none_or(|current| current >= needed) {
+        return;
+    }
+    let reached = now.maximum.map_or(needed, |most| most.min(needed));
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(reached), ..now });
+    if let Err(problem) = raised {
+        warn!("the limit of open files cannot be raised to {reached}: {problem}");
+    } else if reached < needed {
+        warn!(
+            "{reached} files may be open at a time, and {} hosts and {} workers may need {needed}: raise the hard limit \
+             (`ulimit -n`, LimitNOFILE=), or lower --max-hosts and --max-workers",
+            limits.hosts, limits.workers
+        );
+    }
+}
+
+fn needed(limits: Limits) -> u64 {
+    let Limits { hosts, workers, .. } = limits;
+    let all = OWN + UNPROVEN + FOR_A_HOST * hosts + FOR_A_WORKER * workers;
+    u64::try_from(all).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_hosts_and_workers_need_more_and_the_usual_ones_fit_in_4224() {
+        let usual = Limits::default();
+        for more in [Limits { hosts: 1 << 20, ..usual }, Limits { workers: 1 << 20, ..usual }] {
+            assert!(needed(more) > 1 << 20);
+        }
+        assert_eq!(needed(usual), 4224);
+    }
+}

@@ -1,0 +1,71 @@
+//! One worker of the roster: what state it is in, and the hosts that are there, on the way, or about to be.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use super::{Action, HostKey, Serial};
+use crate::wire::control::{DaemonToWorker, StartWorker};
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) serial: Serial,
+    pub(super) gid: u32,
+    pub(super) plugins: u64,
+    pub(super) state: State,
+    /// Hosts that are there, on the way, or about to be.
+    pub(super) tickets: HashMap<u128, Visitor>,
+}
+
+/// A host with a ticket.
+#[derive(Debug)]
+pub(super) struct Visitor {
+    pub(super) host: HostKey,
+    /// The worker has seen it.
+    pub(super) there: bool,
+    /// It has not been told: the worker has not confirmed the ticket.
+    pub(super) pending: Option<Pending>,
+}
+
+/// A request whose host waits for the worker's word. Without it a host would be sent to a worker that has just died, in
+/// the moment before the daemon hears of that.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) request: u64,
+    /// What was asked for of a worker that ran already; if that is gone, another one will do.
+    pub(super) again: Option<StartWorker>,
+}
+
+#[derive(Debug)]
+pub(super) enum State {
+    /// The process is there; these hosts' requests wait for it.
+    Starting(Vec<(HostKey, u64)>),
+    Ready(SocketAddr),
+}
+
+impl Entry {
+    /// How often a host is here, on the way, or waiting to be.
+    pub(super) fn places_of(&self, host: HostKey) -> usize {
+        let visits = self.tickets.values().filter(|visitor| visitor.host == host).count();
+        match &self.state {
+            State::Starting(waiting) => visits + waiting.iter().filter(|(who, _)| *who == host).count(),
+            State::Ready(_) => visits,
+        }
+    }
+
+    /// Gives a host a ticket. The worker hears of it first, and the host once the worker has confirmed it.
+    pub(super) fn promise(
+        &mut self,
+        host: HostKey,
+        request: u64,
+        again: Option<StartWorker>,
+        mut new_ticket: impl FnMut() -> u128,
+    ) -> Vec<Action> {
+        let ticket = new_ticket();
+        self.tickets
+            .insert(ticket, Visitor { host, there: false, pending: Some(Pending { request, again }) });
+        vec![
+            Action::ToWorker(self.serial, DaemonToWorker::Expect { ticket }),
+            Action::Expire(self.serial, ticket),
+        ]
+    }
+}

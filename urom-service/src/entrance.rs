@@ -1,0 +1,63 @@
+//! Where connections come in: a listener and its [`Lobby`].
+//!
+//! When the system has no descriptor left, a connection cannot be accepted and stays where it is. It is tried again a little
+//! later, and whoever waits for connections does other things in between.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rustix::net::sockopt::set_socket_send_buffer_size;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep_until};
+use tracing::error;
+
+use crate::lobby::{Lobby, Seat, UNPROVEN};
+use crate::log::Budget;
+use crate::wire::stream::prepare;
+
+/// How many bytes the kernel keeps for a peer that reads later. It takes twice as many, for what it needs itself.
+const SEND_BUFFER: usize = 128 << 10;
+
+/// How long to wait before accepting again.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A listener.
+#[derive(Debug)]
+pub(crate) struct Entrance {
+    listener: TcpListener,
+    lobby: Lobby,
+    /// Until when nothing is accepted.
+    closed: Option<Instant>,
+    failures: Budget,
+}
+
+impl Entrance {
+    pub(crate) fn new(listener: TcpListener) -> Entrance {
+        Entrance { listener, lobby: Lobby::new(UNPROVEN), closed: None, failures: Budget::default() }
+    }
+
+    /// The next connection, and its place among those that have proven nothing. Nothing is lost when this is dropped
+    /// before it is ready.
+    pub(crate) async fn accept(&mut self) -> (TcpStream, SocketAddr, Seat) {
+        loop {
+            if let Some(until) = self.closed {
+                sleep_until(until).await;
+                self.closed = None;
+            }
+            match self.listener.accept().await {
+                Ok((stream, peer)) => {
+                    prepare(&stream);
+                    // Without this the kernel keeps 4 MiB for a peer that reads nothing, until that is noticed.
+                    let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
+                    return (stream, peer, self.lobby.enter(peer.ip()));
+                }
+                Err(problem) => {
+                    if let Some(more) = self.failures.line(std::time::Instant::now()) {
+                        error!("no host can connect: {problem}{more}");
+                    }
+                    self.closed = Some(Instant::now() + PAUSE);
+                }
+            }
+        }
+    }
+}

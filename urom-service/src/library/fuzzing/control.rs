@@ -1,0 +1,91 @@
+//! What a daemon and a worker say to a host on their control streams.
+
+use std::collections::HashSet;
+use std::io::Cursor;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, mpsc as std_mpsc};
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::fuzzing::memory::within;
+use crate::fuzzing::now;
+use crate::library::daemon_link::{self, Request};
+use crate::library::event::{Event, Mailbox};
+use crate::library::order::{Order, Reply, Start};
+use crate::library::stream::Stream;
+use crate::library::worker_link;
+use crate::wire::control::StartWorker;
+
+/// A message's length is believed before its bytes are there; beside it, what a stream and its queues take.
+const MEMORY: usize = (1 << 20) + (256 << 10);
+
+/// The run of the service's context, and of a domain's.
+const RUN: u64 = 3;
+
+/// The first byte says who speaks, a daemon or a worker; the others are what it says until it closes the stream. What was
+/// asked for is answered once or never, what was not asked for is passed over, and the stream's end is told with a reason.
+pub fn host_control(input: &[u8]) {
+    let Some((choice, bytes)) = input.split_first() else { return };
+    let said = Cursor::new(bytes.to_vec());
+    within(MEMORY + 128 * bytes.len(), || match choice % 2 {
+        0 => now(from_daemon(said)),
+        _ => now(from_worker(said)),
+    });
+}
+
+fn mailbox() -> Arc<Mailbox> {
+    Arc::new(Mailbox::new().expect("a mailbox"))
+}
+
+/// Two starts and two queries wait for their answers.
+async fn from_daemon(said: Cursor<Vec<u8>>) {
+    let mailbox = mailbox();
+    let (ask, requests) = mpsc::unbounded_channel();
+    let worker = StartWorker { id: 1, plugins: 1, gid: 0, env: None, cpus: None };
+    let mut starts = Vec::new();
+    for query in [1, 2] {
+        let (answer, answered) = oneshot::channel();
+        starts.push(answered);
+        let asked = ask.send(Request::Start(worker.clone(), answer)).is_ok()
+            && ask.send(Request::Group { query, gid: 4 }).is_ok();
+        assert!(asked, "somebody takes requests");
+    }
+    let loopback = ([127, 0, 0, 1], 5000).into();
+    let stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, loopback);
+    let end = daemon_link::answer(stream, requests, &mailbox, RUN, loopback).await;
+    let end = end.expect("the stream's end is told");
+    assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
+    let mut queries = HashSet::from([1, 2]);
+    for (run, event) in mailbox.take() {
+        let Event::Group { query, .. } = event else { panic!("no answer to a query: {event:?}") };
+        assert!(run == RUN && queries.remove(&query), "a query is answered once");
+    }
+    for mut answered in starts {
+        if let Ok(Ok(started)) = answered.try_recv() {
+            assert!(!started.address.ip().is_unspecified(), "an address that can be reached");
+        }
+    }
+}
+
+/// A domain starts at the worker, and another ends.
+async fn from_worker(said: Cursor<Vec<u8>>) {
+    let mailbox = mailbox();
+    let (give, mut orders) = mpsc::unbounded_channel();
+    let (done, ended) = std_mpsc::channel();
+    let reply = Reply { mailbox: Arc::clone(&mailbox), domain: 5, worker: 0, sent: false };
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let start = Order::Start(Start { table: Arc::new(vec![1; 10]), cancelled, reply });
+    let given = give.send(start).is_ok() && give.send(Order::End { domain: 6, done }).is_ok();
+    assert!(given, "somebody takes orders");
+    let loopback = ([127, 0, 0, 1], 5000).into();
+    let mut stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, loopback);
+    let end = worker_link::watch(&mut stream, "worker 9", RUN, &mailbox, &mut orders).await;
+    let end = end.expect("the stream's end is told");
+    assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
+    drop(give);
+    drop(orders);
+    assert!(ended.try_recv().is_err(), "nothing but the end is told");
+    let events = mailbox.take();
+    assert_eq!(events.len(), 1, "a domain's start is told once: {events:?}");
+    let (5, Event::DomainStarted { worker: 0, .. }) = &events[0] else { panic!("{events:?}") };
+}

@@ -1,0 +1,8 @@
+//! The host library's side of its connections: what a daemon and workers send to it.
+
+mod control;
+mod frames;
+mod peer;
+
+pub use control::host_control;
+pub use frames::host_frames;

@@ -1,0 +1,282 @@
+//! Whether a receive queue still moves, after somebody who wrote into it died, fell silent or left.
+//!
+//! Over shared memory a UCX worker has one receive queue, which all its peers share: a sender takes the next place and then
+//! fills it. A process that is killed or stopped between the two leaves a place that nobody fills, and whatever anybody
+//! sends from then on waits behind it. UCX does not notice, and heartbeats on other ways go on. So after such a loss a
+//! thread sends a message into this process's own queue, as any other process would, and the queue's owner looks whether it
+//! comes out.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tracing::{debug, warn};
+use ucx::{AmFlags, Context, Endpoint, ErrorMode, Features, Worker, WorkerAddress};
+use urom_abi::signals;
+
+use crate::key::fill_random;
+use crate::wire::frame::AM_PROBE;
+
+/// How long a message may take to come out of a queue that is looked at: on one machine, many times what it needs.
+const LIMIT: Duration = Duration::from_millis(500);
+
+/// How long the thread of a test may take to end. It has to take down a context of UCX's.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How often the owner must have found its queue empty in that time. One that was stopped itself has not looked.
+const LOOKS: u32 = 200;
+
+/// How often the sending thread must have moved its message in that time: on a machine with many processes its turns are far
+/// apart.
+const TURNS: u32 = 200;
+
+/// The transports over which a worker has one receive queue; over others it has one for each peer. Nothing else is made for a
+/// test, and an owner that cannot be reached in this way is not tested.
+const SHARED: (&str, &str) = ("TLS", "shm");
+
+/// What UCX calls those of them that carry messages.
+const QUEUES: [&str; 3] = ["posix", "sysv", "xpmem"];
+
+/// What a peer is told whose messages wait behind such a place.
+pub(crate) const BLOCKED: &str = "nothing can be received any more: a process on the same machine was killed or stopped while it \
+    sent, which blocks UCX's receive queue for all others; start the worker again";
+
+/// What is known of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Not enough.
+    Unknown,
+    /// What is sent comes out; or the test itself could not be made.
+    Moves,
+    /// A place in it will never be filled.
+    Blocked,
+}
+
+/// What UCX is told in place of its own choices.
+pub(crate) type Config = &'static [(&'static str, &'static str)];
+
+/// What comes out of the queue: the header of a message with the id [`AM_PROBE`].
+pub(crate) type Nonce = [u8; 8];
+
+/// Has a worker take what comes out of its queue to show that it moves; the last of it.
+///
+/// # Errors
+/// UCX's.
+pub(crate) fn listen(worker: &Worker) -> ucx::Result<Rc<Cell<Nonce>>> {
+    let seen = Rc::<Cell<Nonce>>::default();
+    let last = Rc::clone(&seen);
+    worker.set_am_handler(AM_PROBE, move |message| {
+        if let Ok(nonce) = message.header.try_into() {
+            last.set(nonce);
+        }
+    })?;
+    Ok(seen)
+}
+
+/// What the owner of a queue doubts: one test at a time, however many peers are lost meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct Doubt {
+    /// Somebody was met who may write into the queue. Without it nothing is tested: UCX would log that it cannot be.
+    shared: bool,
+    probe: Option<Probe>,
+    /// Where to send another test: somebody was lost after this one had begun.
+    again: Option<(Vec<u8>, Config)>,
+    /// The threads of tests that are over. They take down what they had of UCX.
+    ending: Vec<Thread>,
+}
+
+impl Doubt {
+    /// Notes how a peer is reached, and so how it reaches the queue.
+    pub(crate) fn met(&mut self, endpoint: &Endpoint) {
+        // Where UCX cannot say, a test finds out.
+        let shared = |names: Vec<String>| names.iter().any(|name| QUEUES.contains(&name.as_str()));
+        self.shared |= endpoint.transports().map_or(true, shared);
+    }
+
+    /// A peer is gone: has the queue at `address` tested, now or once more.
+    ///
+    /// # Errors
+    /// As [`Probe::begin`].
+    pub(crate) fn raise(&mut self, address: Vec<u8>, config: Config) -> io::Result<()> {
+        match self.probe {
+            _ if !self.shared => {}
+            Some(_) => self.again = Some((address, config)),
+            None => {
+                self.ending.retain(|thread| !thread.handle.is_finished());
+                self.probe = Some(Probe::begin(address, config)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is a test, and so something to look at.
+    #[inline]
+    pub(crate) fn is_raised(&self) -> bool {
+        self.probe.is_some()
+    }
+
+    /// What is known now, as [`Probe::look`] says. A verdict ends the test, and begins the next one if that is due.
+    pub(crate) fn look(&mut self, seen: Nonce, empty: bool, now: Instant) -> Verdict {
+        let Some(probe) = &mut self.probe else { return Verdict::Unknown };
+        let verdict = probe.look(seen, empty, now);
+        if verdict == Verdict::Unknown {
+            return verdict;
+        }
+        self.ending.extend(self.probe.take().and_then(|mut probe| probe.end()));
+        // A queue that is blocked stays so.
+        if let (Some((address, config)), Verdict::Moves) = (self.again.take(), verdict)
+            && let Err(error) = self.raise(address, config)
+        {
+            warn!("whether the receive queue moves could not be tried again: {error}");
+        }
+        verdict
+    }
+}
+
+/// Nothing of a test is left afterwards: its thread must not send to a worker that is gone, nor run when the library is unloaded.
+impl Drop for Doubt {
+    fn drop(&mut self) {
+        drop(self.probe.take());
+        self.ending.drain(..).for_each(Thread::join);
+    }
+}
+
+/// A thread that sends.
+#[derive(Debug)]
+struct Thread {
+    handle: JoinHandle<()>,
+    /// Nothing is ever sent: it is closed when the thread has done what it does.
+    closed: mpsc::Receiver<Infallible>,
+}
+
+impl Thread {
+    /// Waits for the thread, but not for ever: what it has of UCX may wait for a peer, and a child by `fork` has no threads.
+    fn join(self) {
+        if self.closed.recv_timeout(LAST_WORDS) == Err(RecvTimeoutError::Disconnected) {
+            // A panic there was reported when it happened.
+            let _ = self.handle.join();
+        }
+    }
+}
+
+/// A test under way.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    nonce: Nonce,
+    sender: Arc<Sender>,
+    /// When the message was first known to be on its way.
+    sent: Option<Instant>,
+    looks: u32,
+    thread: Option<Thread>,
+}
+
+/// What the owner and the sending thread tell each other.
+#[derive(Debug, Default)]
+struct Sender {
+    /// The message is UCX's.
+    sent: AtomicBool,
+    /// How often it was moved since.
+    turns: AtomicU32,
+    /// There is no message, or none any more.
+    failed: AtomicBool,
+    /// Nobody waits for it any more.
+    done: AtomicBool,
+}
+
+impl Probe {
+    /// Begins to send a message to the worker at `address`, with these variables of UCX's set.
+    ///
+    /// # Errors
+    /// The system has no random numbers, or no thread.
+    fn begin(address: Vec<u8>, config: Config) -> io::Result<Probe> {
+        let mut nonce = Nonce::default();
+        // Peers can send this message, too, and must not be able to say that a queue moves which does not.
+        fill_random(&mut nonce)?;
+        let sender = Arc::new(Sender::default());
+        let told = Arc::clone(&sender);
+        let (close, closed) = mpsc::channel();
+        let body = move || {
+            let _close = close;
+            match send(&address, config, nonce, &told) {
+                // Whether it comes out is the owner's to say.
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(error) => debug!("whether the receive queue moves could not be tried: {error}"),
+            }
+            told.failed.store(true, Ordering::Release);
+        };
+        let handle = signals::blocked(|| thread::Builder::new().name("urom-probe".to_owned()).spawn(body))?;
+        Ok(Probe { nonce, sender, sent: None, looks: 0, thread: Some(Thread { handle, closed }) })
+    }
+
+    /// Has the thread end, which then is the caller's.
+    fn end(&mut self) -> Option<Thread> {
+        self.sender.done.store(true, Ordering::Release);
+        self.thread.take()
+    }
+
+    /// What is known now. `seen` is what came out of the queue last, and `empty` whether the owner just found nothing in it.
+    fn look(&mut self, seen: Nonce, empty: bool, now: Instant) -> Verdict {
+        if seen == self.nonce || self.sender.failed.load(Ordering::Acquire) {
+            return Verdict::Moves;
+        }
+        let Some(sent) = self.sent else {
+            self.sent = self.sender.sent.load(Ordering::Acquire).then_some(now);
+            return Verdict::Unknown;
+        };
+        self.looks += u32::from(empty);
+        let turns = self.sender.turns.load(Ordering::Relaxed);
+        match self.looks >= LOOKS && turns >= TURNS && now.saturating_duration_since(sent) >= LIMIT {
+            true => Verdict::Blocked,
+            false => Verdict::Unknown,
+        }
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        if let Some(thread) = self.end() {
+            thread.join();
+        }
+    }
+}
+
+/// Sends the message, and stays until it is in the queue, where it needs nobody any more. Whether it is there.
+fn send(address: &[u8], config: Config, nonce: Nonce, told: &Sender) -> ucx::Result<bool> {
+    let mut context = Context::builder(Features::AM).name("urom-probe").config(SHARED.0, SHARED.1);
+    for (name, value) in config {
+        context = context.config(*name, *value);
+    }
+    let worker = context.build()?.worker()?;
+    if told.done.load(Ordering::Acquire) {
+        return Ok(false);
+    }
+    let address = WorkerAddress::from_bytes(address)?;
+    let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address)?;
+    let request = endpoint.am_send_with(AM_PROBE, &nonce, (), AmFlags::EAGER);
+    told.sent.store(true, Ordering::Release);
+    let begun = Instant::now();
+    while !request.is_done() && !told.done.load(Ordering::Acquire) && begun.elapsed() < 20 * LIMIT {
+        worker.progress();
+        told.turns.fetch_add(1, Ordering::Relaxed);
+        thread::yield_now();
+    }
+    let sent = request.is_done();
+    if sent {
+        // It had all the turns that it needs.
+        told.turns.store(TURNS, Ordering::Relaxed);
+    }
+    // What is unfinished ends with the worker.
+    request.detach();
+    Ok(sent)
+}
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

@@ -1,0 +1,165 @@
+//! The thread that the control part runs on: its event loop, from the streams it starts with to the last word to hosts.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, UnixStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tracing::error;
+use urom_abi::DocaError;
+
+use super::{Control, Event};
+use crate::entrance::Entrance;
+use crate::log::Budget;
+use crate::mailbox::Mailbox;
+use crate::session::BACKLOG;
+use crate::wire::control::{Failure, PATIENCE, WorkerToHost};
+use crate::worker::Place;
+use crate::worker::domains::Domains;
+use crate::worker::messages::{ToControl, ToData};
+use crate::worker::sessions::{daemon_session, host_session};
+
+/// How long the data thread may take to end; the daemon gives a worker 2 s.
+const STOP_LIMIT: Duration = Duration::from_millis(1500);
+
+/// How the control thread ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Everything was closed.
+    Orderly,
+    /// The data thread did not end in time: a plugin holds it.
+    Stuck,
+}
+
+/// What the control thread starts with.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) id: u64,
+    pub(crate) max_hosts: usize,
+    pub(crate) place: Place,
+    /// Where hosts connect.
+    pub(crate) listener: std::net::TcpListener,
+    pub(crate) daemon: StdUnixStream,
+    pub(crate) mailbox: Arc<Mailbox<ToData>>,
+    pub(crate) from_data: mpsc::UnboundedReceiver<ToControl>,
+    /// What plugins look up.
+    pub(crate) domains: Arc<Domains>,
+}
+
+/// Starts the thread.
+///
+/// # Errors
+/// The operating system's.
+pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
+    setup.listener.set_nonblocking(true)?;
+    setup.daemon.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // What the data thread logs to, this one does too: threads of an embedded service have a log of their own.
+    let log = tracing::dispatcher::get_default(Clone::clone);
+    std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
+        let (id, place) = (setup.id, setup.place);
+        tracing::dispatcher::with_default(&log, || {
+            if runtime.block_on(run(setup)) == End::Stuck {
+                error!("worker {id} does not stop: a plugin does not return");
+                if place == Place::Process {
+                    std::process::exit(1);
+                }
+            }
+        });
+    })
+}
+
+async fn run(setup: Setup) -> End {
+    let Setup { id, max_hosts, listener, daemon, mailbox, mut from_data, domains, .. } = setup;
+    let streams = UnixStream::from_std(daemon)
+        .and_then(|daemon| Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?)));
+    let (daemon, port, listener) = match streams {
+        Ok(streams) => streams,
+        Err(problem) => {
+            error!("worker {id} has no control streams: {problem}");
+            mailbox.post(ToData::Stop);
+            return End::Orderly;
+        }
+    };
+    let (events, mut happened) = mpsc::channel(BACKLOG);
+    let (outbox, outgoing) = mpsc::channel(BACKLOG);
+    let mut sessions = JoinSet::new();
+    sessions.spawn(daemon_session(daemon, outgoing, events.clone()));
+    let mut control = Control {
+        id,
+        max_hosts,
+        mailbox,
+        domains,
+        daemon: outbox,
+        port,
+        expected: HashSet::new(),
+        links: HashMap::new(),
+        strangers: Budget::default(),
+        events,
+        sessions,
+        timers: JoinSet::new(),
+        door: None,
+        stopping: false,
+    };
+    let (mut last_link, mut entrance) = (0, Entrance::new(listener));
+    let mut deadline = std::pin::pin!(sleep(Duration::MAX));
+    let end = loop {
+        let (stopping, door) = (control.stopping, control.door.clone());
+        tokio::select! {
+            message = from_data.recv() => match message {
+                Some(message) => if !control.data_says(message) { break End::Orderly },
+                None => {
+                    error!("the data thread of worker {id} is gone");
+                    break End::Orderly;
+                }
+            },
+            Some(event) = happened.recv() => control.handle(event).await,
+            Some(_) = control.sessions.join_next() => {}
+            Some(_) = control.timers.join_next() => {}
+            () = &mut deadline, if stopping => break End::Stuck,
+            (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
+                last_link += 1;
+                let secret = door.as_ref().and_then(|door| door.secret.clone());
+                let session = host_session(last_link, stream, (peer, seat), secret, control.events.clone());
+                control.sessions.spawn(session);
+            }
+        }
+        if control.stopping && !stopping {
+            deadline.set(sleep(STOP_LIMIT));
+        }
+    };
+    control.close(happened, end).await;
+    end
+}
+
+impl Control {
+    /// Says what is left to say, and waits until it is read, but not long.
+    async fn close(self, mut happened: mpsc::Receiver<Event>, end: End) {
+        let Control { id, daemon, links, mut sessions, events, .. } = self;
+        let code = if end == End::Orderly { DocaError::SHUTDOWN } else { DocaError::TIME_OUT };
+        for link in links.into_values() {
+            let text = format!("worker {id} was stopped");
+            // A host that reads nothing does not learn why.
+            let _ = link.outbox.try_send(WorkerToHost::Refused(Failure::new(code, text)));
+        }
+        drop((daemon, events));
+        let all = async {
+            loop {
+                tokio::select! {
+                    joined = sessions.join_next() => if joined.is_none() { break },
+                    Some(event) = happened.recv() => drop(event),
+                }
+            }
+        };
+        // Whatever is not read by now will not be.
+        let _ = timeout(Duration::from_millis(600), all).await;
+    }
+}
+
+const _: () = assert!(STOP_LIMIT.as_millis() < PATIENCE.as_millis());

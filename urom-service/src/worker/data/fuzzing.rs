@@ -1,0 +1,289 @@
+//! A worker's data thread: the messages that hosts send over UCX, and what they bring along when they come in.
+
+#[path = "fuzzing/plugin.rs"]
+mod plugin;
+
+use std::collections::HashMap;
+
+use tokio::sync::mpsc;
+use ucx::{Endpoint, Message};
+
+use super::*;
+use crate::fuzzing::memory::within;
+use crate::fuzzing::program::Program;
+use crate::log::LogLevel;
+use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header};
+
+/// Hosts, by the channels that they want to see in notifications.
+const HOSTS: u16 = 3;
+const SLOTS: u8 = 8;
+const LIMIT: usize = 256;
+/// The bit of a plugin that is not there.
+const NO_BIT: u8 = 9;
+
+/// What the worker keeps for its hosts' commands and the notifications about them.
+const MEMORY: usize = 1 << 20;
+
+/// How many turns answers may take; each takes one or two.
+const TURNS: usize = 100_000;
+
+/// A program of what hosts do: they come in, send commands, whole or damaged, or any bytes, and leave. Each command that a
+/// host may send is answered once, to that host and in its slot; a host that does what it may not is thrown out, with a
+/// reason, and nobody else is.
+pub fn worker_frames(input: &[u8]) {
+    thread_local! {
+        // Setting UCX up takes a thousand times as long as an input.
+        static WORKER: RefCell<Rig> = RefCell::new(Rig::new());
+    }
+    WORKER.with_borrow_mut(|rig| {
+        within(MEMORY + 64 * input.len(), || {
+            let mut program = Program::new(input);
+            while let Some(step) = program.byte() {
+                rig.step(step, &mut program);
+            }
+            rig.end();
+        });
+    });
+}
+
+/// A host's connection.
+#[derive(Default)]
+struct Host {
+    /// The worker's number for it, while it is in.
+    channel: Option<u16>,
+    /// Commands in each slot that were sent and not answered.
+    waiting: [usize; SLOTS as usize],
+    /// It sent what it may not, so that it may be thrown out.
+    misbehaved: bool,
+}
+
+struct Rig {
+    data: Data,
+    from_data: mpsc::UnboundedReceiver<ToControl>,
+    /// The hosts' UCX.
+    ucx: Worker,
+    endpoint: Endpoint,
+    notes: Rc<RefCell<Vec<u8>>>,
+    /// By link, which is the host's number and one.
+    hosts: HashMap<LinkKey, Host>,
+    /// A host that is about to be gone. The worker may throw it out before it knows.
+    leaving: Option<LinkKey>,
+    /// Frames that were sent since the worker's last turn.
+    unseen: usize,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
+        let (control, from_data) = ControlHandle::new();
+        let domains = Arc::new(Domains::new());
+        let config = WorkerConfig {
+            id: 1,
+            gid: 0,
+            max_message: LIMIT,
+            max_hosts: 256,
+            listen: [127, 0, 0, 1].into(),
+            cpus: None,
+            log_level: LogLevel::WARNING,
+            sdk_log_level: LogLevel::WARNING,
+            plugins: Vec::new(),
+        };
+        let data = Data::open(&config, mailbox, control.clone(), &domains).expect("UCX");
+        let instance = plugin::open(domains);
+        *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, control);
+        let ucx = Context::builder(Features::AM).build().and_then(|context| context.worker()).expect("UCX");
+        let notes: Rc<RefCell<Vec<u8>>> = Rc::default();
+        let into = Rc::clone(&notes);
+        let note = move |message: Message<'_>| match message.data {
+            ucx::Data::Eager(bytes) => into.borrow_mut().extend_from_slice(bytes),
+            ucx::Data::Rendezvous(_) => panic!("a message that was not sent eagerly"),
+        };
+        ucx.set_am_handler(AM_NOTIFICATIONS, note).expect("a handler");
+        ucx.set_am_handler(AM_GREET, |message| {
+            let channel = u16::from_le_bytes(message.header.try_into().expect("two bytes"));
+            assert!(channel < HOSTS, "a greeting for {channel}");
+        })
+        .expect("a handler");
+        let address = WorkerAddress::from_bytes(&data.address).expect("the worker's address");
+        let endpoint = ucx.endpoint().error_mode(ErrorMode::None).connect(&address).expect("an endpoint");
+        let mut rig =
+            Rig { data, from_data, ucx, endpoint, notes, hosts: HashMap::new(), leaving: None, unseen: 0 };
+        rig.settle();
+        rig
+    }
+
+    fn step(&mut self, step: u8, program: &mut Program<'_>) {
+        let host = u16::from(step / 8) % HOSTS;
+        let link = LinkKey::from(host) + 1;
+        match step % 8 {
+            0 => {
+                let attach = self.attach(host);
+                self.come(link, attach);
+            }
+            1 => {
+                // As it may come, the UCX address apart: UCX trusts that, so its seal is broken or whole.
+                let attach = postcard::from_bytes(program.bytes()).unwrap_or_else(|_| self.attach(host));
+                let channel = host;
+                self.come(link, Attach { channel, ..attach });
+            }
+            2 => self.leave(link),
+            3 | 4 => {
+                let bytes = self.frames(link, program);
+                self.send(bytes);
+            }
+            5 => {
+                let mut bytes = self.frames(link, program);
+                let (at, with) = (usize::from(program.small()), program.small());
+                if !bytes.is_empty() {
+                    let at = at % bytes.len();
+                    bytes[at] ^= with;
+                    bytes.truncate(bytes.len() - usize::from(with & 7).min(bytes.len()));
+                }
+                self.send(bytes);
+            }
+            6 => self.send(program.bytes().to_vec()),
+            _ => {
+                if step & 8 != 0 {
+                    plugin::release();
+                }
+                self.turn();
+            }
+        }
+    }
+
+    fn attach(&self, channel: u16) -> Attach {
+        Attach {
+            ticket: 0,
+            ucx_address: self.ucx.address().expect("an address").as_bytes().to_vec(),
+            channel,
+            max_inflight: u32::from(SLOTS),
+            max_message: LIMIT as u64,
+            same_machine: true,
+        }
+    }
+
+    fn come(&mut self, link: LinkKey, attach: Attach) {
+        if self.hosts.contains_key(&link) || attach.max_inflight > u32::from(SLOTS) {
+            return;
+        }
+        self.hosts.insert(link, Host::default());
+        self.data.mailbox.post(ToData::Attach { link, attach });
+        self.turn();
+    }
+
+    fn leave(&mut self, link: LinkKey) {
+        if self.hosts.remove(&link).is_some() {
+            self.leaving = Some(link);
+            // What is on its way to it is nobody's.
+            self.settle();
+            self.data.mailbox.post(ToData::Detach { link });
+            self.settle();
+            self.leaving = None;
+        }
+    }
+
+    /// Up to four commands of a host.
+    fn frames(&self, link: LinkKey, program: &mut Program<'_>) -> Vec<u8> {
+        let channel = self.hosts.get(&link).and_then(|host| host.channel).unwrap_or(0);
+        let mut bytes = Vec::new();
+        for _ in 0..=program.small() % 4 {
+            let (slot, kind) = (program.small(), program.small());
+            // Some are beyond the limits, of slots and of length.
+            let slot = u16::from(slot) % (u16::from(SLOTS) + 1);
+            let len = if kind >= 0xf0 { LIMIT } else { usize::from(kind & 0x0f) };
+            let bit = if kind & 0x80 == 0 { 0 } else { NO_BIT };
+            bytes.extend_from_slice(&command_header(channel, slot, bit, len));
+            bytes.resize(bytes.len() + len, program.small());
+        }
+        bytes
+    }
+
+    fn send(&mut self, bytes: Vec<u8>) {
+        for command in frame::commands(&bytes).map_while(Result::ok) {
+            self.unseen += 1;
+            let of = |host: &&mut Host| host.channel == Some(command.channel);
+            let Some(host) = self.hosts.values_mut().find(of) else { continue };
+            // Frames in one channel may be those of several slots' worth of answers.
+            host.misbehaved |= self.unseen > usize::from(SLOTS);
+            match host.waiting.get_mut(usize::from(command.slot)) {
+                Some(waiting) => {
+                    host.misbehaved |= *waiting > 0;
+                    *waiting += 1;
+                }
+                None => host.misbehaved = true,
+            }
+        }
+        self.endpoint.am_send_with(AM_COMMANDS, &[], bytes, AmFlags::EAGER).detach();
+        if self.unseen > 64 {
+            self.turn();
+        }
+    }
+
+    /// One turn of the worker, and of the hosts. Whether anything happened.
+    fn turn(&mut self) -> bool {
+        let mut worked = self.ucx.progress();
+        // As after a sleep, so that plugins that rest are polled too.
+        worked |= self.data.turn(true).expect("nobody stops the worker");
+        worked |= self.ucx.progress();
+        self.unseen = 0;
+        while let Ok(message) = self.from_data.try_recv() {
+            self.hear(message);
+        }
+        let notes = self.notes.take();
+        for note in frame::notifications(&notes) {
+            let note = note.expect("a worker sends whole frames");
+            // One that was thrown out or has left may still be told.
+            let Some(host) = self.hosts.get_mut(&(LinkKey::from(note.channel) + 1)) else { continue };
+            let waiting = host.waiting.get_mut(usize::from(note.slot)).expect("a slot of its own");
+            *waiting = waiting.checked_sub(1).expect("an answer to a command");
+        }
+        worked
+    }
+
+    fn hear(&mut self, message: ToControl) {
+        match message {
+            ToControl::Attached { link, channel, .. } => {
+                if let Some(host) = self.hosts.get_mut(&link) {
+                    host.channel = Some(channel);
+                }
+            }
+            ToControl::Refused { link, failure } => {
+                assert!(failure.code != 0 && !failure.text.is_empty());
+                if self.leaving == Some(link) {
+                    return;
+                }
+                let host = self.hosts.remove(&link).expect("a host that is there");
+                assert!(host.misbehaved || host.channel.is_none(), "{failure}");
+            }
+            other => panic!("a worker says nothing else: {other:?}"),
+        }
+    }
+
+    fn settle(&mut self) {
+        let mut quiet = 0;
+        for _ in 0..TURNS {
+            quiet = if self.turn() { 0 } else { quiet + 1 };
+            if quiet == 4 {
+                return;
+            }
+        }
+        panic!("the worker comes to no rest");
+    }
+
+    /// The plugin answers everything, and all hosts leave.
+    fn end(&mut self) {
+        self.settle();
+        plugin::release();
+        self.settle();
+        plugin::reset();
+        assert!(!self.data.core.borrow().owes(), "something is left to be done");
+        for (link, host) in &self.hosts {
+            assert!(host.channel.is_some(), "host {link} was neither let in nor refused");
+            assert_eq!(host.waiting, [0; SLOTS as usize], "host {link} waits for answers");
+        }
+        for link in 1..=LinkKey::from(HOSTS) {
+            self.leave(link);
+        }
+        assert!(self.data.core.borrow_mut().is_idle(), "something is left of commands");
+    }
+}

@@ -1,0 +1,164 @@
+//! A plugin in this process, which answers as a command's first byte says: at once, late, twice, or not as it should.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use urom_abi::DocaError;
+use urom_abi::descriptor::{CommandDesc, NotificationDesc};
+use urom_abi::list::{self, ListLink};
+use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
+
+use super::super::{Domains, Instance};
+use super::LIMIT;
+use crate::plugin_file::{Methods, PluginFile};
+use crate::wire::frame::NOTIFICATION_HEADER;
+
+thread_local! {
+    static READY: RefCell<Vec<NotificationDesc>> = const { RefCell::new(Vec::new()) };
+    static HELD: RefCell<Vec<NotificationDesc>> = const { RefCell::new(Vec::new()) };
+    static PACKED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The plugin with the lowest bit.
+pub(super) fn open(domains: Arc<Domains>) -> Instance {
+    let iface = PluginIface {
+        api_version: 1,
+        open: Some(begin),
+        close: Some(close),
+        addr: Some(addr),
+        worker_cmd: Some(worker_cmd),
+        progress: Some(progress),
+        notif_pack: Some(notif_pack),
+    };
+    let methods = Methods::of(&iface).expect("all methods");
+    let file = PluginFile { version: 1, iface, methods };
+    Instance::begin(1, "fuzzed".to_owned(), file, domains).expect("it opens")
+}
+
+/// Answers what was held back.
+pub(super) fn release() {
+    HELD.with_borrow_mut(|held| READY.with_borrow_mut(|ready| ready.append(held)));
+}
+
+/// Begins anew to count what fails: the same input does the same.
+pub(super) fn reset() {
+    PACKED.set(0);
+}
+
+unsafe extern "C" fn begin(_: *mut WorkerCtx) -> DocaError {
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn close(_: *mut WorkerCtx) {}
+
+unsafe extern "C" fn addr(_: *mut WorkerCtx, _: *mut c_void, len: *mut usize) -> DocaError {
+    // SAFETY: the worker's place.
+    unsafe { len.write(0) };
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn worker_cmd(_: *mut WorkerCtx, commands: *mut ListLink) -> DocaError {
+    loop {
+        // SAFETY: the worker's list.
+        if unsafe { list::is_empty(commands) } {
+            return DocaError::SUCCESS;
+        }
+        // SAFETY: as above; a link is the first field of its descriptor.
+        let first = unsafe { (*commands).next };
+        // SAFETY: the list is not empty.
+        let Some(link) = (unsafe { list::pop_front(commands) }).and_then(NonNull::new) else {
+            return DocaError::UNEXPECTED;
+        };
+        // SAFETY: a descriptor of the worker's that hangs in no list now.
+        let command = unsafe { CommandDesc::from_raw(link.cast()) };
+        if command.payload().first() == Some(&5) {
+            // Not taken, as it cannot be begun. It hangs in front again, where the worker looks for it.
+            let raw = command.into_raw().cast::<ListLink>();
+            debug_assert_eq!(raw, first);
+            // SAFETY: the head and a link that hangs nowhere.
+            unsafe { push_front(commands, raw) };
+            return DocaError::BAD_CONFIG;
+        }
+        answer(&command);
+    }
+}
+
+/// # Safety
+/// `head` is a list's, and `link` hangs nowhere.
+unsafe fn push_front(head: *mut ListLink, link: *mut ListLink) {
+    let mut rest = ListLink::detached();
+    // SAFETY: a fresh head.
+    unsafe { list::init(&mut rest) };
+    // SAFETY: both are lists.
+    unsafe { list::append(&mut rest, head) };
+    // SAFETY: the caller's promise.
+    unsafe { list::push_back(head, link) };
+    // SAFETY: both are lists.
+    unsafe { list::append(head, &mut rest) };
+}
+
+fn answer(command: &CommandDesc) {
+    let payload = command.payload();
+    let kind = payload.first().map_or(0, |first| first % 16);
+    let len = if kind == 6 { LIMIT } else { payload.len() };
+    let status = if kind == 2 { DocaError(300) } else { DocaError::SUCCESS };
+    let note = || {
+        let mut note = NotificationDesc::zeroed(len).expect("memory");
+        note.address_to(command, status);
+        note
+    };
+    let ready = |note| READY.with_borrow_mut(|ready| ready.push(note));
+    match kind {
+        1 => HELD.with_borrow_mut(|held| held.push(note())),
+        3 => {
+            ready(note());
+            ready(note());
+        }
+        4 => {
+            // A command that this plugin was never given.
+            let forged = CommandDesc::new(command.dest_id(), 1, !command.header().urom_context, &[]);
+            let mut wrong = note();
+            wrong.address_to(&forged.expect("memory"), status);
+            ready(wrong);
+            ready(note());
+        }
+        _ => ready(note()),
+    }
+}
+
+unsafe extern "C" fn progress(_: *mut WorkerCtx, notifications: *mut ListLink) -> DocaError {
+    let ready = READY.take();
+    if ready.is_empty() {
+        return DocaError::EMPTY;
+    }
+    for note in ready {
+        // SAFETY: the worker's list, and a descriptor that hangs nowhere.
+        unsafe { list::push_back(notifications, note.into_raw().cast()) };
+    }
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn notif_pack(
+    note: *mut WorkerNotify,
+    packed_len: *mut usize,
+    packed: *mut c_void,
+) -> DocaError {
+    let count = PACKED.replace(PACKED.get() + 1);
+    if count % 16 == 15 {
+        return DocaError::UNEXPECTED;
+    }
+    // SAFETY: the plugin's own notification.
+    let len = unsafe { (*note).len } as usize;
+    // SAFETY: the worker's place, with the room there is.
+    let room = unsafe { *packed_len };
+    assert!(NOTIFICATION_HEADER + len <= room, "the worker makes room for a notification");
+    // One in sixteen says that it wrote more than it has.
+    let says = NOTIFICATION_HEADER + len + usize::from(count % 16 == 7);
+    // SAFETY: there is room for that.
+    unsafe { packed.cast::<u8>().write_bytes(0xaa, NOTIFICATION_HEADER + len) };
+    // SAFETY: the worker's place.
+    unsafe { packed_len.write(says) };
+    DocaError::SUCCESS
+}

@@ -1,0 +1,182 @@
+//! Which plugins have their turn.
+//!
+//! A plugin gets a few commands at once, and many in the next turn. One that owes answers afterwards is polled every turn.
+//! One that owes nothing may still have something to do, of which only its own `progress` knows: it serves other workers'
+//! plugins, say. So it is polled too, but at a falling rate, because a worker may have 62 plugins of which one is busy:
+//! every turn for a moment after its last answer, then once in [`ROUND`] steps, and after every sleep of the worker, of
+//! which each is longer than the one before.
+//!
+//! A hand goes round as in a clock, a place for each look at UCX and each command, and polls the plugin it comes to. However
+//! many plugins rest, a turn after one look and one command polls two of them at most.
+
+/// How many looks and commands it takes the hand to go round: as many as there are plugins at most.
+pub(crate) const ROUND: u32 = u64::BITS;
+
+/// How many commands between two turns plugins get at once.
+const AT_ONCE: u32 = 4;
+
+/// The plugins of a worker by their places, a bit for each.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    all: u64,
+    /// Those that owe answers.
+    owing: u64,
+    /// Those that are polled every turn: they owe answers, or did so when the hand last passed them, or since.
+    awake: u64,
+    /// Those with commands that came in this moment.
+    fresh: u64,
+    /// Commands since the last turn.
+    commands: u32,
+    hand: u32,
+}
+
+impl Rounds {
+    /// For as many plugins, at most [`ROUND`].
+    pub(crate) fn new(plugins: usize) -> Rounds {
+        debug_assert!(plugins <= ROUND as usize);
+        let all = (0..plugins).fold(0, |all, place| all | bit(place));
+        Rounds { all, owing: 0, awake: all, fresh: 0, commands: 0, hand: 0 }
+    }
+
+    /// The plugin at this place got a command.
+    #[inline]
+    pub(crate) fn owes(&mut self, place: usize) {
+        self.owing |= bit(place);
+        self.fresh |= bit(place);
+        self.commands += 1;
+    }
+
+    /// The plugins that got commands since the last call, unless those are so many that one turn for all of them costs less.
+    #[inline]
+    pub(crate) fn take_fresh(&mut self) -> Due {
+        if self.commands > AT_ONCE {
+            return Due(0);
+        }
+        Due(std::mem::take(&mut self.fresh))
+    }
+
+    /// The plugin at this place has answered its last command.
+    #[inline]
+    pub(crate) fn settled(&mut self, place: usize) {
+        self.owing &= !bit(place);
+    }
+
+    /// Whether any plugin owes answers.
+    #[inline]
+    pub(crate) fn any_owes(&self) -> bool {
+        self.owing != 0
+    }
+
+    /// The plugins that are to be polled in this turn, after so many `looks` at UCX.
+    #[inline]
+    pub(crate) fn due(&mut self, looks: u32) -> Due {
+        let steps = looks.saturating_add(std::mem::take(&mut self.commands));
+        self.fresh = 0;
+        if self.owing == self.all {
+            // None rests, so it does not matter where the hand is.
+            self.awake = self.all;
+            return Due(self.all);
+        }
+        let passed = if steps < ROUND { ((1 << steps) - 1_u64).rotate_left(self.hand) } else { u64::MAX };
+        self.hand = self.hand.wrapping_add(steps) % ROUND;
+        self.awake = self.awake & !passed | self.owing;
+        Due((self.awake | passed) & self.all)
+    }
+}
+
+#[inline]
+fn bit(place: usize) -> u64 {
+    1 << (place as u32 % ROUND)
+}
+
+/// The places of plugins, from the first to the last.
+#[derive(Debug)]
+pub(crate) struct Due(u64);
+
+impl Iterator for Due {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let place = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often each of some plugins is polled in so many turns of a step each.
+    fn polls(rounds: &mut Rounds, turns: usize) -> Vec<usize> {
+        let mut polls = vec![0; rounds.all.count_ones() as usize];
+        (0..turns).for_each(|_| rounds.due(1).for_each(|place| polls[place] += 1));
+        polls
+    }
+
+    #[test]
+    fn one_busy_plugin_among_62_pays_for_one_resting_one_a_turn() {
+        let mut rounds = Rounds::new(62);
+        rounds.owes(40);
+        polls(&mut rounds, 200);
+        let seen = polls(&mut rounds, 640);
+        assert_eq!(seen[40], 640);
+        assert!(seen.iter().enumerate().all(|(place, polls)| place == 40 || *polls == 10), "{seen:?}");
+    }
+
+    #[test]
+    fn a_plugin_falls_to_rest_only_a_while_after_its_last_answer() {
+        for turns_before in 0..ROUND as usize {
+            let mut rounds = Rounds::new(1);
+            polls(&mut rounds, 200 + turns_before);
+            rounds.owes(0);
+            assert!(rounds.any_owes());
+            assert_eq!(polls(&mut rounds, 500), [500]);
+            rounds.settled(0);
+            assert!(!rounds.any_owes());
+            let awake = (0..1000).take_while(|_| polls(&mut rounds, 1) == [1]).count();
+            assert!(awake <= ROUND as usize, "{awake}");
+            // One turn without was the end of the count.
+            assert_eq!(polls(&mut rounds, 62), [0]);
+            assert_eq!(polls(&mut rounds, 1), [1]);
+        }
+    }
+
+    #[test]
+    fn who_got_commands_is_told_once_and_the_hand_goes_on_for_each() {
+        let mut rounds = Rounds::new(62);
+        polls(&mut rounds, 200);
+        (0..3).for_each(|_| rounds.owes(40));
+        rounds.owes(7);
+        assert_eq!(rounds.take_fresh().collect::<Vec<_>>(), [7, 40]);
+        assert_eq!(rounds.take_fresh().count(), 0);
+        rounds.owes(7);
+        assert_eq!(rounds.take_fresh().count(), 0, "these are for the turn");
+        [7, 40].iter().for_each(|place| rounds.settled(*place));
+        assert_eq!(rounds.due(1).count(), 6);
+        assert_eq!(rounds.due(1).count(), 1);
+    }
+
+    #[test]
+    fn many_commands_in_a_turn_and_a_sleep_count_as_many_turns() {
+        let mut rounds = Rounds::new(62);
+        polls(&mut rounds, 200);
+        let four: usize = (0..16).map(|_| rounds.due(4).count()).sum();
+        assert_eq!(four, 62);
+        assert_eq!(rounds.due(ROUND).count(), 62);
+        assert_eq!(rounds.due(u32::MAX).count(), 62);
+    }
+
+    #[test]
+    fn a_full_worker_and_an_empty_one() {
+        let mut rounds = Rounds::new(64);
+        assert_eq!(rounds.due(1).collect::<Vec<_>>(), (0..64).collect::<Vec<_>>());
+        rounds.owes(63);
+        assert!(rounds.due(1).any(|place| place == 63));
+        assert_eq!(Rounds::new(0).due(64).count(), 0);
+    }
+}

@@ -1,0 +1,130 @@
+//! A host and its key: what is read, when, and what the reasons say.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::ptr::null;
+
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+
+use crate::processes::{Plugins, Uromd, op};
+use crate::support::{
+    At, Engine, OK, TestService, TestWorker, api, command, failure, new_service, state, take_done,
+};
+
+fn key(directory: &Path, name: &str, byte: u8, mode: u32) -> PathBuf {
+    let path = directory.join(name);
+    fs::write(&path, [byte; 32]).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    path
+}
+
+fn set_key_file(service: &TestService, path: &Path) -> DocaError {
+    let path = CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: a live service and a C string.
+    unsafe { (api().extensions.unwrap().urom_service_set_key_file)(service.raw, path.as_ptr()) }
+}
+
+/// Starts a service that was given a key file, or none; why it did not.
+fn start(
+    at: &At<'_>,
+    key: Option<&Path>,
+    body: impl FnOnce(&Engine, &TestService),
+) -> Result<(), (DocaError, String)> {
+    let engine = Engine::new();
+    let service = new_service(at);
+    if let Some(key) = key {
+        assert_eq!(set_key_file(&service, key), OK);
+    }
+    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    let code = c!(doca_ctx_start(service.ctx));
+    let result = if code == OK { Ok(()) } else { Err((code, failure(service.ctx))) };
+    if result.is_ok() {
+        body(&engine, &service);
+        assert_eq!(c!(doca_ctx_stop(service.ctx)), OK);
+    }
+    assert_eq!(state(service.ctx), CtxState::IDLE);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    result
+}
+
+fn one_command(engine: &Engine, service: &TestService) {
+    let worker = TestWorker::start(service.raw, engine, 1, 1);
+    worker.submit(&command(op::ECHO, 1));
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).status, OK);
+    // Its key is that of its worker only, so a second one has another.
+    let second = TestWorker::start(service.raw, engine, 2, 1);
+    second.end(engine);
+    worker.end(engine);
+}
+
+#[test]
+fn a_host_that_holds_the_key_gets_workers_on_every_address() {
+    let (plugins, directory) = (Plugins::obedient(), tempfile::tempdir().unwrap());
+    let right = key(directory.path(), "right", 1, 0o600);
+    // On an unspecified address workers are found by the daemon's.
+    for listen in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let uromd = Uromd::start_at(listen, &plugins, &["--key-file", right.to_str().unwrap()]);
+        let address = ([127, 0, 0, 1], uromd.address.port()).into();
+        start(&At::Address(address), Some(&right), one_command).unwrap();
+    }
+}
+
+#[test]
+fn a_missing_or_other_key_fails_the_start_and_says_what_to_do() {
+    let (plugins, directory) = (Plugins::obedient(), tempfile::tempdir().unwrap());
+    let right = key(directory.path(), "right", 1, 0o600);
+    let wrong = key(directory.path(), "wrong", 2, 0o600);
+    let keyed = Uromd::start_with(&plugins, &["--key-file", right.to_str().unwrap()]);
+    let open = Uromd::start(&plugins);
+    for (uromd, key, part) in [
+        (&keyed, None, "asks for a key, and this program has none"),
+        (&keyed, Some(&*wrong), "has another one"),
+        (&open, Some(&*right), "asks for no key"),
+    ] {
+        let (code, text) = start(&At::Address(uromd.address), key, |_, _| ()).unwrap_err();
+        assert_eq!(code, DocaError::AUTHENTICATION, "{text}");
+        assert!(text.contains(part) && text.contains("key file"), "{text}");
+        assert!(text.contains(&uromd.address.to_string()) && text.contains("the test"), "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_key_fails_the_start_before_anybody_is_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    key(directory.path(), "open", 1, 0o640);
+    fs::write(at("short"), "short").unwrap();
+    fs::set_permissions(at("short"), fs::Permissions::from_mode(0o600)).unwrap();
+    // Nobody listens there, which would be another reason.
+    let address = ([127, 0, 0, 1], 1).into();
+    for (name, expected, part) in [
+        ("open", DocaError::NOT_PERMITTED, "mode 0640"),
+        ("short", DocaError::BAD_CONFIG, "5 bytes"),
+        ("", DocaError::BAD_CONFIG, "not a regular file"),
+        ("missing", DocaError::NOT_FOUND, "cannot be read"),
+    ] {
+        let (code, text) = start(&At::Address(address), Some(&at(name)), |_, _| ()).unwrap_err();
+        assert_eq!(code, expected, "{text}");
+        assert!(text.contains(part) && text.contains(directory.path().to_str().unwrap()), "{text}");
+    }
+}
+
+#[test]
+fn an_embedded_service_has_a_key_of_its_own_and_takes_no_other() {
+    let (plugins, directory) = (Plugins::obedient(), tempfile::tempdir().unwrap());
+    start(&At::Embedded(plugins.path()), Some(&directory.path().join("missing")), one_command).unwrap();
+}
+
+#[test]
+fn a_key_file_without_a_name_is_refused_at_once() {
+    let service = new_service(&At::Environment);
+    assert_eq!(set_key_file(&service, Path::new("")), DocaError::INVALID_VALUE);
+    // SAFETY: a live service; that null is refused is the point.
+    let code = unsafe { (api().extensions.unwrap().urom_service_set_key_file)(service.raw, null()) };
+    assert_eq!(code, DocaError::INVALID_VALUE);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+}

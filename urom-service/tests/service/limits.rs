@@ -1,0 +1,303 @@
+//! What a daemon takes, and what is too much: connections, hosts, workers, lengths, time.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpSocket;
+use urom_abi::DocaError;
+use urom_service::wire::control::{DaemonToHost, HostToDaemon, PATIENCE as SILENCE, StartWorker};
+use urom_service::wire::hello::{HELLO_LEN, Hello, Role};
+use urom_service::wire::proof::OPENING_LEN;
+use zerocopy::IntoBytes;
+
+use crate::support::PATIENCE;
+use crate::support::client::{Client, Connection, any, op};
+use crate::support::link::Link;
+use crate::support::plugins::Plugins;
+use crate::support::uromd::Uromd;
+
+/// How many descriptors a process has open.
+fn descriptors(pid: impl std::fmt::Display) -> usize {
+    fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()
+}
+
+/// How many a process may have open: its soft limit.
+fn descriptor_limit(pid: impl std::fmt::Display) -> usize {
+    let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Opens connections from another address than hosts have, and keeps the last few hundred of them.
+fn flood(to: SocketAddr, count: usize, mut meanwhile: impl FnMut(usize)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut open = VecDeque::new();
+    for number in 0..count {
+        let stream = runtime.block_on(async {
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+            socket.connect(to).await.unwrap()
+        });
+        open.push_back(stream);
+        if open.len() > 300 {
+            open.pop_front();
+        }
+        meanwhile(number);
+    }
+}
+
+#[test]
+fn ten_thousand_connections_keep_no_host_out() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 1);
+    let before = descriptors(uromd.pid());
+    let mut most = 0;
+    flood(uromd.address, 10_000, |number| {
+        if number % 1000 == 999 {
+            assert_eq!(Client::connect(uromd.address).plugins.len(), 1, "after {number}");
+            most = most.max(descriptors(uromd.pid()));
+        }
+    });
+    assert!(most <= before + 64 + 8, "{most} descriptors, and {before} before");
+    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    // The worker's own port.
+    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    let before = descriptors(pid);
+    let id = host.started.id;
+    flood(host.started.address, 2_000, |number| {
+        if number % 500 == 499 {
+            let again = client.attach(StartWorker { id, ..any() }, 1);
+            assert_eq!(again.call(op::ECHO, 1).status, DocaError::SUCCESS);
+            assert!(descriptors(pid) <= before + 64 + 16);
+        }
+    });
+    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+}
+
+/// Sends what is as long as a greeting, and waits until it is hung up on.
+fn greet_with(to: SocketAddr, hello: &[u8]) {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(&[hello, &[0; OPENING_LEN]].concat()).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
+}
+
+#[test]
+fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
+    const AT_ONCE: usize = 16;
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let host = Client::connect(uromd.address).attach(any(), 1);
+    let mut before = 0;
+    for (to, who) in [(uromd.address, "[uromd]"), (host.started.address, "[worker ")] {
+        let begin = Instant::now();
+        for _ in 0..100 {
+            greet_with(to, &[b'x'; HELLO_LEN]);
+        }
+        // Somebody for whom there is something to do, and whose line comes last.
+        greet_with(to, Hello::new(Role::Worker).as_bytes());
+        uromd.logged(&[who, "turned away"]);
+        let lines = uromd.lines_with("is not a host") - before;
+        let more = begin.elapsed().as_secs() as usize / 10;
+        assert!((AT_ONCE..=AT_ONCE + more).contains(&lines), "{lines} lines");
+        before += lines;
+    }
+    // Those who greet as hosts do, and have no ticket.
+    let begin = Instant::now();
+    for _ in 0..100 {
+        let mut stream = greeted(host.started.address);
+        stream.write_all(&[0xff; 4]).unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    let (lines, more) = (uromd.lines_with("is lost"), begin.elapsed().as_secs() as usize / 10);
+    assert!((AT_ONCE..=AT_ONCE + more).contains(&lines), "{lines} lines");
+    // What becomes of a host that was let in is always told.
+    drop(host);
+    uromd.logged(&["[worker ", " left"]);
+    // Those for whom there is no place.
+    let uromd = Uromd::start_with(&[], &["--max-hosts", "1"]);
+    let _first = Client::connect(uromd.address);
+    let begin = Instant::now();
+    for _ in 0..100 {
+        assert!(matches!(first_message(&uromd).1, DaemonToHost::Refused(_)));
+    }
+    let (lines, more) = (uromd.lines_with("turned away"), begin.elapsed().as_secs() as usize / 10);
+    assert!((AT_ONCE..=AT_ONCE + more).contains(&lines), "{lines} lines");
+}
+
+#[test]
+fn daemon_and_workers_may_open_what_their_limits_ask_for() {
+    let plugins = Plugins::obedient();
+    let directory = plugins.path().to_str().unwrap();
+    let sizes = ["--max-hosts", "100", "--max-workers", "10"];
+    let uromd = Uromd::start_limited("-Sn 100", &[directory], &sizes);
+    let host = Client::connect(uromd.address).attach(any(), 1);
+    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    for limit in [descriptor_limit(uromd.pid()), descriptor_limit(pid)] {
+        assert!((500..1000).contains(&limit), "{limit}");
+    }
+    // One that has more keeps it, and one that cannot have it says so.
+    let uromd = Uromd::start_limited("-n 1000", &[], &sizes);
+    assert_eq!(descriptor_limit(uromd.pid()), 1000);
+    let uromd = Uromd::start_limited("-n 200", &[], &sizes);
+    uromd.logged(&["200 files", "100 hosts", "ulimit -n", "--max-hosts"]);
+    assert_eq!(descriptor_limit(uromd.pid()), 200);
+}
+
+#[test]
+fn a_daemon_without_descriptors_answers_the_hosts_it_has_and_lets_others_in_later() {
+    let uromd = Uromd::start_limited("-n 40", &[], &[]);
+    let mut client = Client::connect(uromd.address);
+    let strangers: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(uromd.address).unwrap()).collect();
+    uromd.logged(&["no host can connect"]);
+    let begin = Instant::now();
+    for _ in 0..100 {
+        assert!(client.group(0).is_empty());
+    }
+    let took = begin.elapsed();
+    assert!(took < Duration::from_secs(3), "100 answers in {took:?}");
+    drop(strangers);
+    assert!(Client::connect(uromd.address).plugins.is_empty());
+    let most = 16 + begin.elapsed().as_secs() as usize / 10;
+    assert!(uromd.lines_with("no host can connect") <= most);
+}
+
+#[test]
+fn who_says_nothing_is_hung_up_on_in_time() {
+    let uromd = Uromd::start_with(&[], &[]);
+    let mut stream = TcpStream::connect(uromd.address).unwrap();
+    let begin = Instant::now();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut heard = Vec::new();
+    stream.read_to_end(&mut heard).unwrap();
+    assert_eq!(heard.len(), HELLO_LEN + OPENING_LEN);
+    let took = begin.elapsed();
+    assert!(took + Duration::from_millis(100) >= SILENCE && took < SILENCE * 3, "{took:?}");
+    uromd.logged(&["is not a host"]);
+}
+
+type DaemonLink = Link<DaemonToHost, HostToDaemon>;
+
+fn first_message(uromd: &Uromd) -> (DaemonLink, DaemonToHost) {
+    let hello = Hello::new(Role::Host);
+    let link = DaemonLink::open(uromd.address, hello, Role::Daemon, None, || HostToDaemon::Ping).unwrap();
+    let message = link.receive().unwrap();
+    (link, message)
+}
+
+#[test]
+fn one_host_too_many_hears_of_the_limit_and_comes_in_when_another_has_left() {
+    let uromd = Uromd::start_with(&[], &["--max-hosts", "2"]);
+    let first = Client::connect(uromd.address);
+    let _second = Client::connect(uromd.address);
+    let (_, message) = first_message(&uromd);
+    let DaemonToHost::Refused(failure) = message else { panic!("a refusal, not {message:?}") };
+    assert_eq!(failure.code(), DocaError::FULL);
+    assert!(failure.text.contains("2 hosts") && failure.text.contains("--max-hosts"), "{failure}");
+    uromd.logged(&["turned away", "--max-hosts"]);
+    drop(first);
+    let deadline = Instant::now() + PATIENCE;
+    while !matches!(first_message(&uromd).1, DaemonToHost::Welcome { .. }) {
+        assert!(Instant::now() < deadline, "its place does not become free");
+    }
+}
+
+#[test]
+fn a_host_that_asks_for_too_many_workers_gets_those_it_may_have() {
+    let plugins = Plugins::obedient();
+    let directory = plugins.path().to_str().unwrap();
+    let uromd = Uromd::start_with(&[directory], &["--max-workers-per-host", "2", "--max-workers", "3"]);
+    let mut client = Client::connect(uromd.address);
+    for _ in 0..50 {
+        client.ask(any());
+    }
+    let mut started = Vec::new();
+    for _ in 0..50 {
+        match client.answer().1 {
+            Ok(worker) => started.push(worker),
+            Err(failure) => {
+                assert_eq!(failure.code(), DocaError::FULL);
+                assert!(failure.text.contains("--max-workers-per-host"), "{failure}");
+            }
+        }
+    }
+    assert_eq!(started.len(), 2);
+    let mut hosts: Vec<_> = started.into_iter().map(|worker| client.enter(worker, 1)).collect();
+    let again = client.start(StartWorker { id: hosts[0].started.id, ..any() }).err().unwrap();
+    assert_eq!(again.code(), DocaError::FULL);
+    // Another host has its own, until there are as many as may be.
+    let mut other = Client::connect(uromd.address);
+    let _third = other.attach(any(), 1);
+    let failure = other.start(any()).err().unwrap();
+    assert_eq!(failure.code(), DocaError::FULL);
+    assert!(failure.text.ends_with("--max-workers"), "{failure}");
+    let joined = other.attach(StartWorker { id: hosts[0].started.id, ..any() }, 1);
+    assert_eq!(joined.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    // Who leaves a worker may go to one again.
+    drop((hosts.pop(), joined));
+    let deadline = Instant::now() + PATIENCE;
+    while client.start(any()).is_err() {
+        assert!(Instant::now() < deadline, "its place does not become free");
+    }
+}
+
+#[test]
+fn a_worker_takes_so_many_hosts_however_often_they_connect_to_the_daemon() {
+    let plugins = Plugins::obedient();
+    let directory = plugins.path().to_str().unwrap();
+    let uromd = Uromd::start_with(&[directory], &["--max-hosts", "2"]);
+    let mut client = Client::connect(uromd.address);
+    let first = client.attach(any(), 1);
+    let worker = StartWorker { id: first.started.id, ..any() };
+    let second = client.attach(worker.clone(), 1);
+    // What the daemon counts for a connection is forgotten with it.
+    drop(client);
+    let mut client = Client::connect(uromd.address);
+    let failure = Connection::attach(client.start(worker.clone()).unwrap(), 1).err().unwrap();
+    assert_eq!(failure.code(), DocaError::FULL);
+    assert!(failure.text.contains("2 hosts") && failure.text.contains("--max-hosts"), "{failure}");
+    uromd.logged(&["thrown out", "--max-hosts"]);
+    for host in [&first, &second] {
+        assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    }
+    drop(first);
+    // The worker hears of it in its own time, and each try costs a ticket until then.
+    let deadline = Instant::now() + PATIENCE;
+    while Connection::attach(client.start(worker.clone()).unwrap(), 1).is_err() {
+        assert!(Instant::now() < deadline, "its place does not become free");
+    }
+}
+
+/// A host's stream on which anything may follow.
+fn greeted(to: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(Hello::new(Role::Host).as_bytes()).unwrap();
+    stream.write_all(&[0; OPENING_LEN]).unwrap();
+    stream.read_exact(&mut [0; HELLO_LEN + OPENING_LEN]).unwrap();
+    stream
+}
+
+#[test]
+fn a_message_over_the_limit_ends_its_stream_and_no_other() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 1);
+    for to in [uromd.address, host.started.address] {
+        for len in [(1 << 20) + 1, 1 << 31, u32::MAX] {
+            let mut stream = greeted(to);
+            stream.write_all(&u32::to_le_bytes(len)).unwrap();
+            // Whatever was said before, it ends.
+            let _ = stream.read_to_end(&mut Vec::new());
+            uromd.logged(&["is lost", &format!("a message of {len} bytes")]);
+        }
+    }
+    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(client.group(0), [host.started.id]);
+}
