@@ -137,16 +137,12 @@ impl ContextHandle {
         engine: &ProgressEngine,
         cx: &TaskContext<'_>,
     ) -> Poll<Result<CtxState>> {
-        loop {
-            match self.state() {
-                Ok(CtxState::STARTING | CtxState::STOPPING) if engine.progress() => {}
-                Ok(CtxState::STARTING | CtxState::STOPPING) => {
-                    self.watch_state(cx);
-                    return Poll::Pending;
-                }
-                state => return Poll::Ready(state),
-            }
+        let is_over = || !matches!(self.state(), Ok(CtxState::STARTING | CtxState::STOPPING));
+        if engine.poll(cx, is_over) {
+            return Poll::Ready(self.state());
         }
+        self.watch_state(cx);
+        Poll::Pending
     }
 
     /// Wakes `cx` at the next change of state.

@@ -4,10 +4,15 @@ use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
+use std::task::Context as TaskContext;
+use std::time::Instant;
 
+use urom_abi::DocaError;
 use urom_abi::host::{Ctx, Pe};
 
-use crate::error::{Result, check};
+use crate::alarm::Alarm;
+use crate::deadlines::{Deadlines, MOVES};
+use crate::error::{Error, Result, check};
 use crate::library::Library;
 use crate::thread;
 
@@ -21,8 +26,8 @@ use crate::thread;
 ///
 /// # Sleeping
 ///
-/// The engine is also a file descriptor that becomes readable when there is something to do, once that was asked for.
-/// For a program with an event loop of its own:
+/// The engine is also a file descriptor that becomes readable when there is something to do, once that was asked for: an
+/// answer, or a [deadline](crate::Completion) that passed. For a program with an event loop of its own:
 ///
 /// 1. [`progress`](Self::progress) until it returns `false`;
 /// 2. [`request_notification`](Self::request_notification);
@@ -99,7 +104,9 @@ impl ProgressEngine {
         Ok(ProgressEngine(core))
     }
 
-    /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether anything moved.
+    /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether anything moved. When nothing
+    /// did, and after every 64th completion, it ends the tasks whose deadline passed, all of them, and so it does after a
+    /// callback was [cancelled](crate::TaskHandle::cancel).
     ///
     /// Inside a completion callback it does nothing and returns `false`: DOCA forbids progress there.
     ///
@@ -132,11 +139,15 @@ impl ProgressEngine {
 
     /// Asks for one notification (`doca_pe_request_notification`).
     ///
-    /// The descriptor becomes readable at the next event, or at once when something is ready already.
+    /// The descriptor becomes readable at the next event or the next deadline, or at once when something is ready already.
+    /// It may be the deadline of a task that is submitted afterwards, by another task of the event loop.
     ///
     /// # Errors
     /// Whatever the library says.
     pub fn request_notification(&self) -> Result<()> {
+        self.0.deadlines.set_alarm().map_err(|error| {
+            Error::new(DocaError::OPERATING_SYSTEM, "setting a progress engine's timer").caused_by(error)
+        })?;
         self.0.request_notification()
     }
 
@@ -145,12 +156,38 @@ impl ProgressEngine {
     /// # Errors
     /// Whatever the library says.
     pub fn clear_notification(&self) -> Result<()> {
+        self.0.deadlines.clear_alarm();
         self.0.clear_notification()
     }
 
     /// The library it belongs to.
     pub fn library(&self) -> Library {
         self.0.library
+    }
+
+    pub(crate) fn deadlines(&self) -> &Deadlines {
+        &self.0.deadlines
+    }
+
+    #[inline]
+    pub(crate) fn spin(&self) -> bool {
+        self.0.spin()
+    }
+
+    /// Progresses for a future until `done` holds or nothing moves; whether it holds. Where something moves all the time,
+    /// the future is woken to go on, so that others of the thread get their turn.
+    #[inline]
+    pub(crate) fn poll(&self, cx: &TaskContext<'_>, done: impl Fn() -> bool) -> bool {
+        for _ in 0..MOVES {
+            if done() {
+                return true;
+            }
+            if !self.progress() {
+                return false;
+            }
+        }
+        cx.waker().wake_by_ref();
+        false
     }
 
     /// Connects an idle context; destroying the context is what ends that.
@@ -166,13 +203,15 @@ impl ProgressEngine {
 
 impl AsFd for ProgressEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which the borrow keeps alive.
+        unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
     }
 }
 
 impl AsRawFd for ProgressEngine {
+    /// The descriptor, always the same. The first call makes it: until then an engine has none but DOCA's own.
     fn as_raw_fd(&self) -> RawFd {
-        self.0.handle
+        self.0.deadlines.alarm(self.0.as_fd()).map_or(self.0.handle, Alarm::as_raw_fd)
     }
 }
 
@@ -187,6 +226,7 @@ pub(crate) struct EngineCore {
     library: Library,
     pe: NonNull<Pe>,
     handle: RawFd,
+    deadlines: Deadlines,
 }
 
 impl EngineCore {
@@ -196,7 +236,7 @@ impl EngineCore {
         let code = unsafe { (library.api().doca_pe_create)(&mut pe) };
         check(code, || "creating a progress engine")?;
         let pe = crate::library::non_null(pe, "creating a progress engine")?;
-        let mut core = EngineCore { library, pe, handle: -1 };
+        let mut core = EngineCore { library, pe, handle: -1, deadlines: Deadlines::default() };
         // SAFETY: the engine is live, and the pointer is to a local variable.
         let code = unsafe { (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle) };
         check(code, || "asking a progress engine for its notification handle")?;
@@ -212,13 +252,37 @@ impl EngineCore {
         unsafe { BorrowedFd::borrow_raw(self.handle) }
     }
 
+    pub(crate) fn deadlines(&self) -> &Deadlines {
+        &self.deadlines
+    }
+
+    #[inline]
     pub(crate) fn progress(&self) -> bool {
-        let moved = self.pump();
+        let mut moved = self.pump();
+        if self.deadlines.is_worth_a_look(moved) {
+            moved |= self.deadlines.pass(Instant::now());
+        }
         thread::resume();
         moved
     }
 
-    /// As [`progress`](Self::progress), but keeps a callback's panic for the next call that passes it on.
+    /// As [`progress`](Self::progress), for those who look at the deadlines themselves.
+    /// Several commands may complete in one call, if the library can do that.
+    #[inline]
+    pub(crate) fn spin(&self) -> bool {
+        let moved = match self.library.extensions() {
+            // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
+            Some(extensions) => thread::with_callbacks(|| unsafe {
+                (extensions.urom_pe_progress_many)(self.pe.as_ptr()) != 0
+            }),
+            None => self.pump(),
+        };
+        thread::resume();
+        moved
+    }
+
+    /// As [`spin`](Self::spin), but keeps a callback's panic for the next call that passes it on.
+    #[inline]
     pub(crate) fn pump(&self) -> bool {
         thread::with_callbacks(|| {
             // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.

@@ -1,10 +1,12 @@
 //! The host side of a protocol, for generated clients.
 
+use std::time::Duration;
+
 use urom_abi::protocol::{HostSide, Request};
 
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
-use crate::task::{self, Completion};
+use crate::task::{self, Completion, TaskHandle};
 use crate::worker::Worker;
 
 /// This crate, as generated clients see it: a client is a `P::Client<Host>`, which
@@ -35,18 +37,32 @@ impl HostSide for Host {
     type Error = Error;
     type Completion<C: Request> = Completion<C>;
 
-    fn submit<C: Request>(plugin: &Plugin, worker: &Worker, command: &C) -> Result<Completion<C::Kind>> {
-        task::submit(plugin, worker, command)
+    type Handle = TaskHandle;
+
+    #[inline]
+    fn submit<C: Request>(
+        plugin: &Plugin,
+        worker: &Worker,
+        command: &C,
+        deadline: Option<Duration>,
+    ) -> Result<Completion<C::Kind>> {
+        task::submit(plugin, worker, command, deadline)
     }
 
     /// The callback runs inside the progress call that completes the task. It may submit further tasks; it cannot wait.
-    /// Up to 32 bytes of it, the echoed fields included, travel in the task itself; more takes one heap allocation.
+    /// Up to 32 bytes of it, the echoed fields included, need no memory of their own; more takes one heap allocation.
     ///
     /// A panic in it does not cross the library: it goes on in whoever called for progress, as if that had panicked.
-    fn submit_with<C: Request, F>(plugin: &Plugin, worker: &Worker, command: &C, callback: F) -> Result<()>
+    fn submit_with<C: Request, F>(
+        plugin: &Plugin,
+        worker: &Worker,
+        command: &C,
+        deadline: Option<Duration>,
+        callback: F,
+    ) -> Result<TaskHandle>
     where
         F: FnOnce(Result<C::Reply>) + 'static,
     {
-        task::submit_with(plugin, worker, command, callback)
+        task::submit_with(plugin, worker, command, deadline, callback)
     }
 }

@@ -77,7 +77,9 @@
     allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off")
 )]
 
+mod alarm;
 mod context;
+mod deadlines;
 mod device;
 mod domain;
 mod engine;
@@ -109,7 +111,7 @@ pub use id::worker_id;
 pub use library::Library;
 pub use plugin::Plugin;
 pub use service::{GroupQuery, Service, ServiceBuilder, ServiceHandle};
-pub use task::{Completion, RawCompletion, RawTask, Rejected};
+pub use task::{Completion, RawCompletion, RawTask, Rejected, TaskHandle};
 pub use urom_abi::DocaError;
 pub use urom_abi::WORKER_ID_ANY;
 pub use urom_abi::cpu::CpuSet;

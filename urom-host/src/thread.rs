@@ -9,6 +9,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::{Rc, Weak};
+use std::time::Instant;
 
 use urom_abi::DocaError;
 
@@ -46,20 +47,36 @@ pub(crate) fn engine(index: usize) -> Option<Option<Rc<EngineCore>>> {
     THREAD.try_with(|thread| thread.engines.borrow().get(index).map(Weak::upgrade)).ok().flatten()
 }
 
-/// Progresses every engine of this thread once; whether anything moved.
+/// Progresses every engine of this thread once; whether anything moved. The caller looks at the deadlines.
 ///
 /// # Panics
 /// With the panic of a callback that ran meanwhile.
-pub(crate) fn progress_all() -> bool {
-    each_engine(EngineCore::progress)
+pub(crate) fn spin_all() -> bool {
+    each_engine(EngineCore::spin)
 }
 
-/// As [`progress_all`], but keeps a callback's panic for the next call that passes it on.
+/// As [`spin_all`], but keeps a callback's panic for the next call that passes it on.
 pub(crate) fn pump_all() -> bool {
     each_engine(EngineCore::pump)
 }
 
-fn each_engine(progress: impl Fn(&EngineCore) -> bool) -> bool {
+/// Ends the tasks of all engines of this thread whose deadline passed; whether there was one. Keeps panics as
+/// [`pump_all`] does.
+pub(crate) fn pass_all(now: Instant) -> bool {
+    each_engine(|engine| engine.deadlines().pass(now))
+}
+
+/// The next deadline of any task on this thread, or an earlier time.
+pub(crate) fn next_deadline() -> Option<Instant> {
+    let mut next = None;
+    each_engine(|engine| {
+        next = next.into_iter().chain(engine.deadlines().next()).min();
+        false
+    });
+    next
+}
+
+fn each_engine(mut progress: impl FnMut(&EngineCore) -> bool) -> bool {
     let mut moved = false;
     let mut index = 0;
     while let Some(engine) = engine(index) {
@@ -70,11 +87,13 @@ fn each_engine(progress: impl Fn(&EngineCore) -> bool) -> bool {
 }
 
 /// Whether a callback is running on this thread.
+#[inline]
 pub(crate) fn in_callback() -> bool {
     BUSY.get()
 }
 
 /// Runs `progress`, which may run callbacks, unless one is running already; then it gives `false`.
+#[inline]
 pub(crate) fn with_callbacks(progress: impl FnOnce() -> bool) -> bool {
     !in_callback() && calling(progress)
 }
@@ -82,18 +101,25 @@ pub(crate) fn with_callbacks(progress: impl FnOnce() -> bool) -> bool {
 /// Runs a call into the library that may run callbacks, which cannot progress meanwhile. A callback may make it, too.
 ///
 /// Workers and domains that callbacks dropped are stopped before it returns.
+#[inline]
 pub(crate) fn calling<T>(call: impl FnOnce() -> T) -> T {
     let nested = BUSY.replace(true);
     // This does not unwind: callbacks are guarded one by one.
     let result = call();
     BUSY.set(nested);
-    if !nested && BURIED.replace(false) {
-        // One at a time: stopping a worker runs callbacks, which may drop more of them.
-        while let Some(owner) = buried() {
-            drop(owner);
-        }
+    if !nested && BURIED.get() {
+        drop_buried();
     }
     result
+}
+
+#[cold]
+fn drop_buried() {
+    BURIED.set(false);
+    // One at a time: stopping a worker runs callbacks, which may drop more of them.
+    while let Some(owner) = buried() {
+        drop(owner);
+    }
 }
 
 fn buried() -> Option<Box<dyn Any>> {
@@ -130,8 +156,16 @@ pub(crate) fn guarded(body: impl FnOnce() -> DocaError) -> DocaError {
 }
 
 /// Lets a panic go on that a callback started.
+#[inline]
 pub(crate) fn resume() {
-    if !PANICKED.get() || in_callback() || std::thread::panicking() {
+    if PANICKED.get() {
+        go_on();
+    }
+}
+
+#[cold]
+fn go_on() {
+    if in_callback() || std::thread::panicking() {
         return;
     }
     PANICKED.set(false);

@@ -1,17 +1,20 @@
 //! Waiting: futures run to their end on this thread, which spins for a moment and then sleeps.
 
-use std::cell::Cell;
+mod notifier;
+mod poll_set;
+
 use std::future::Future;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, eventfd};
 use urom_abi::DocaError;
 
+use self::notifier::{Notifier, Session};
+pub(crate) use self::poll_set::PollSet;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::thread;
@@ -92,40 +95,69 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
         {
             return Some(output);
         }
-        if thread::progress_all() || notifier.notified.load(Ordering::Acquire) {
+        if thread::spin_all() || notifier.notified.load(Ordering::Acquire) {
             idle.restart();
         }
         let Some(now) = idle.tick() else { continue };
+        let passed = thread::pass_all(now);
+        thread::resume();
         if deadline.is_some_and(|deadline| now >= deadline) {
             return None;
         }
-        if idle.is_long(now) {
-            sleep(notifier, deadline.map(|deadline| deadline - now));
+        if !passed && idle.is_long(now) {
+            sleep(notifier, until(now, deadline));
             idle.restart();
         }
     }
 }
 
 /// Refuses to wait where nothing can move.
+#[inline]
 pub(crate) fn allowed() -> Result<()> {
-    match thread::in_callback() {
-        false => Ok(()),
-        true => Err(Error::new(DocaError::BAD_STATE, "waiting")
-            .why("a completion callback is running on this thread, and nothing moves until it returns")
-            .hint("let the callback note what is to be done, and wait outside of it")),
+    if thread::in_callback() { Err(forbidden()) } else { Ok(()) }
+}
+
+#[cold]
+fn forbidden() -> Error {
+    Error::new(DocaError::BAD_STATE, "waiting")
+        .why("a completion callback is running on this thread, and nothing moves until it returns")
+        .hint("let the callback note what is to be done, and wait outside of it")
+}
+
+/// Progresses until `done` holds, for no longer than a wait spins; whether it does. What it waits for is on `engine`, the
+/// others get a turn now and then.
+#[inline]
+pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
+    if engine.deadlines().is_turn() {
+        // Waits that end at once are a stream of completions, too.
+        look_around();
+    }
+    let mut since = None;
+    loop {
+        if done() {
+            return true;
+        }
+        for _ in 0..LOOK {
+            if engine.spin() && done() {
+                return true;
+            }
+        }
+        let now = look_around();
+        // However much has moved: the wait goes on where all engines are equal.
+        if now.duration_since(*since.get_or_insert(now)) >= SPIN {
+            return done();
+        }
     }
 }
 
-/// Progresses `engine` until `done` holds, for no longer than a wait spins.
-pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) {
-    let mut idle = Idle::default();
-    while !done() {
-        if engine.progress() {
-            idle.restart();
-        } else if idle.tick().is_some_and(|now| idle.is_long(now)) {
-            return;
-        }
-    }
+/// Progresses all engines once, and sees to their deadlines; the time.
+#[cold]
+fn look_around() -> Instant {
+    thread::spin_all();
+    let now = Instant::now();
+    thread::pass_all(now);
+    thread::resume();
+    now
 }
 
 /// Waits until `done` holds, progressing all engines of this thread; `false` when `limit` passed first.
@@ -147,14 +179,17 @@ pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> boo
         if now >= deadline {
             return false;
         }
-        if idle.is_long(now) {
-            sleep(&session.notifier, Some(deadline - now));
+        if !thread::pass_all(now) && idle.is_long(now) {
+            sleep(&session.notifier, until(now, Some(deadline)));
             idle.restart();
         }
     }
 }
 
-/// How long nothing has moved. The clock is read on every 16th tick: it takes as long as a poll does.
+/// After how many polls the clock is read: it takes as long as a poll does.
+const LOOK: u32 = 16;
+
+/// How long nothing has moved. The clock is read on every [`LOOK`]th tick.
 #[derive(Default)]
 struct Idle {
     ticks: u32,
@@ -166,9 +201,10 @@ impl Idle {
         self.since = None;
     }
 
+    #[inline]
     fn tick(&mut self) -> Option<Instant> {
         self.ticks = self.ticks.wrapping_add(1);
-        if !self.ticks.is_multiple_of(16) {
+        if !self.ticks.is_multiple_of(LOOK) {
             return None;
         }
         let now = Instant::now();
@@ -179,6 +215,12 @@ impl Idle {
     fn is_long(&self, now: Instant) -> bool {
         self.since.is_some_and(|since| now.duration_since(since) >= SPIN)
     }
+}
+
+/// How long to sleep at most: until `deadline`, and until the first one of a task.
+fn until(now: Instant, deadline: Option<Instant>) -> Option<Duration> {
+    let next = deadline.into_iter().chain(thread::next_deadline()).min()?;
+    Some(next.saturating_duration_since(now))
 }
 
 /// Sleeps until an engine of this thread or the notifier has news, at most `limit`.
@@ -218,106 +260,10 @@ fn sleep_armed(notifier: &Notifier, limit: Option<Duration>) {
     }
 }
 
-/// Wakes this thread, from any thread.
-struct Notifier {
-    notified: AtomicBool,
-    asleep: AtomicBool,
-    bell: Option<OwnedFd>,
-}
-
-impl Notifier {
-    fn new() -> Notifier {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
-        Notifier { notified: AtomicBool::new(false), asleep: AtomicBool::new(false), bell }
-    }
-
-    /// Takes back what [`Wake`] wrote.
-    fn quiet(&self) {
-        if let Some(bell) = &self.bell {
-            // Nothing to read is the usual case.
-            let _ = rustix::io::read(bell, &mut [0; 8]);
-        }
-    }
-}
-
-impl Wake for Notifier {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.notified.store(true, Ordering::SeqCst);
-        if self.asleep.load(Ordering::SeqCst)
-            && let Some(bell) = &self.bell
-        {
-            // It can only fail when the counter is full, and then the thread is awake.
-            let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
-        }
-    }
-}
-
-thread_local! {
-    static NOTIFIER: Cell<Option<Arc<Notifier>>> = const { Cell::new(None) };
-    static POLL_SET: Cell<Vec<libc::pollfd>> = const { Cell::new(Vec::new()) };
-}
-
-/// One wait. It borrows the thread's notifier; a wait inside another one makes a second.
-struct Session {
-    notifier: Arc<Notifier>,
-}
-
-impl Session {
-    fn begin() -> Session {
-        let spare = NOTIFIER.try_with(Cell::take).ok().flatten();
-        Session { notifier: spare.unwrap_or_else(|| Arc::new(Notifier::new())) }
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let notifier = Arc::clone(&self.notifier);
-        let _ = NOTIFIER.try_with(|spare| spare.set(Some(notifier)));
-    }
-}
-
-/// File descriptors to poll, in memory that is used again.
-pub(crate) struct PollSet(Vec<libc::pollfd>);
-
-impl PollSet {
-    pub(crate) fn take() -> PollSet {
-        let mut set = POLL_SET.try_with(Cell::take).unwrap_or_default();
-        set.clear();
-        PollSet(set)
-    }
-
-    pub(crate) fn add(&mut self, fd: i32) {
-        self.0.push(libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-    }
-
-    /// Sleeps until one of them is readable, a signal arrives, or `limit` passed.
-    pub(crate) fn poll(&mut self, limit: Option<Duration>) {
-        let limit = limit.map(|limit| libc::timespec {
-            tv_sec: limit.as_secs().try_into().unwrap_or(libc::time_t::MAX),
-            tv_nsec: limit.subsec_nanos().into(),
-        });
-        let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        let count = self.0.len() as libc::nfds_t;
-        // SAFETY: the array has `count` entries, the time is a local variable or NULL, and no signal mask is given.
-        // What it returns does not matter: whoever wakes looks at everything anyway.
-        unsafe { libc::ppoll(self.0.as_mut_ptr(), count, limit, std::ptr::null()) };
-    }
-}
-
-impl Drop for PollSet {
-    fn drop(&mut self) {
-        let set = std::mem::take(&mut self.0);
-        let _ = POLL_SET.try_with(|spare| spare.set(set));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc;
 
     #[test]

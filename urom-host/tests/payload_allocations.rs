@@ -45,7 +45,7 @@ fn a_payload_is_taken_and_given_back_without_an_allocation() {
     let graph = service.plugin::<Graph>().unwrap();
     let worker = service.worker().plugin(&graph).start().wait().unwrap();
     let command = BringWhole(Bring { data: b"payload", ..Bring::default() });
-    let flight = Host::submit(graph.plugin(), &worker, &command).unwrap();
+    let flight = Host::submit(graph.plugin(), &worker, &command, None).unwrap();
     // The fake allocates a task's response when it completes.
     while service.progress() {}
     let before = COUNT.get();

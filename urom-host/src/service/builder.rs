@@ -47,6 +47,7 @@ enum Choice {
 pub(super) struct Settings {
     pub(super) place: Place,
     pub(super) device: Option<String>,
+    pub(super) key_file: Option<PathBuf>,
     pub(super) max_workers: Option<u32>,
     pub(super) max_message_size: Option<usize>,
 }
@@ -65,7 +66,8 @@ pub(super) enum Place {
 impl ServiceBuilder {
     pub(super) fn new() -> ServiceBuilder {
         let place = Place::Environment;
-        let settings = Settings { place, device: None, max_workers: None, max_message_size: None };
+        let settings =
+            Settings { place, device: None, key_file: None, max_workers: None, max_message_size: None };
         ServiceBuilder { library: Choice::Any, settings, engine: None }
     }
 
@@ -163,6 +165,24 @@ impl ServiceBuilder {
         self
     }
 
+    /// The file with the key that the daemon asks for, in place of the one that `UROM_KEY_FILE` names: a copy of that of
+    /// `uromd --key-file`, which belongs to this program's user and has mode 0600. It is read by [`connect`](Self::connect).
+    ///
+    /// A daemon on another address than a loopback one always asks for a key, and a daemon that asks for none is not
+    /// connected to when this program has one. An [embedded](Self::embedded) service needs none.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn main() -> Result<()> {
+    /// let service = Service::builder().address("dpu0").key_file("/etc/urom/key").connect()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn key_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.settings.key_file = Some(path.into());
+        self
+    }
+
     /// How many workers this connection may have (`doca_urom_service_set_max_workers`): a power of two.
     pub fn max_workers(mut self, workers: u32) -> Self {
         self.settings.max_workers = Some(workers);
@@ -208,8 +228,9 @@ impl ServiceBuilder {
     ///
     /// # Errors
     /// What stopped it, with the library's own words where it has some: `INVALID_VALUE` for a setting that cannot be,
-    /// `NOT_FOUND` for a device there is not, `NOT_SUPPORTED` for an address or an embedded service when the library is
-    /// not this project's own, `NOT_CONNECTED` and the like when no daemon answers. The text names the library's file when
+    /// `NOT_FOUND` for a device there is not, `NOT_SUPPORTED` for an address, a key file or an embedded service when the library is
+    /// not this project's own, `NOT_CONNECTED` and the like when no daemon answers, `AUTHENTICATION`
+    /// when one key is missing or another one, `NOT_PERMITTED` for a key file that others may read. The text names the library's file when
     /// it was loaded from one. Before that, as [`Library::find`] and [`Library::load`].
     pub fn connect(self) -> Result<Service> {
         let library = self.choose()?;
@@ -235,7 +256,8 @@ impl ServiceBuilder {
             (Choice::File(path), _) => Library::load(path),
             (Choice::Any, Some(engine)) => Ok(engine.library()),
             (Choice::Any, None) => find_for(match self.settings.place {
-                Place::Environment => Need::Nothing,
+                Place::Environment if self.settings.key_file.is_none() => Need::Nothing,
+                Place::Environment => Need::Extension,
                 Place::Address { .. } | Place::Embedded { .. } => Need::Extension,
             }),
         }

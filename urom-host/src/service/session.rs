@@ -95,17 +95,36 @@ impl Session {
             check(code, || format!("giving device `{name}` to the service"))?;
             self.device = Some(device);
         }
+        if let Some(path) = &settings.key_file {
+            let path = settings.c_path(path)?;
+            let extensions =
+                self.extensions(settings, "this libdoca_urom takes no key file", "leave it away")?;
+            // SAFETY: the service is live and idle; the string lives until the call returns, which copies it.
+            let code = unsafe { (extensions.urom_service_set_key_file)(service, path.as_ptr()) };
+            check(code, || settings.what()).map_err(|error| error.why(self.failure()))?;
+        }
         self.place(settings)
+    }
+
+    /// What DOCA has no calls for.
+    fn extensions(
+        &self,
+        settings: &Settings,
+        why: &str,
+        hint: &str,
+    ) -> Result<&'static urom_abi::host::Extensions> {
+        self.library.extensions().ok_or_else(|| {
+            Error::new(DocaError::NOT_SUPPORTED, settings.what())
+                .why(why)
+                .hint(format!("{hint}, or name this project's own library"))
+        })
     }
 
     fn place(&self, settings: &Settings) -> Result<()> {
         let service = self.service.as_ptr();
         let extensions = || {
-            self.library.extensions().ok_or_else(|| {
-                Error::new(DocaError::NOT_SUPPORTED, settings.what())
-                    .why("this libdoca_urom takes its service from DOCA_UROM_SERVICE_FILE alone")
-                    .hint("set that variable instead, or name this project's own library")
-            })
+            let why = "this libdoca_urom takes its service from DOCA_UROM_SERVICE_FILE alone";
+            self.extensions(settings, why, "set that variable instead")
         };
         let code = match &settings.place {
             // DOCA asks for a device; here any one will do.

@@ -1,35 +1,31 @@
 //! A task with a callback instead of a future.
 //!
-//! The callback travels in the 32 bytes of user data inside the task when it fits, and in a box otherwise.
+//! The callback travels in the task's slot when it fits, and in a box otherwise.
 
-use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::time::Duration;
 
-use urom_abi::host::{CmdTask, Data};
 use urom_abi::protocol::{Reply, Request};
 
 use crate::error::Result;
 use crate::plugin::Plugin;
-use crate::task::{Response, future, outcome};
-use crate::thread;
-use crate::worker::{Worker, parties};
+use crate::task::{Response, TaskHandle, future, outcome};
+use crate::worker::{CALLBACK_ROOM, Context, Slot, State, Worker};
 
-/// What DOCA gives a task's owner inside the task.
-const ROOM: usize = 32;
 const ALIGNMENT: usize = 8;
 
-/// What waits in the task's user data.
+/// What waits in the task's slot.
 struct Waiting<C: Request, F> {
     echo: <C::Reply as Reply>::Echo,
     callback: F,
 }
 
 impl<C: Request, F> Waiting<C, F> {
-    const INLINE: bool = size_of::<Self>() <= ROOM && align_of::<Self>() <= ALIGNMENT;
+    const INLINE: bool = size_of::<Self>() <= CALLBACK_ROOM && align_of::<Self>() <= ALIGNMENT;
 
     /// # Safety
-    /// `memory` is [`ROOM`] bytes of the caller's, [`ALIGNMENT`]-aligned.
-    unsafe fn store(self, memory: NonNull<c_void>) {
+    /// `memory` is [`CALLBACK_ROOM`] bytes of the caller's, [`ALIGNMENT`]-aligned.
+    unsafe fn store(self, memory: NonNull<u64>) {
         if Self::INLINE {
             // SAFETY: it fits, as was just found.
             unsafe { memory.cast::<Self>().write(self) };
@@ -42,7 +38,7 @@ impl<C: Request, F> Waiting<C, F> {
 
     /// # Safety
     /// `memory` holds what [`store`](Self::store) put there, and it is taken only once.
-    unsafe fn take(memory: NonNull<c_void>) -> Self {
+    unsafe fn take(memory: NonNull<u64>) -> Self {
         if Self::INLINE {
             // SAFETY: `store` wrote it there.
             unsafe { memory.cast::<Self>().read() }
@@ -56,40 +52,43 @@ impl<C: Request, F> Waiting<C, F> {
 }
 
 /// Submits a command whose answer a callback gets.
-pub(crate) fn submit_with<C, F>(plugin: &Plugin, worker: &Worker, command: &C, callback: F) -> Result<()>
+#[inline]
+pub(crate) fn submit_with<C, F>(
+    plugin: &Plugin,
+    worker: &Worker,
+    command: &C,
+    deadline: Option<Duration>,
+    callback: F,
+) -> Result<TaskHandle>
 where
     C: Request,
     F: FnOnce(Result<C::Reply>) + 'static,
 {
     let owner = worker.owner();
     let task = future::prepare(owner, plugin, command)?;
-    let memory = task.user_data()?;
-    let waiting = Waiting::<C::Kind, F> { echo: command.echo(), callback };
-    // SAFETY: the user data is 32 bytes, 8-aligned, and this crate uses it for nothing else.
-    unsafe { waiting.store(memory) };
-    task.submit(on_complete::<C::Kind, F>, Data { u64: 0 }).map_err(|(code, task)| {
-        // SAFETY: it was just stored, and the task did not start, so its callback does not take it.
-        drop(unsafe { Waiting::<C::Kind, F>::take(memory) });
-        drop(task);
-        outcome::rejected(owner, outcome::describe::<C>(owner), code)
-    })
+    // Stored once it is submitted: nothing completes before the next progress.
+    match task.submit(State::Calling, deadline) {
+        Ok(slot) => {
+            let waiting = Waiting::<C::Kind, F> { echo: command.echo(), callback };
+            // SAFETY: the slot is this task's, and its memory is used for nothing else.
+            unsafe { waiting.store(slot.callback()) };
+            slot.deliver.set(Some(deliver::<C::Kind, F>));
+            Ok(TaskHandle::new(owner, slot))
+        }
+        Err((code, _task)) => Err(outcome::rejected(owner, outcome::describe::<C>(owner), code)),
+    }
 }
 
 /// # Safety
-/// Only for tasks that [`submit_with`] submitted with the same types.
-unsafe extern "C" fn on_complete<C, F>(task: *mut CmdTask, _task_data: Data, ctx_data: Data)
+/// Once, for a slot that [`submit_with`] filled with the same types.
+unsafe fn deliver<C, F>(context: &Context, slot: &Slot, response: Response<'_>)
 where
     C: Request,
     F: FnOnce(Result<C::Reply>) + 'static,
 {
-    thread::guard(|| {
-        // SAFETY: what the library hands to the callback of a worker of ours.
-        let Some((context, task)) = (unsafe { parties(task, ctx_data) }) else { return };
-        let Ok(memory) = task.user_data() else { return };
-        // SAFETY: `submit_with` stored it, and a task completes once.
-        let Waiting { echo, callback } = unsafe { Waiting::<C, F>::take(memory) };
-        // This releases the task, unless a payload keeps it, so that the callback can submit the next one in its place.
-        let answer = outcome::read::<C>(context, &echo, Response::of(task));
-        callback(answer);
-    });
+    // SAFETY: the caller's promise.
+    let Waiting { echo, callback } = unsafe { Waiting::<C, F>::take(slot.callback()) };
+    // This gives the task back, unless a payload keeps it, so that the callback can submit the next one in its place.
+    let answer = outcome::read::<C>(context, &echo, response);
+    callback(answer);
 }

@@ -3,104 +3,139 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::rc::Rc;
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
 
 use urom_abi::DocaError;
-use urom_abi::host::Data;
 use urom_abi::protocol::{Protocol, Reply, Request};
 
 use crate::error::Result;
 use crate::plugin::Plugin;
-use crate::task::{Response, Task, outcome};
+use crate::task::{Task, TaskHandle, outcome};
 use crate::wait;
-use crate::worker::{Context, Owner, Worker, on_complete};
+use crate::worker::{Context, Owner, Slot, State, Worker};
 
 /// A future's hold on its task: the slot that the completion fills.
 pub(super) struct Ticket {
     owner: Rc<Owner>,
     /// `None` once the answer was taken.
-    slot: Option<u32>,
+    slot: Option<NonNull<Slot>>,
 }
 
 impl Ticket {
     /// Submits a task that is filled; after an error the task is back.
+    #[inline]
     pub(super) fn submit<'a>(
-        owner: &Rc<Owner>,
+        owner: &'a Rc<Owner>,
         task: Task<'a>,
+        deadline: Option<Duration>,
     ) -> std::result::Result<Ticket, (DocaError, Task<'a>)> {
-        let slot = owner.slots.borrow_mut().insert();
-        match task.submit(on_complete, Data { u64: slot.into() }) {
-            Ok(()) => Ok(Ticket { owner: Rc::clone(owner), slot: Some(slot) }),
-            Err(back) => {
-                owner.slots.borrow_mut().remove(slot);
-                Err(back)
-            }
-        }
+        let slot = task.submit(State::Waiting, deadline)?;
+        Ok(Ticket { owner: Rc::clone(owner), slot: Some(NonNull::from(slot)) })
     }
 
+    #[inline]
+    fn slot(&self) -> Option<&Slot> {
+        // SAFETY: slots live as long as their owner, which is kept.
+        self.slot.map(|slot| unsafe { slot.as_ref() })
+    }
+
+    #[inline]
     pub(super) fn is_complete(&self) -> bool {
-        self.slot.is_none_or(|slot| self.owner.is_complete(slot))
+        self.slot().is_none_or(|slot| !slot.is_pending())
     }
 
-    /// Progresses until the task is complete or nothing moves; in the first case, `read` gets what it ended with.
+    /// Progresses until the task is complete or nothing moves, for a while; in the first case, `read` takes what it ended
+    /// with from the slot.
     ///
     /// # Panics
     /// When the answer was taken before.
+    #[inline]
     pub(super) fn poll<T>(
         &mut self,
         cx: &mut TaskContext<'_>,
-        read: impl FnOnce(&Context, Response<'_>) -> T,
+        read: impl FnOnce(&Context, &Slot) -> T,
     ) -> Poll<T> {
-        let Some(slot) = self.slot else { panic!("a completion was polled after it had resolved") };
-        while !self.owner.is_complete(slot) {
-            if !self.owner.engine.progress() {
-                self.owner.watch(slot, cx);
-                return Poll::Pending;
-            }
+        let Some(slot) = self.slot() else { panic!("a completion was polled after it had resolved") };
+        if self.owner.engine.poll(cx, || !slot.is_pending()) {
+            return Poll::Ready(self.take(read));
         }
-        self.slot = None;
-        Poll::Ready(read(&self.owner, self.owner.take(slot)))
+        self.owner.watch(slot, cx);
+        Poll::Pending
     }
 
-    /// Polls for a moment, without the cost of a waker.
-    pub(super) fn spin(&self) {
-        wait::spin(&self.owner.engine, || self.is_complete());
+    /// Has `read` take what a task that is complete ended with from its slot.
+    ///
+    /// # Panics
+    /// When it is not, or was taken before.
+    #[inline]
+    pub(super) fn take<T>(&mut self, read: impl FnOnce(&Context, &Slot) -> T) -> T {
+        let Some(slot) = self.slot.take() else { panic!("a completion was polled after it had resolved") };
+        // SAFETY: slots live as long as their owner, which is kept.
+        let slot = unsafe { slot.as_ref() };
+        read(&self.owner, slot)
+    }
+
+    /// Polls for a moment, without the cost of a waker; whether the task is complete.
+    #[inline]
+    pub(super) fn spin(&self) -> bool {
+        self.slot().is_none_or(|slot| wait::spin(&self.owner.engine, || !slot.is_pending()))
+    }
+
+    /// Gives the task up; whether it was still to be answered.
+    pub(super) fn cancel(&self) -> bool {
+        self.slot().is_some_and(|slot| self.owner.cancel(slot))
+    }
+
+    /// A hold on the task for somebody else.
+    pub(super) fn handle(&self) -> TaskHandle {
+        match self.slot() {
+            Some(slot) => TaskHandle::new(&self.owner, slot),
+            None => TaskHandle::of_nothing(),
+        }
     }
 }
 
 impl Drop for Ticket {
+    #[inline]
     fn drop(&mut self) {
-        if let Some(slot) = self.slot {
+        if let Some(slot) = self.slot() {
             self.owner.abandon(slot);
         }
     }
 }
 
-/// Encodes a command straight into a new task.
+/// Encodes a command straight into a task.
+#[inline]
 pub(super) fn prepare<'a, C: Request>(
     context: &'a Context,
     plugin: &Plugin,
     command: &C,
 ) -> Result<Task<'a>> {
     let mut task = Task::allocate(context, plugin)?;
-    let length =
-        command.encode(task.payload()?).map_err(|error| outcome::unencodable::<C>(context, error))?;
-    task.set_len(length)?;
+    match command.encode(task.payload()) {
+        Ok(length) => task.set_len(length)?,
+        Err(error) => return Err(outcome::unencodable::<C>(context, error)),
+    }
     Ok(task)
 }
 
 /// Submits a command whose answer a future waits for.
+#[inline]
 pub(crate) fn submit<C: Request>(
     plugin: &Plugin,
     worker: &Worker,
     command: &C,
+    deadline: Option<Duration>,
 ) -> Result<Completion<C::Kind>> {
     let owner = worker.owner();
     let task = prepare(owner, plugin, command)?;
-    let ticket = Ticket::submit(owner, task)
-        .map_err(|(code, _task)| outcome::rejected(owner, outcome::describe::<C>(owner), code))?;
-    Ok(Completion { ticket, echo: command.echo() })
+    match Ticket::submit(owner, task, deadline) {
+        Ok(ticket) => Ok(Completion { ticket, echo: command.echo() }),
+        Err((code, _task)) => Err(outcome::rejected(owner, outcome::describe::<C>(owner), code)),
+    }
 }
 
 /// A command in flight (`struct doca_urom_worker_cmd_task`): a future of its reply.
@@ -124,6 +159,15 @@ pub(crate) fn submit<C: Request>(
 /// ```
 ///
 /// It costs no heap allocation: the task is the library's, and its place among the worker's tasks is used again.
+///
+/// # Deadlines
+/// `deadline` of the generated task, or [`WorkerBuilder::deadline`](crate::WorkerBuilder::deadline) for all of a worker,
+/// says how long after its submission a command is given up. The future then resolves to `TIME_OUT`, never before that
+/// time and at the first look after it: every progress that moves nothing and every 64th that does is one, waits of this
+/// crate look after 16 polls that move nothing, less often while they move something, and wake up for it, and the engine's
+/// [event handle](crate::ProgressEngine) becomes readable then. So it takes no answer, no daemon and no worker for it, only
+/// a thread that runs. An answer that came in
+/// before that look counts. All else is as after [`cancel`](Self::cancel).
 ///
 /// # Errors
 /// It resolves to an error with the notification's status when that is not `SUCCESS` ([`Error::reply`](crate::Error::reply) then has its
@@ -155,18 +199,54 @@ impl<C: Request> Completion<C> {
     /// With the panic of a callback that ran meanwhile.
     pub fn wait(mut self) -> Result<C::Reply> {
         wait::allowed()?;
-        self.ticket.spin();
-        if self.is_complete() {
+        if self.ticket.spin() {
             // The usual case: what a sleeping wait needs would cost more than the rest.
-            let mut context = TaskContext::from_waker(Waker::noop());
-            if let Poll::Ready(reply) = Pin::new(&mut self).poll(&mut context) {
-                return reply;
-            }
+            let Completion { ticket, echo } = &mut self;
+            return ticket.take(|context, slot| outcome::finish::<C>(context, slot, echo));
         }
         wait::block_on(self)
     }
 
-    /// Whether the reply is there, without progressing anything.
+    /// Gives the command up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`). What the worker answers
+    /// later is thrown away and [counted](crate::Worker::late_answers).
+    ///
+    /// DOCA has no call that takes a command back, so the worker may run it all the same, and its task counts against
+    /// [`max_inflight`](crate::WorkerBuilder::max_inflight) until the answer comes.
+    ///
+    /// Whether there was something to cancel: `false` when the reply is there already, or the task has ended otherwise;
+    /// then the future resolves to that.
+    ///
+    /// ```no_run
+    /// # use urom_host::{DocaError, Worker, Host, Result};
+    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
+    /// let answer = graph.task_loopback(worker, 1).submit()?;
+    /// if answer.cancel() {
+    ///     assert_eq!(answer.wait().unwrap_err().code(), DocaError::SKIPPED);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn cancel(&self) -> bool {
+        self.ticket.cancel()
+    }
+
+    /// A hold on the task with which it can be cancelled while this is being awaited.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Worker, Host, Result};
+    /// # async fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
+    /// let slow = graph.task_loopback(worker, 1).submit()?;
+    /// let give_up = slow.handle();
+    /// graph.task_loopback(worker, 2).submit_with(move |_| drop(give_up.cancel()))?;
+    /// let either = slow.await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn handle(&self) -> TaskHandle {
+        self.ticket.handle()
+    }
+
+    /// Whether the reply is there, or the task has ended otherwise, without progressing anything.
     ///
     /// ```no_run
     /// # use urom_host::{Worker, Host, Result};
@@ -191,7 +271,7 @@ impl<C: Request> Future for Completion<C> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let Completion { ticket, echo } = &mut *self;
-        ticket.poll(cx, |context, response| outcome::read::<C>(context, echo, response))
+        ticket.poll(cx, |context, slot| outcome::finish::<C>(context, slot, echo))
     }
 }
 

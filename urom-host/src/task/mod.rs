@@ -2,176 +2,263 @@
 
 mod callback;
 mod future;
+mod handle;
 mod outcome;
 mod raw;
 mod response;
 
 pub use future::Completion;
+pub use handle::TaskHandle;
 pub use raw::{RawCompletion, RawTask, Rejected};
 
 pub(crate) use callback::submit_with;
 pub(crate) use future::submit;
-pub(crate) use response::Response;
+pub(crate) use response::{Arrived, Response};
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
+use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Buf, CmdTask, CmdTaskCallback, Data};
+use urom_abi::host::{Api, Buf, Data};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::library::non_null;
 use crate::plugin::Plugin;
-use crate::worker::Context;
+use crate::worker::{Answer, Context, Doca, Slot, State, on_complete};
 
-/// A command task that is not in flight: released when dropped (`doca_urom_worker_cmd_task_release`).
-pub(crate) struct Task<'a> {
+/// A slot that is the program's: given back, with its task, when dropped.
+pub(crate) struct Held<'a> {
     context: &'a Context,
-    task: NonNull<CmdTask>,
+    slot: &'a Slot,
+}
+
+impl<'a> Held<'a> {
+    /// The slot without the duty to give it back.
+    #[inline]
+    pub(crate) fn into_slot(self) -> &'a Slot {
+        ManuallyDrop::new(self).slot
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.context.give_back(self.slot);
+    }
+}
+
+/// A command task that is not in flight.
+pub(crate) struct Task<'a> {
+    held: Held<'a>,
+    doca: Doca,
 }
 
 impl<'a> Task<'a> {
-    /// # Safety
-    /// `task` is a live task of `context`, not in flight, and nobody else owns it.
-    pub(crate) unsafe fn from_raw(context: &'a Context, task: NonNull<CmdTask>) -> Task<'a> {
-        Task { context, task }
+    /// The task of a slot; `None` when it has none. The caller sees to it that it is not in flight and nobody else's.
+    #[inline]
+    pub(crate) fn of(context: &'a Context, slot: &'a Slot) -> Option<Task<'a>> {
+        Some(Task { held: Held { context, slot }, doca: slot.doca.get()? })
     }
 
-    fn context(&self) -> &'a Context {
-        self.context
+    #[inline]
+    fn api(&self) -> &'static Api {
+        self.held.context.api()
     }
 
-    /// The task without the duty to release it.
-    pub(crate) fn into_raw(self) -> NonNull<CmdTask> {
-        std::mem::ManuallyDrop::new(self).task
+    /// Its slot, without the duty to give it back.
+    #[inline]
+    pub(crate) fn into_slot(self) -> &'a Slot {
+        self.held.into_slot()
     }
 
-    /// Allocates a task for a command to `plugin`.
+    /// Ends this look at the task and leaves it where it is.
+    #[inline]
+    pub(crate) fn leave(self) {
+        self.into_slot();
+    }
+
+    /// A task for a command to `plugin`: one that was used before, or a new one.
+    #[inline]
     pub(crate) fn allocate(context: &'a Context, plugin: &Plugin) -> Result<Task<'a>> {
-        if plugin.service() != context.service.serial() {
-            return Err(Error::new(
-                DocaError::INVALID_VALUE,
-                outcome::what(context, plugin.name(), "command"),
-            )
-            .why("the plugin was found on another service, and ids of one mean nothing to another")
-            .hint("look the plugin up on this worker's service"));
+        if plugin.service() != context.serial || plugin.id() & context.plugins.get() == 0 {
+            return Err(outcome::stranger(context, plugin));
         }
-        if plugin.id() & context.plugins.get() == 0 {
-            return Err(Error::new(
-                DocaError::INVALID_VALUE,
-                outcome::what(context, plugin.name(), "command"),
-            )
-            .why("the worker was started without this plugin")
-            .hint("name it with WorkerBuilder::plugin"));
+        match context.slots.take_ready().and_then(|slot| Task::of(context, slot)) {
+            Some(task) => {
+                if task.held.slot.plugin.get() != plugin.id() {
+                    task.address(plugin.id());
+                }
+                Ok(task)
+            }
+            None => Task::make(context, plugin),
         }
-        let mut task = ptr::null_mut();
+    }
+
+    fn address(&self, plugin: u64) {
+        // SAFETY: the task is live and not in flight.
+        unsafe { (self.api().doca_urom_worker_cmd_task_set_plugin)(self.doca.command.as_ptr(), plugin) };
+        self.held.slot.plugin.set(plugin);
+    }
+
+    /// Allocates a task (`doca_urom_worker_cmd_task_allocate_init`) and asks for all that never changes about it.
+    #[cold]
+    fn make(context: &'a Context, plugin: &Plugin) -> Result<Task<'a>> {
+        const WHAT: &str = "allocating a command task";
+        let api = context.api();
+        let mut command = ptr::null_mut();
         // SAFETY: the worker is live, and the pointer is to a local variable.
         let code = unsafe {
-            (context.api().doca_urom_worker_cmd_task_allocate_init)(context.worker(), plugin.id(), &mut task)
+            (api.doca_urom_worker_cmd_task_allocate_init)(context.worker(), plugin.id(), &mut command)
         };
         code.check().map_err(|code| outcome::refused(context, plugin.name(), code))?;
-        let task = non_null(task, "allocating a command task")?;
-        Ok(Task { context, task })
+        let command = non_null(command, WHAT)?;
+        let found = || -> Result<Doca> {
+            // SAFETY: the task is live.
+            let payload = unsafe { (api.doca_urom_worker_cmd_task_get_payload)(command.as_ptr()) };
+            let payload = non_null(payload, "asking a command task for its payload")?;
+            let (data, capacity) = extent(context, payload);
+            let data = non_null(data, "asking a command task for its payload")?;
+            // SAFETY: the task is live.
+            let task = unsafe { (api.doca_urom_worker_cmd_task_as_task)(command.as_ptr()) };
+            let end = context.library.extensions().and_then(|extensions| {
+                // SAFETY: the task is live.
+                let end = unsafe { (extensions.urom_worker_cmd_task_get_end)(command.as_ptr()) };
+                NonNull::new(end.cast_mut())
+            });
+            Ok(Doca { command, task: non_null(task, WHAT)?, payload, data, capacity, end })
+        };
+        let doca = found().inspect_err(|_| {
+            // SAFETY: the task is live, not in flight, and nobody else's.
+            unsafe { (api.doca_urom_worker_cmd_task_release)(command.as_ptr()) };
+        })?;
+        let slot = context.slots.take_empty(NonNull::from(context));
+        slot.doca.set(Some(doca));
+        slot.length.set(doca.capacity);
+        slot.plugin.set(plugin.id());
+        // SAFETY: the task is live and not in flight.
+        unsafe { (api.doca_urom_worker_cmd_task_set_cb)(command.as_ptr(), Some(on_complete)) };
+        let data = Data { ptr: NonNull::from(slot).as_ptr().cast::<c_void>() };
+        // SAFETY: the task is live and not in flight.
+        unsafe { (api.doca_task_set_user_data)(doca.task.as_ptr(), data) };
+        Ok(Task { held: Held { context, slot }, doca })
     }
 
-    fn payload_buffer(&self) -> Result<NonNull<Buf>> {
-        // SAFETY: the task is live.
-        let buffer =
-            unsafe { (self.context.api().doca_urom_worker_cmd_task_get_payload)(self.task.as_ptr()) };
-        non_null(buffer, "asking a command task for its payload")
-    }
-
-    /// The memory of the command, all of its capacity as long as nothing was [sent](Self::set_len).
-    pub(crate) fn payload(&mut self) -> Result<&mut [u8]> {
-        let buffer = self.payload_buffer()?;
-        let (data, length) = self.extent(buffer);
-        let data = non_null(data, "asking a command task for its payload")?;
-        // SAFETY: the buffer's data is the task's own memory, writable, `length` bytes, and this borrow is the only one.
-        Ok(unsafe { std::slice::from_raw_parts_mut(data.as_ptr(), length) })
+    /// The memory of the command, all of it.
+    #[inline]
+    pub(crate) fn payload(&mut self) -> &mut [u8] {
+        // SAFETY: the task's own memory, writable, of that many bytes; the task is not in flight, and this borrow is the
+        // only one.
+        unsafe { std::slice::from_raw_parts_mut(self.doca.data.as_ptr(), self.doca.capacity) }
     }
 
     /// Declares the first `length` bytes of the payload to be the command.
+    #[inline]
     pub(crate) fn set_len(&mut self, length: usize) -> Result<()> {
-        let buffer = self.payload_buffer()?;
-        let (data, _) = self.extent(buffer);
+        if self.held.slot.length.get() == length {
+            return Ok(());
+        }
+        let (payload, data) = (self.doca.payload.as_ptr(), self.doca.data.as_ptr().cast::<c_void>());
         // SAFETY: the buffer is the task's, and the range starts where its data does.
-        let code =
-            unsafe { (self.context.api().doca_buf_set_data)(buffer.as_ptr(), data.cast::<c_void>(), length) };
-        crate::error::check(code, || "setting the length of a command")
+        let code = unsafe { (self.api().doca_buf_set_data)(payload, data, length) };
+        crate::error::check(code, || "setting the length of a command")?;
+        self.held.slot.length.set(length);
+        Ok(())
     }
 
-    fn extent(&self, buffer: NonNull<Buf>) -> (*mut u8, usize) {
-        let (mut data, mut length) = (ptr::null_mut(), 0);
-        // SAFETY: the buffer is the task's, and the pointer is to a local variable.
-        let code = unsafe { (self.context.api().doca_buf_get_data)(buffer.as_ptr(), &mut data) };
-        if code != DocaError::SUCCESS {
-            return (ptr::null_mut(), 0);
-        }
-        // SAFETY: as before.
-        let code = unsafe { (self.context.api().doca_buf_get_data_len)(buffer.as_ptr(), &mut length) };
-        if code != DocaError::SUCCESS {
-            return (ptr::null_mut(), 0);
-        }
-        (data.cast::<u8>(), length)
-    }
-
-    /// 32 bytes of the caller's inside the task, 8-aligned, until it is released.
-    pub(crate) fn user_data(&self) -> Result<NonNull<c_void>> {
-        // SAFETY: the task is live.
-        let data =
-            unsafe { (self.context.api().doca_urom_worker_cmd_task_get_user_data)(self.task.as_ptr()) };
-        non_null(data, "asking a command task for its user data")
-    }
-
-    /// Submits the task. It is the library's until `callback` is called with `data`; after an error it is back here.
-    pub(crate) fn submit(self, callback: CmdTaskCallback, data: Data) -> Result<(), (DocaError, Task<'a>)> {
-        let api = self.context.api();
-        // SAFETY: the task is live and not in flight.
-        unsafe { (api.doca_urom_worker_cmd_task_set_cb)(self.task.as_ptr(), Some(callback)) };
-        // SAFETY: the task is live.
-        let task = unsafe { (api.doca_urom_worker_cmd_task_as_task)(self.task.as_ptr()) };
-        // SAFETY: the task is live and not in flight.
-        unsafe { (api.doca_task_set_user_data)(task, data) };
+    /// Submits the task (`doca_task_submit`), for somebody who waits as `state` says and for as long as `deadline`
+    /// says. It is the library's until it completes; after an error it is back here.
+    #[inline]
+    pub(crate) fn submit(
+        self,
+        state: State,
+        deadline: Option<Duration>,
+    ) -> Result<&'a Slot, (DocaError, Task<'a>)> {
+        let (context, slot) = (self.held.context, self.held.slot);
+        slot.state.set(state);
+        slot.deadline.set(None);
         // SAFETY: the task is live, not in flight, and has its callback.
-        let code = unsafe { (api.doca_task_submit)(task) };
-        match code.check() {
-            Ok(()) => {
-                self.into_raw();
-                Ok(())
-            }
-            Err(code) => Err((code, self)),
+        let code = unsafe { (self.api().doca_task_submit)(self.doca.task.as_ptr()) };
+        if code != DocaError::SUCCESS {
+            slot.state.set(State::Held);
+            return Err((code, self));
         }
+        slot.serial.set(slot.serial.get().wrapping_add(1));
+        if let Some(limit) = deadline.or(context.deadline) {
+            slot.limit.set(limit);
+            // A time that cannot be told never comes.
+            if let Some(at) = Instant::now().checked_add(limit) {
+                context.set_deadline(slot, at);
+            }
+        }
+        Ok(self.into_slot())
+    }
+
+    /// The status it ended with, and the notification's bytes, the task's own memory and writable until it is released;
+    /// `None` when there was no notification. Only after completion.
+    #[inline]
+    fn end(&self) -> (DocaError, Option<NonNull<[u8]>>) {
+        let Some(end) = self.doca.end else { return (self.status(), self.response()) };
+        // SAFETY: the library keeps the place for as long as the task is live.
+        let end = unsafe { end.read() };
+        let data = NonNull::new(end.response.cast::<u8>());
+        (end.status, data.map(|data| NonNull::slice_from_raw_parts(data, end.length)))
     }
 
     /// What it ended with; only after completion.
+    #[inline]
     fn status(&self) -> DocaError {
-        let api = self.context.api();
         // SAFETY: the task is live.
-        let task = unsafe { (api.doca_urom_worker_cmd_task_as_task)(self.task.as_ptr()) };
+        unsafe { (self.api().doca_task_get_status)(self.doca.task.as_ptr()) }
+    }
+
+    #[inline]
+    fn response_buffer(&self) -> Option<NonNull<Buf>> {
         // SAFETY: the task is live.
-        unsafe { (api.doca_task_get_status)(task) }
+        let buffer =
+            unsafe { (self.api().doca_urom_worker_cmd_task_get_response)(self.doca.command.as_ptr()) };
+        NonNull::new(buffer)
+    }
+
+    /// Whether there was a notification; only after completion.
+    pub(crate) fn has_response(&self) -> bool {
+        self.end().1.is_some()
     }
 
     /// The notification's bytes, the task's own memory and writable until it is released; only after completion. `None`
     /// when there was no notification.
+    #[inline]
     fn response(&self) -> Option<NonNull<[u8]>> {
-        // SAFETY: the task is live.
-        let buffer =
-            unsafe { (self.context.api().doca_urom_worker_cmd_task_get_response)(self.task.as_ptr()) };
-        let (data, length) = self.extent(NonNull::new(buffer)?);
+        let (data, length) = extent(self.held.context, self.response_buffer()?);
         if length == 0 {
             return Some(NonNull::from(&mut []));
         }
         Some(NonNull::slice_from_raw_parts(NonNull::new(data)?, length))
     }
+
+    /// What it ended with, copied; only after completion.
+    pub(crate) fn answer(&self) -> Answer {
+        let (status, bytes) = self.end();
+        // SAFETY: the response is the task's own memory until it is released, and nobody writes to it meanwhile.
+        let bytes = bytes.map(|bytes| unsafe { bytes.as_ref() }.to_vec());
+        Answer { status, bytes }
+    }
 }
 
-impl Drop for Task<'_> {
-    fn drop(&mut self) {
-        // SAFETY: the task is live, not in flight, and nobody else's.
-        let code = unsafe { (self.context.api().doca_urom_worker_cmd_task_release)(self.task.as_ptr()) };
-        if let Err(code) = code.check() {
-            tracing::warn!("a command task could not be released: {code}");
-        }
+/// Where a buffer's bytes are, and how many.
+#[inline]
+fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
+    let (mut data, mut length) = (ptr::null_mut(), 0);
+    // SAFETY: the buffer is that of a live task, and the pointer is to a local variable.
+    let code = unsafe { (context.api().doca_buf_get_data)(buffer.as_ptr(), &mut data) };
+    if code != DocaError::SUCCESS {
+        return (ptr::null_mut(), 0);
     }
+    // SAFETY: as before.
+    let code = unsafe { (context.api().doca_buf_get_data_len)(buffer.as_ptr(), &mut length) };
+    if code != DocaError::SUCCESS {
+        return (ptr::null_mut(), 0);
+    }
+    (data.cast::<u8>(), length)
 }

@@ -3,11 +3,12 @@
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 use urom_abi::protocol::{Protocol, Reply, Request};
-use urom_abi::wire::EncodeError;
+use urom_abi::wire::{DecodeError, EncodeError};
 
 use crate::error::{Error, Result};
-use crate::task::Response;
-use crate::worker::Context;
+use crate::plugin::Plugin;
+use crate::task::{Arrived, Response};
+use crate::worker::{Context, End, Slot};
 
 /// ``Loopback on worker 3, plugin `worker_graph`,``
 pub(super) fn what(context: &Context, plugin: &str, command: &str) -> String {
@@ -25,17 +26,59 @@ pub(super) fn describe<C: Request>(context: &Context) -> String {
     what(context, <C::Protocol as Protocol>::NAME, command::<C>())
 }
 
+impl End {
+    /// The code of a task that ended so.
+    pub(crate) fn code(self) -> DocaError {
+        match self {
+            End::TimedOut(_) => DocaError::TIME_OUT,
+            End::Cancelled => DocaError::SKIPPED,
+        }
+    }
+}
+
+/// A task that was given up.
+#[cold]
+fn ended(what: String, end: End) -> Error {
+    let error = Error::new(end.code(), what);
+    match end {
+        End::TimedOut(limit) => error
+            .why(format!("no answer came within the deadline of {limit:?}"))
+            .hint("allow more time, or ask the worker for its state; a late answer is dropped and counted"),
+        End::Cancelled => error.why("it was cancelled before its answer came"),
+    }
+}
+
+/// A task for a plugin that the worker does not have.
+#[cold]
+pub(super) fn stranger(context: &Context, plugin: &Plugin) -> Error {
+    let error = Error::new(DocaError::INVALID_VALUE, what(context, plugin.name(), "command"));
+    match plugin.service() == context.serial {
+        true => {
+            error.why("the worker was started without this plugin").hint("name it with WorkerBuilder::plugin")
+        }
+        false => error
+            .why("the plugin was found on another service, and ids of one mean nothing to another")
+            .hint("look the plugin up on this worker's service"),
+    }
+}
+
 /// A task that could not be allocated.
+#[cold]
 pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error {
     let error = Error::new(code, what(context, plugin, "allocating a task for a command"));
     match (code, context.failure()) {
         (DocaError::NO_MEMORY, _) => {
-            let all = format!("all {} tasks are allocated", context.max_inflight.get());
-            match context.held() {
-                0 => error
+            let all = format!("all {} tasks are allocated", context.settings.max_inflight);
+            match (context.held(), context.given_up()) {
+                (0, 0) => error
                     .why(all)
                     .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight"),
-                held => error
+                (0, late) => error
+                    .why(format!(
+                        "{all}, {late} of them for commands that were given up and that the worker has not answered yet"
+                    ))
+                    .hint("wait for their answers, restart the worker, or allow more with WorkerBuilder::max_inflight"),
+                (held, _) => error
                     .why(format!("{all}, {held} of them by replies whose payloads are still held"))
                     .hint("drop payloads of earlier replies, or copy them with to_vec"),
             }
@@ -49,9 +92,16 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
 }
 
 /// A task that could not be submitted; `what` names it.
+#[cold]
 pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Error {
-    let error = Error::new(code, what).why(context.failure());
+    let failure = context.failure();
+    let is_explained = !failure.is_empty();
+    let error = Error::new(code, what).why(failure);
     match code {
+        // The library finds that out by sending, and says more with the next progress.
+        DocaError::CONNECTION_RESET if !is_explained => {
+            error.why("the connection to it broke as the command was sent").hint("start a new worker")
+        }
         DocaError::TOO_BIG => {
             error.hint("send less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size")
         }
@@ -61,11 +111,46 @@ pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Erro
 }
 
 /// A command that does not fit.
+#[cold]
 pub(super) fn unencodable<C: Request>(context: &Context, error: EncodeError) -> Error {
     Error::new(error.into(), describe::<C>(context)).caused_by(error)
 }
 
+/// What the task of a slot ended with, as the command's reply; the task goes back.
+#[inline(always)]
+pub(super) fn finish<C: Request>(
+    context: &Context,
+    slot: &Slot,
+    echo: &<C::Reply as Reply>::Echo,
+) -> Result<C::Reply> {
+    match Arrived::of(context, slot) {
+        Some(arrived) => {
+            C::Reply::decode(&arrived, echo).map_err(|error| unreadable::<C>(context, error, arrived.reply()))
+        }
+        None => finish_otherwise::<C>(context, slot, echo),
+    }
+}
+
+/// The same for all but the usual end.
+#[inline(never)]
+fn finish_otherwise<C: Request>(
+    context: &Context,
+    slot: &Slot,
+    echo: &<C::Reply as Reply>::Echo,
+) -> Result<C::Reply> {
+    read::<C>(context, echo, context.take(slot))
+}
+
+/// An answer that does not read as the command's reply.
+#[cold]
+fn unreadable<C: Request>(context: &Context, error: DecodeError, reply: &[u8]) -> Error {
+    Error::new(DocaError::from(error), format!("reading the answer to {}", describe::<C>(context)))
+        .caused_by(error)
+        .with_reply(reply)
+}
+
 /// What a task ended with, as the command's reply.
+#[inline]
 pub(super) fn read<C: Request>(
     context: &Context,
     echo: &<C::Reply as Reply>::Echo,
@@ -77,16 +162,18 @@ pub(super) fn read<C: Request>(
             return Err(Error::new(DocaError::UNEXPECTED, describe::<C>(context))
                 .why("the task succeeded without an answer"));
         }
-        (Err(code), bytes) => return Err(failed(context, describe::<C>(context), code, bytes)),
+        (Err(code), bytes) => {
+            return Err(match response.end() {
+                Some(end) => ended(describe::<C>(context), end),
+                None => failed(context, describe::<C>(context), code, bytes),
+            });
+        }
     };
-    reply.map_err(|error| {
-        Error::new(DocaError::from(error), format!("reading the answer to {}", describe::<C>(context)))
-            .caused_by(error)
-            .with_reply(response.reply().unwrap_or_default())
-    })
+    reply.map_err(|error| unreadable::<C>(context, error, response.reply().unwrap_or_default()))
 }
 
 /// A task that completed with a code other than `SUCCESS`.
+#[cold]
 pub(super) fn failed(context: &Context, what: String, code: DocaError, bytes: Option<&[u8]>) -> Error {
     let error = Error::new(code, what);
     match bytes {

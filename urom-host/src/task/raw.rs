@@ -8,16 +8,16 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
 
-use urom_abi::host::CmdTask;
 use urom_abi::wire::EncodeError;
 
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
 use crate::task::future::Ticket;
-use crate::task::{Task, outcome};
+use crate::task::{Task, TaskHandle, outcome};
 use crate::wait;
-use crate::worker::{Answer, Owner, Worker};
+use crate::worker::{Answer, Owner, Slot, Worker};
 
 const COMMAND: &str = "a raw command";
 
@@ -42,17 +42,38 @@ pub struct RawTask {
     owner: Rc<Owner>,
     plugin: Plugin,
     capacity: usize,
+    deadline: Option<Duration>,
     /// `None` once it was submitted.
-    task: Option<NonNull<CmdTask>>,
+    slot: Option<NonNull<Slot>>,
 }
 
 impl RawTask {
     pub(crate) fn allocate(worker: &Worker, plugin: &Plugin) -> Result<RawTask> {
         let owner = Rc::clone(worker.owner());
         let mut task = Task::allocate(&owner, plugin)?;
-        let capacity = task.payload()?.len();
-        let task = Some(task.into_raw());
-        Ok(RawTask { owner, plugin: *plugin, capacity, task })
+        let capacity = task.payload().len();
+        let slot = Some(NonNull::from(task.into_slot()));
+        Ok(RawTask { owner, plugin: *plugin, capacity, deadline: None, slot })
+    }
+
+    /// When the command is given up, counted from its submission: its [`Answer`] is `TIME_OUT` without bytes then. In place of
+    /// [the worker's](crate::WorkerBuilder::deadline); [`Duration::MAX`] is none. See [`Completion`](crate::Completion) for
+    /// what it means.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use urom_host::{DocaError, Plugin, Worker, Result};
+    /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
+    /// let answer = worker.task(plugin)?.deadline(Duration::from_millis(5)).submit(&[0; 16])?.wait()?;
+    /// if answer.status == DocaError::TIME_OUT && answer.bytes.is_none() {
+    ///     println!("not within 5 ms; {} such tasks are out", worker.given_up());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.deadline = Some(limit);
+        self
     }
 
     /// How many bytes a command may have.
@@ -69,41 +90,46 @@ impl RawTask {
         if let Err(error) = self.fill(command) {
             return Err(Rejected { error, task: self });
         }
-        let Some(task) = self.task.take() else { unreachable!("a task is taken only to be submitted") };
-        // SAFETY: the task is this owner's, and was just given up by its only other holder.
-        let task = unsafe { Task::from_raw(&self.owner, task) };
-        let (code, task) = match Ticket::submit(&self.owner, task) {
-            Ok(ticket) => return Ok(RawCompletion { ticket }),
-            Err((code, task)) => (code, task.into_raw()),
+        let Some(task) = self.task() else { unreachable!("a task is taken only to be submitted") };
+        let submitted = Ticket::submit(&self.owner, task, self.deadline).map_err(|(code, task)| {
+            task.leave();
+            code
+        });
+        let code = match submitted {
+            Ok(ticket) => {
+                self.slot = None;
+                return Ok(RawCompletion { ticket });
+            }
+            Err(code) => code,
         };
-        self.task = Some(task);
         let what = outcome::what(&self.owner, self.plugin.name(), COMMAND);
         Err(Rejected { error: outcome::rejected(&self.owner, what, code), task: self })
     }
 
-    fn fill(&mut self, command: &[u8]) -> Result<()> {
-        let Some(task) = self.task else { unreachable!("a task is taken only to be submitted") };
-        // SAFETY: the task is this owner's, and not released by this loan.
-        let mut task = ManuallyDrop::new(unsafe { Task::from_raw(&self.owner, task) });
+    /// The task, which is given back when that is dropped.
+    fn task(&self) -> Option<Task<'_>> {
+        // SAFETY: slots live as long as their owner, which is kept.
+        let slot = unsafe { self.slot?.as_ref() };
+        Task::of(&self.owner, slot)
+    }
+
+    fn fill(&self, command: &[u8]) -> Result<()> {
+        let Some(task) = self.task() else { unreachable!("a task is taken only to be submitted") };
+        let mut task = ManuallyDrop::new(task);
         let (need, room) = (command.len(), self.capacity);
         if need > room {
             let error = EncodeError::TooBig { message: COMMAND, need, room };
             return Err(Error::new(error.into(), outcome::what(&self.owner, self.plugin.name(), COMMAND))
                 .caused_by(error));
         }
-        // First the length: an earlier attempt may have left a shorter one.
-        task.set_len(need)?;
-        task.payload()?.copy_from_slice(command);
-        Ok(())
+        task.payload()[..need].copy_from_slice(command);
+        task.set_len(need)
     }
 }
 
 impl Drop for RawTask {
     fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            // SAFETY: the task is this owner's and not in flight.
-            drop(unsafe { Task::from_raw(&self.owner, task) });
-        }
+        drop(self.task());
     }
 }
 
@@ -185,13 +211,45 @@ impl RawCompletion {
         self.ticket.spin();
         Ok(wait::block_on(self))
     }
+
+    /// Gives the command up, as [`Completion::cancel`](crate::Completion::cancel) does: the answer is `SKIPPED` without
+    /// bytes.
+    ///
+    /// ```no_run
+    /// # use urom_host::{DocaError, Plugin, Worker, Result};
+    /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
+    /// let completion = worker.command(plugin, &[0; 16])?;
+    /// let cancelled = completion.cancel();
+    /// assert_eq!(cancelled, completion.wait()?.status == DocaError::SKIPPED);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn cancel(&self) -> bool {
+        self.ticket.cancel()
+    }
+
+    /// A hold on the task with which it can be cancelled while this is being awaited.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Plugin, Worker, Result};
+    /// # async fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
+    /// let completion = worker.command(plugin, &[0; 16])?;
+    /// let handle = completion.handle();
+    /// let answer = completion.await;
+    /// assert!(!handle.cancel(), "it is over");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn handle(&self) -> TaskHandle {
+        self.ticket.handle()
+    }
 }
 
 impl Future for RawCompletion {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Answer> {
-        self.ticket.poll(cx, |_, response| response.into_answer())
+        self.ticket.poll(cx, |context, slot| context.take(slot).into_answer())
     }
 }
 

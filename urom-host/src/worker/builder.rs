@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use urom_abi::cpu::CpuSet;
 use urom_abi::{DocaError, WORKER_ID_ANY};
@@ -28,36 +29,63 @@ const DEFAULT_INFLIGHT: u32 = 64;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 #[must_use = "a worker is not started before `start`"]
 pub struct WorkerBuilder {
     service: Arc<ServiceCore>,
     engine: Option<ProgressEngine>,
-    id: u64,
+    settings: Settings,
+    /// The service is not told the environment: the worker has one already.
+    joins: bool,
+}
+
+/// What a worker is made with.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) id: u64,
     group: Option<u32>,
     plugins: Vec<Plugin>,
     env: Vec<(String, String)>,
     cpus: Option<CpuSet>,
-    max_inflight: u32,
+    pub(crate) max_inflight: u32,
+    pub(crate) deadline: Option<Duration>,
 }
 
 impl WorkerBuilder {
     pub(crate) fn new(service: Arc<ServiceCore>, engine: Option<ProgressEngine>) -> WorkerBuilder {
-        WorkerBuilder {
-            service,
-            engine,
+        let settings = Settings {
             id: WORKER_ID_ANY,
             group: None,
             plugins: Vec::new(),
             env: Vec::new(),
             cpus: None,
             max_inflight: DEFAULT_INFLIGHT,
-        }
+            deadline: None,
+        };
+        WorkerBuilder { service, engine, settings, joins: false }
+    }
+
+    /// What started `owner`, with the id that it had.
+    pub(crate) fn again(owner: &Owner) -> WorkerBuilder {
+        let settings = Settings { id: owner.id.get(), ..owner.settings.clone() };
+        let (service, engine) = (Arc::clone(&owner.service), Some(owner.engine.clone()));
+        WorkerBuilder { service, engine, settings, joins: false }
+    }
+
+    /// To join a worker that runs. The environment is kept for the worker that is started in its place one day.
+    pub(super) fn joining(self) -> WorkerBuilder {
+        WorkerBuilder { joins: true, ..self }
+    }
+
+    /// Whether a worker that runs already would refuse this.
+    pub(super) fn has_env(&self) -> bool {
+        !self.settings.env.is_empty()
     }
 
     /// The worker's id (`doca_urom_worker_set_id`). When the service has a worker of that id, this is a further
     /// connection to it; [`worker_id`](crate::worker_id) computes ids by DOCA's convention.
     pub fn id(mut self, id: u64) -> Self {
-        self.id = id;
+        self.settings.id = id;
         self
     }
 
@@ -79,21 +107,21 @@ impl WorkerBuilder {
     /// The worker's group (`doca_urom_worker_set_gid`): a label that
     /// [`workers_of_group`](crate::Service::workers_of_group) finds it by.
     pub fn group(mut self, group: u32) -> Self {
-        self.group = Some(group);
+        self.settings.group = Some(group);
         self
     }
 
     /// A plugin that the worker is to load; call it once for each (`doca_urom_worker_set_plugins`). Takes a
     /// [`Plugin`] or a client.
     pub fn plugin(mut self, plugin: impl AsRef<Plugin>) -> Self {
-        self.plugins.push(*plugin.as_ref());
+        self.settings.plugins.push(*plugin.as_ref());
         self
     }
 
     /// A variable for the worker's environment; call it once for each (`doca_urom_worker_set_env`). Only a worker that
     /// does not exist yet can be given one.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.env.push((name.into(), value.into()));
+        self.settings.env.push((name.into(), value.into()));
         self
     }
 
@@ -110,7 +138,7 @@ impl WorkerBuilder {
     /// # }
     /// ```
     pub fn cpus(mut self, cpus: CpuSet) -> Self {
-        self.cpus = Some(cpus);
+        self.settings.cpus = Some(cpus);
         self
     }
 
@@ -127,7 +155,31 @@ impl WorkerBuilder {
     /// # }
     /// ```
     pub fn max_inflight(mut self, tasks: u32) -> Self {
-        self.max_inflight = tasks;
+        self.settings.max_inflight = tasks;
+        self
+    }
+
+    /// How long after its submission a task of this worker is given up, unless the task says otherwise: it ends with
+    /// `TIME_OUT` then, as [`Completion`](crate::Completion) describes. Without this, tasks wait for their answer, or for the
+    /// loss of the worker, however long that takes.
+    ///
+    /// A task with a deadline costs a look at the clock more than one without.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use urom_host::{Service, Result};
+    /// # fn example(service: &Service) -> Result<()> {
+    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
+    /// let worker = service.worker().plugin(&graph).deadline(Duration::from_secs(2)).start().wait()?;
+    /// // Two seconds for this one, half of one for that, and as long as it takes for the last.
+    /// graph.task_loopback(&worker, 1).submit()?.wait()?;
+    /// graph.task_loopback(&worker, 2).deadline(Duration::from_millis(500)).submit()?.wait()?;
+    /// graph.task_loopback(&worker, 3).deadline(Duration::MAX).submit()?.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.settings.deadline = Some(limit);
         self
     }
 
@@ -161,8 +213,14 @@ impl WorkerBuilder {
     /// the service's own code and words (`INITIALIZATION` from a library that gives none) when the worker did not come to run: a plugin that does not load
     /// or open, an environment for a worker that exists already, a plugin that an existing worker does not have.
     pub fn start(self) -> Starting {
-        let result = self.create().and_then(|owner| owner.start().map(|()| owner));
-        Starting::new(result)
+        Starting::new(self.begin())
+    }
+
+    /// The start without its future.
+    pub(crate) fn begin(self) -> Result<Owner> {
+        let owner = self.create()?;
+        owner.start()?;
+        Ok(owner)
     }
 
     fn create(self) -> Result<Owner> {
@@ -178,20 +236,18 @@ impl WorkerBuilder {
                 .why("its progress engine is of another library than its service")
                 .hint("make the engine with ProgressEngine::with_library(service.library())"));
         }
-        let slots = self.max_inflight.min(DEFAULT_INFLIGHT) as usize;
-        let owner = Owner::create(self.service, engine, slots)?;
-        let (api, worker) = (library.api(), owner.worker());
-        owner.id.set(self.id);
+        let owner = Owner::create(self.service, engine, self.settings)?;
+        let (api, worker, settings) = (library.api(), owner.worker(), &owner.settings);
         let set = |code: DocaError, what: &'static str| {
             check(code, || format!("setting {what} of {}", owner.name()))
         };
         // SAFETY: the worker is live and idle.
-        set(unsafe { (api.doca_urom_worker_set_id)(worker, self.id) }, "the id")?;
-        if let Some(group) = self.group {
+        set(unsafe { (api.doca_urom_worker_set_id)(worker, settings.id) }, "the id")?;
+        if let Some(group) = settings.group {
             // SAFETY: as above.
             set(unsafe { (api.doca_urom_worker_set_gid)(worker, group) }, "the group")?;
         }
-        if !env.is_empty() {
+        if !env.is_empty() && !self.joins {
             let pointers: Vec<*mut c_char> =
                 env.iter().map(|variable| variable.as_ptr().cast_mut()).collect();
             // SAFETY: as above; the array and the strings live until the call returns, which copies and does not change them.
@@ -199,13 +255,12 @@ impl WorkerBuilder {
             set(code, "the environment")?;
         }
         // SAFETY: as above.
-        let code = unsafe { (api.doca_urom_worker_set_max_inflight_tasks)(worker, self.max_inflight) };
+        let code = unsafe { (api.doca_urom_worker_set_max_inflight_tasks)(worker, settings.max_inflight) };
         set(code, "the number of tasks in flight (a power of two)")?;
-        owner.max_inflight.set(self.max_inflight);
         // SAFETY: as above.
         set(unsafe { (api.doca_urom_worker_set_plugins)(worker, mask) }, "the plugins")?;
         owner.plugins.set(mask);
-        if let Some(cpus) = self.cpus {
+        if let Some(cpus) = settings.cpus {
             // SAFETY: as above.
             let code = unsafe { (api.doca_urom_worker_set_cpuset)(worker, cpus) };
             set(code, "the CPUs (a subset of the service's)")?;
@@ -217,11 +272,11 @@ impl WorkerBuilder {
         let invalid = |why: String, hint: &'static str| {
             Err(Error::new(DocaError::INVALID_VALUE, "creating a worker").why(why).hint(hint))
         };
-        if self.plugins.is_empty() {
+        if self.settings.plugins.is_empty() {
             return invalid("it has no plugin".into(), "name at least one with WorkerBuilder::plugin");
         }
         let mut mask = 0;
-        for plugin in &self.plugins {
+        for plugin in &self.settings.plugins {
             if plugin.service() != self.service.serial() {
                 let why = format!("plugin `{}` was found on another service", plugin.name());
                 return invalid(why, "look it up on the service that the worker is to run on");
@@ -243,19 +298,20 @@ impl WorkerBuilder {
             }
             CString::new(format!("{name}={value}")).map_err(|_| invalid())
         };
-        self.env.iter().map(variable).collect()
+        self.settings.env.iter().map(variable).collect()
     }
 }
 
 impl fmt::Debug for WorkerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WorkerBuilder")
-            .field("id", &self.id)
-            .field("group", &self.group)
-            .field("plugins", &self.plugins)
-            .field("env", &self.env)
-            .field("cpus", &self.cpus)
-            .field("max_inflight", &self.max_inflight)
+            .field("id", &self.settings.id)
+            .field("group", &self.settings.group)
+            .field("plugins", &self.settings.plugins)
+            .field("env", &self.settings.env)
+            .field("cpus", &self.settings.cpus)
+            .field("max_inflight", &self.settings.max_inflight)
+            .field("deadline", &self.settings.deadline)
             .finish_non_exhaustive()
     }
 }

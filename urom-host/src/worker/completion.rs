@@ -1,6 +1,5 @@
-//! From the library's completion callback to the future that waits for it.
+//! From the library's completion callback to the future or callback that waits for it.
 
-use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::task::Context as TaskContext;
 
@@ -9,121 +8,170 @@ use urom_abi::host::{CmdTask, Data};
 use crate::task::{Response, Task};
 use crate::thread;
 use crate::worker::context::Context;
-use crate::worker::slots::Slot;
+use crate::worker::slots::{Slot, State};
 
-/// A task's completion, for tasks that a future waits for: their task data is the number of the future's slot.
+/// Every task's completion. The task data is the address of the task's slot.
 ///
 /// # Safety
-/// Only for tasks of a worker that [`super::Owner`] created.
-pub(crate) unsafe extern "C" fn on_complete(task: *mut CmdTask, task_data: Data, ctx_data: Data) {
-    thread::guard(|| {
-        // SAFETY: what the library hands to the callback of a worker of ours.
-        let Some((context, task)) = (unsafe { parties(task, ctx_data) }) else { return };
-        // SAFETY: the number is what `submit` set.
-        let slot = unsafe { task_data.u64 };
-        context.complete(slot as u32, task);
-    });
-}
-
-/// The worker and the task of a completion.
-///
-/// # Safety
-/// The arguments are those of a completion callback of a worker that [`super::Owner`] created.
-pub(crate) unsafe fn parties<'a>(task: *mut CmdTask, ctx_data: Data) -> Option<(&'a Context, Task<'a>)> {
-    // SAFETY: a worker's context data is a pointer.
-    let context: *mut c_void = unsafe { ctx_data.ptr };
-    let (context, task) = (NonNull::new(context.cast::<Context>())?, NonNull::new(task)?);
-    // SAFETY: the context is freed after its worker is destroyed, and so after its last callback.
-    let context = unsafe { context.as_ref() };
-    // SAFETY: the task is complete, so it is the caller's again.
-    let task = unsafe { Task::from_raw(context, task) };
-    Some((context, task))
+/// Only for tasks that [`Task::allocate`] made.
+pub(crate) unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, _ctx_data: Data) {
+    // SAFETY: the task data was set to a pointer.
+    let slot = unsafe { task_data.ptr };
+    let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
+    // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its last callback.
+    let slot = unsafe { slot.as_ref() };
+    // SAFETY: the context owns the slot.
+    let context = unsafe { slot.context.as_ref() };
+    if slot.state.get() == State::Waiting && !context.is_winding_down() {
+        // The usual case, which runs nothing that could unwind.
+        slot.state.set(State::Complete);
+    } else {
+        thread::guard(|| context.complete(slot));
+    }
 }
 
 impl Context {
-    fn complete(&self, slot: u32, task: Task<'_>) {
-        let mut slots = self.slots.borrow_mut();
-        let waker = match slots.get(slot) {
-            Slot::Pending(waker) => {
-                let waker = waker.take();
-                *slots.get(slot) = match self.is_winding_down() {
-                    true => Slot::Copied(Response::of(task).into_answer()),
-                    false => Slot::Complete(task.into_raw()),
-                };
-                waker
+    fn complete(&self, slot: &Slot) {
+        let state = slot.state.get();
+        let Some(task) = Task::of(self, slot) else { return };
+        match state {
+            State::Waiting | State::Watched => {
+                let waker = slot.waker.take();
+                task.leave();
+                slot.state.set(State::Complete);
+                if self.is_winding_down() {
+                    self.copy(slot);
+                }
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
             }
-            // Its future is gone. Anything else cannot be: a task completes once.
+            State::Calling => {
+                slot.state.set(State::Held);
+                self.deliver(slot, Response::of(task));
+            }
+            State::CallCancelled => {
+                self.count_late(&task);
+                slot.state.set(State::Held);
+                self.deliver(slot, Response::ended_with(slot.end.get(), task));
+            }
+            State::Late => {
+                self.count_late(&task);
+                drop(Response::of(task));
+            }
+            State::Ended => {
+                self.count_late(&task);
+                task.leave();
+                // The slot is its future's until that has been told.
+                self.release(slot);
+                slot.state.set(State::EndedAndBack);
+            }
+            State::Dropped => drop(Response::of(task)),
+            // A task completes once: nothing else is in flight.
             _ => {
-                slots.remove(slot);
-                None
-            }
-        };
-        // Waking runs code that is not ours: it may take from the slots itself.
-        drop(slots);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    /// Copies the answers that no future has taken yet and releases their tasks.
-    pub(crate) fn copy_complete(&self) {
-        for slot in self.slots.borrow_mut().iter_mut() {
-            if let Slot::Complete(task) = *slot {
-                // SAFETY: a complete task in a slot is owned by that slot.
-                let task = unsafe { Task::from_raw(self, task) };
-                *slot = Slot::Copied(Response::of(task).into_answer());
+                debug_assert!(false, "a task completed that was {state:?}");
+                task.leave();
             }
         }
     }
 
-    /// Whether a slot's task is complete and its answer can be [taken](Self::take).
-    pub(crate) fn is_complete(&self, slot: u32) -> bool {
-        !matches!(self.slots.borrow_mut().get(slot), Slot::Pending(_))
+    /// Gives the callback of a slot what its task ended with.
+    pub(crate) fn deliver(&self, slot: &Slot, response: Response<'_>) {
+        if let Some(deliver) = slot.deliver.take() {
+            // SAFETY: it was there, so it was stored with its callback and none of the two was taken.
+            unsafe { deliver(self, slot, response) };
+        }
     }
 
-    /// Frees the slot of a complete task and gives out what it ended with.
+    /// Copies the answers that no future has taken yet, and releases their tasks and those that are ready for use.
+    pub(crate) fn release_all(&self) {
+        for slot in self.slots.iter().filter(|slot| slot.state.get() == State::Complete) {
+            self.copy(slot);
+        }
+        self.release_ready();
+    }
+
+    /// Releases the tasks that are ready for use.
+    pub(crate) fn release_ready(&self) {
+        while let Some(slot) = self.slots.take_ready() {
+            self.release(slot);
+            self.slots.put_empty(slot);
+        }
+    }
+
+    fn copy(&self, slot: &Slot) {
+        let Some(task) = Task::of(self, slot) else { return };
+        slot.answer.set(Some(task.answer()));
+        task.leave();
+        self.release(slot);
+        slot.state.set(State::Copied);
+    }
+
+    /// Frees the slot of a task whose future is to be told the end, and gives that out.
     ///
     /// # Panics
-    /// When the task is not complete.
-    pub(crate) fn take(&self, slot: u32) -> Response<'_> {
-        let outcome = self.slots.borrow_mut().remove(slot);
-        match outcome {
-            // SAFETY: a complete task in a slot is owned by that slot.
-            Slot::Complete(task) => Response::of(unsafe { Task::from_raw(self, task) }),
-            Slot::Copied(answer) => Response::copied(answer),
-            Slot::Free(_) | Slot::Pending(_) | Slot::Abandoned => {
-                unreachable!("only the future of a complete task takes from its slot")
+    /// When nothing has ended.
+    #[inline]
+    pub(crate) fn take<'a>(&'a self, slot: &'a Slot) -> Response<'a> {
+        if slot.state.get() == State::Complete
+            && let Some(task) = Task::of(self, slot)
+        {
+            slot.state.set(State::Held);
+            return Response::of(task);
+        }
+        self.take_rare(slot)
+    }
+
+    #[cold]
+    fn take_rare<'a>(&'a self, slot: &'a Slot) -> Response<'a> {
+        match slot.state.get() {
+            State::Copied => {
+                let answer = slot.answer.take();
+                self.slots.put_empty(slot);
+                Response::copied(answer)
+            }
+            State::Ended => {
+                slot.state.set(State::Late);
+                Response::ended(slot.end.get())
+            }
+            State::EndedAndBack => {
+                self.slots.put_empty(slot);
+                Response::ended(slot.end.get())
+            }
+            state => {
+                unreachable!("only the future of a task that ended takes from its slot, which is {state:?}")
             }
         }
     }
 
     /// Has a slot wake `cx` when its task completes.
-    pub(crate) fn watch(&self, slot: u32, cx: &TaskContext<'_>) {
-        let mut slots = self.slots.borrow_mut();
-        let Slot::Pending(known) = slots.get(slot) else { return };
-        if known.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+    pub(crate) fn watch(&self, slot: &Slot, cx: &TaskContext<'_>) {
+        if !slot.is_pending() {
             return;
         }
-        drop(slots);
-        // Cloning and dropping wakers runs code that is not ours.
-        let mut waker = Some(cx.waker().clone());
-        if let Slot::Pending(known) = self.slots.borrow_mut().get(slot) {
-            std::mem::swap(known, &mut waker);
+        let known = slot.waker.take();
+        if known.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+            slot.waker.set(known);
+            return;
         }
-        drop(waker);
+        // Cloning and dropping wakers runs code that is not ours, which may even complete the task.
+        let waker = cx.waker().clone();
+        if slot.is_pending() {
+            slot.waker.set(Some(waker));
+            slot.state.set(State::Watched);
+        } else {
+            waker.wake();
+        }
     }
 
     /// Lets go of a slot whose future is dropped.
-    pub(crate) fn abandon(&self, slot: u32) {
-        let mut slots = self.slots.borrow_mut();
-        let outcome = match slots.get(slot) {
-            pending @ Slot::Pending(_) => std::mem::replace(pending, Slot::Abandoned),
-            _ => slots.remove(slot),
-        };
-        drop(slots);
-        if let Slot::Complete(task) = outcome {
-            // SAFETY: a complete task in a slot is owned by that slot.
-            drop(unsafe { Task::from_raw(self, task) });
+    pub(crate) fn abandon(&self, slot: &Slot) {
+        match slot.state.get() {
+            State::Waiting | State::Watched => {
+                slot.state.set(State::Dropped);
+                drop(slot.waker.take());
+            }
+            _ => drop(self.take(slot)),
         }
     }
 }

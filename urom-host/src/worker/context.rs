@@ -1,6 +1,6 @@
 //! A worker's context in the library, and what becomes of it.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell};
 use std::ffi::c_void;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
@@ -18,7 +18,8 @@ use crate::library::non_null;
 use crate::service::ServiceCore;
 use crate::thread;
 use crate::wait;
-use crate::worker::slots::Slots;
+use crate::worker::Settings;
+use crate::worker::slots::{Slot, Slots};
 
 /// How long a dropped worker may take to stop. A peer that is frozen or cut off is noticed in half of it.
 const DROP_LIMIT: Duration = Duration::from_secs(10);
@@ -29,15 +30,26 @@ pub(crate) struct Context {
     worker: NonNull<RawWorker>,
     pub(crate) engine: ProgressEngine,
     pub(crate) service: Arc<ServiceCore>,
-    pub(crate) slots: RefCell<Slots>,
+    /// The service's number.
+    pub(crate) serial: u64,
+    pub(crate) slots: Slots,
+    /// What it was made with.
+    pub(crate) settings: Settings,
     /// The plugins it was started with, as a mask.
     pub(crate) plugins: Cell<u64>,
     pub(crate) id: Cell<u64>,
-    pub(crate) max_inflight: Cell<u32>,
+    /// For tasks that say nothing else.
+    pub(crate) deadline: Option<Duration>,
+    /// Whether the engine knows it as one that has deadlines.
+    pub(crate) timed: Cell<bool>,
+    /// How many answers came to tasks that were given up.
+    pub(crate) late_answers: Cell<u64>,
     /// How many domains it is in.
     pub(crate) domains: Cell<usize>,
     /// Whether completed tasks must be released at once: their context cannot become idle before.
     winding_down: Cell<bool>,
+    /// Whether tasks are kept for the next command: while it runs, if the library has them submitted several times.
+    keeps_tasks: Cell<bool>,
     /// The owner, for payloads that keep it; not there before the worker runs, nor while it is being dropped.
     owner: OnceCell<Weak<Owner>>,
     /// How many tasks are kept by payloads of their replies.
@@ -80,13 +92,36 @@ impl Context {
         self.handle.start(|| format!("starting {}", self.name()))
     }
 
+    /// Takes a task back that is complete or was never submitted, and that nobody needs any more.
+    #[inline]
+    pub(crate) fn give_back(&self, slot: &Slot) {
+        if self.keeps_tasks.get() && slot.doca.get().is_some() {
+            self.slots.put_ready(slot);
+        } else {
+            self.release(slot);
+            self.slots.put_empty(slot);
+        }
+    }
+
+    /// Releases a slot's task (`doca_urom_worker_cmd_task_release`), if it has one.
+    #[cold]
+    pub(crate) fn release(&self, slot: &Slot) {
+        let Some(doca) = slot.doca.take() else { return };
+        // SAFETY: the task is live, not in flight, and nobody else's.
+        let code = unsafe { (self.api().doca_urom_worker_cmd_task_release)(doca.command.as_ptr()) };
+        if let Err(code) = code.check() {
+            tracing::warn!("a command task could not be released: {code}");
+        }
+    }
+
     /// Asks the worker to stop. Completed tasks that no future took yet are copied and released.
     pub(crate) fn stop(&self) -> Result<()> {
         if self.state()? == CtxState::IDLE {
             return Ok(());
         }
         self.winding_down.set(true);
-        self.copy_complete();
+        self.keeps_tasks.set(false);
+        self.release_all();
         self.handle.stop(|| format!("stopping {}", self.name()))
     }
 
@@ -124,7 +159,13 @@ impl Context {
 
     /// Runs after every change of state, inside progress or inside start and stop.
     fn state_changed(&self, next: CtxState) {
-        self.winding_down.set(matches!(next, CtxState::STOPPING));
+        self.winding_down.set(next == CtxState::STOPPING);
+        // DOCA promises nothing for a UROM task that is submitted a second time; this project's own library does.
+        self.keeps_tasks.set(next == CtxState::RUNNING && self.library.extensions().is_some());
+        if !self.keeps_tasks.get() {
+            // They would keep the context from becoming idle.
+            self.release_ready();
+        }
         self.wake_watchers();
     }
 
@@ -168,7 +209,11 @@ pub(crate) struct Owner {
 
 impl Owner {
     /// Creates a worker on `service` that will be progressed by `engine`.
-    pub(crate) fn create(service: Arc<ServiceCore>, engine: ProgressEngine, slots: usize) -> Result<Owner> {
+    pub(crate) fn create(
+        service: Arc<ServiceCore>,
+        engine: ProgressEngine,
+        settings: Settings,
+    ) -> Result<Owner> {
         let library = service.library();
         let api = library.api();
         let mut worker = ptr::null_mut();
@@ -184,13 +229,18 @@ impl Owner {
             handle: unsafe { ContextHandle::new(library, ctx, "a worker") },
             worker,
             engine,
+            serial: service.serial(),
             service,
-            slots: RefCell::new(Slots::with_capacity(slots)),
+            slots: Slots::default(),
             plugins: Cell::new(0),
-            id: Cell::new(urom_abi::WORKER_ID_ANY),
-            max_inflight: Cell::new(0),
+            id: Cell::new(settings.id),
+            deadline: settings.deadline,
+            settings,
+            timed: Cell::new(false),
+            late_answers: Cell::new(0),
             domains: Cell::new(0),
             winding_down: Cell::new(false),
+            keeps_tasks: Cell::new(false),
             owner: OnceCell::new(),
             held: Cell::new(0),
         };
@@ -231,6 +281,7 @@ impl Drop for Owner {
         if thread::in_callback() {
             thread::bury(Owner { context: self.context });
         } else if self.retire() {
+            self.engine.deadlines().strike(self);
             // SAFETY: the worker is destroyed, so no callback reaches the context any more, and it came from a `Box`.
             drop(unsafe { Box::from_raw(self.context.as_ptr()) });
         }

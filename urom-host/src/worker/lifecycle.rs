@@ -11,6 +11,7 @@ use urom_abi::host::CtxState;
 
 use crate::error::{Error, Result};
 use crate::wait;
+use crate::worker::restart::Restart;
 use crate::worker::{Owner, Worker};
 
 /// A worker that is starting: a future of the running [`Worker`].
@@ -29,13 +30,19 @@ use crate::worker::{Owner, Worker};
 /// ```
 #[must_use = "dropping it stops the worker again"]
 pub struct Starting {
-    /// `None` once it was given out.
+    /// `None` while a restart pauses, and once it was given out.
     start: Option<Result<Owner>>,
+    /// For a restart, which may have to be asked for more than once.
+    again: Option<Restart>,
 }
 
 impl Starting {
     pub(super) fn new(start: Result<Owner>) -> Starting {
-        Starting { start: Some(start) }
+        Starting { start: Some(start), again: None }
+    }
+
+    pub(super) fn again(restart: Restart) -> Starting {
+        Starting { start: Some(restart.begin()), again: Some(restart) }
     }
 
     /// Waits until the worker runs, progressing all engines of this thread.
@@ -55,13 +62,25 @@ impl Future for Starting {
     type Output = Result<Worker>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<Worker>> {
-        let state = match &self.start {
-            Some(Ok(owner)) => ready!(owner.poll_started(&owner.engine, cx)),
-            Some(Err(_)) => Ok(CtxState::IDLE),
-            None => panic!("a start was polled after it had resolved"),
-        };
-        let start = self.start.take();
-        Poll::Ready(start.unwrap_or_else(|| unreachable!()).and_then(|owner| running(owner, state?)))
+        let this = &mut *self;
+        loop {
+            if let Some(again) = &mut this.again
+                && let Some(start) = ready!(again.poll_again(cx))
+            {
+                this.start = Some(start);
+            }
+            let state = match &this.start {
+                Some(Ok(owner)) => ready!(owner.poll_started(&owner.engine, cx)),
+                Some(Err(_)) => Ok(CtxState::IDLE),
+                None => panic!("a start was polled after it had resolved"),
+            };
+            let start = this.start.take().unwrap_or_else(|| unreachable!());
+            let worker = start.and_then(|owner| running(owner, state?));
+            let again = this.again.as_mut();
+            if !worker.as_ref().is_err_and(|error| again.is_some_and(|again| again.is_early(error))) {
+                return Poll::Ready(worker);
+            }
+        }
     }
 }
 
@@ -139,13 +158,12 @@ impl Future for Stopping {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
         std::mem::replace(&mut self.begun, Ok(()))?;
-        while self.owner.state()? != CtxState::IDLE {
-            if !self.owner.engine.progress() {
-                self.owner.watch_state(cx);
-                return Poll::Pending;
-            }
+        let is_over = || self.owner.state().map_or(true, |state| state == CtxState::IDLE);
+        if self.owner.engine.poll(cx, is_over) {
+            return Poll::Ready(self.owner.state().map(drop));
         }
-        Poll::Ready(Ok(()))
+        self.owner.watch_state(cx);
+        Poll::Pending
     }
 }
 

@@ -1,22 +1,26 @@
 //! Workers: processes beside the service that run plugins.
 
+mod answer;
 mod builder;
 mod completion;
 mod context;
+mod late;
 mod lifecycle;
+mod restart;
 mod slots;
 
 use std::fmt;
 use std::rc::Rc;
 
+pub use answer::Answer;
+pub(crate) use builder::Settings;
 pub use builder::WorkerBuilder;
-pub use lifecycle::{Starting, Stopping};
-pub use slots::Answer;
-
-pub(crate) use completion::{on_complete, parties};
+pub(crate) use completion::on_complete;
 pub(crate) use context::{Context, Owner};
+pub use lifecycle::{Starting, Stopping};
+pub(crate) use slots::{CALLBACK_ROOM, Doca, End, Slot, State};
 
-use crate::context::State;
+use crate::context::State as CtxState;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
 use crate::plugin::Plugin;
@@ -34,7 +38,7 @@ use crate::task::{RawCompletion, RawTask};
 /// service stays connected for at least as long as it.
 ///
 /// When its worker process dies, every task in flight completes with an error, [`state`](Self::state) is no longer
-/// [`State::Running`], and [`failure`](Self::failure) says why; a new worker can be started in its place.
+/// [`State::Running`](crate::State::Running), and [`failure`](Self::failure) says why; a new worker can be started in its place.
 ///
 /// # Threads
 /// ```no_run
@@ -90,7 +94,7 @@ impl Worker {
     ///
     /// # Errors
     /// Whatever the library says.
-    pub fn state(&self) -> Result<State> {
+    pub fn state(&self) -> Result<CtxState> {
         Ok(self.owner.state()?.into())
     }
 
@@ -100,7 +104,8 @@ impl Worker {
         Some(self.owner.failure()).filter(|text| !text.is_empty())
     }
 
-    /// How many tasks are submitted and not complete (`doca_ctx_get_num_inflight_tasks`).
+    /// How many tasks are submitted and not complete (`doca_ctx_get_num_inflight_tasks`), those included that were
+    /// [given up](Self::given_up).
     ///
     /// # Errors
     /// Whatever the library says.
@@ -108,9 +113,50 @@ impl Worker {
         self.owner.in_flight()
     }
 
+    /// How many tasks are in flight whose answers will be thrown away: they passed their deadline, were cancelled, or
+    /// their completion was dropped. They count against [`max_inflight`](Self::max_inflight) until the worker answers them
+    /// or is gone.
+    ///
+    /// ```no_run
+    /// # use urom_host::{DocaError, Worker, Host, Result};
+    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
+    /// match graph.task_loopback(worker, 1).submit() {
+    ///     Err(error) if error.code() == DocaError::NO_MEMORY => {
+    ///         println!("{} of {} tasks wait for late answers", worker.given_up(), worker.max_inflight());
+    ///     }
+    ///     other => println!("{:?}", other?.wait()?),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn given_up(&self) -> usize {
+        self.owner.given_up()
+    }
+
+    /// How many answers came to tasks that had passed their deadline or were cancelled. They were thrown away; nobody got
+    /// them. Answers to completions that were dropped are not counted, nor are tasks that ended with their worker.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use urom_host::{Worker, Host, Result};
+    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
+    /// let tight = graph.task_loopback(worker, 1).deadline(Duration::from_micros(1)).submit()?;
+    /// if tight.wait().is_err() {
+    ///     while worker.in_flight()? > 0 {
+    ///         worker.engine().progress();
+    ///     }
+    ///     assert_eq!(worker.late_answers(), 1);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn late_answers(&self) -> u64 {
+        self.owner.late_answers.get()
+    }
+
     /// How many tasks may be allocated at a time.
     pub fn max_inflight(&self) -> u32 {
-        self.owner.max_inflight.get()
+        self.owner.settings.max_inflight
     }
 
     /// The engine it is connected to.

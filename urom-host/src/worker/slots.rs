@@ -1,111 +1,254 @@
-//! Where the futures of one worker and the completions of its tasks meet.
+//! Where the tasks of one worker and those who wait for them meet.
 //!
-//! A future that is in flight has a slot, and its task carries the slot's number. Slots are used again, so a task costs
-//! no memory of its own.
+//! Every task has a slot, whose address is the task's user data. A slot keeps its task of the library from one command to
+//! the next where the library allows that, so that in steady state a command neither allocates nor asks for anything it
+//! has asked for before. Everything belongs to one thread.
 
+use std::cell::{Cell, RefCell, UnsafeCell};
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::task::Waker;
+use std::time::{Duration, Instant};
 
-use urom_abi::DocaError;
-use urom_abi::host::CmdTask;
+use urom_abi::host::{Buf, CmdTask, CmdTaskEnd, Task};
 
-/// One future's side of its task.
-pub(crate) enum Slot {
-    /// Nobody's; the next free one follows.
-    Free(Option<u32>),
-    /// In flight. The waker is there once the future was polled.
-    Pending(Option<Waker>),
-    /// In flight, and its future is gone.
-    Abandoned,
+use crate::task::Response;
+use crate::worker::{Answer, Context};
+
+/// Who has a slot's task, and who waits for it. Those that a wait polls for come first: they are told apart from all others
+/// by one comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// In flight, and a future waits for it.
+    Waiting,
+    /// The same, and the future left its waker.
+    Watched,
+    /// On one of the lists.
+    Unused,
+    /// The program's: being filled, being read, or kept by a payload.
+    Held,
+    /// In flight, and a callback waits for it.
+    Calling,
+    /// In flight, and its callback is to be told that it was cancelled.
+    CallCancelled,
+    /// In flight, and nobody waits: its future was dropped.
+    Dropped,
+    /// In flight, and nobody waits: it passed its deadline or was cancelled.
+    Late,
+    /// In flight, and its future is to be told that it passed its deadline or was cancelled.
+    Ended,
+    /// The same, but the library has given the task back meanwhile.
+    EndedAndBack,
     /// Complete: the task, and with it its response, waits for the future to take it.
-    Complete(NonNull<CmdTask>),
+    Complete,
     /// Complete, and copied out of a task that had to be released because its worker stopped.
-    Copied(Answer),
+    Copied,
 }
 
-/// What a task ended with, in memory of its own.
+/// Why a task ended without its answer, by the program's own will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Its deadline passed, this long after the submission.
+    TimedOut(Duration),
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// A task of the library, with what never changes about it.
+#[derive(Clone, Copy)]
+pub(crate) struct Doca {
+    pub(crate) command: NonNull<CmdTask>,
+    pub(crate) task: NonNull<Task>,
+    pub(crate) payload: NonNull<Buf>,
+    pub(crate) data: NonNull<u8>,
+    pub(crate) capacity: usize,
+    /// Where the task's end can be read, if the library shows it.
+    pub(crate) end: Option<NonNull<CmdTaskEnd>>,
+}
+
+/// Gives a callback the end of its task.
 ///
-/// ```
-/// use urom_host::{Answer, DocaError};
-///
-/// fn show(answer: &Answer) {
-///     match (&answer.bytes, answer.status) {
-///         (Some(bytes), DocaError::SUCCESS) => println!("{} bytes", bytes.len()),
-///         (Some(bytes), status) => println!("the plugin refused ({status}), with {} bytes", bytes.len()),
-///         (None, status) => println!("no notification came: {status}"),
-///     }
-/// }
-/// show(&Answer { status: DocaError::CONNECTION_RESET, bytes: None });
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// The notification's status, or why there was none.
-    pub status: DocaError,
-    /// The notification's bytes; `None` when the task ended without one.
-    pub bytes: Option<Vec<u8>>,
+/// # Safety
+/// The slot's callback was stored together with this function and was not taken yet.
+pub(crate) type Deliver = unsafe fn(&Context, &Slot, Response<'_>);
+
+/// How many bytes of a callback lie in the slot itself.
+pub(crate) const CALLBACK_ROOM: usize = 32;
+
+/// One task's place.
+pub(crate) struct Slot {
+    pub(crate) context: NonNull<Context>,
+    pub(crate) state: Cell<State>,
+    /// The next slot of the list that this one is on.
+    next: Cell<Option<NonNull<Slot>>>,
+    /// The task, while the slot has one.
+    pub(crate) doca: Cell<Option<Doca>>,
+    /// The length that the payload buffer has now.
+    pub(crate) length: Cell<usize>,
+    /// The plugin that the task is addressed to.
+    pub(crate) plugin: Cell<u64>,
+    /// Tells the commands apart that the slot was used for.
+    pub(crate) serial: Cell<u64>,
+    /// When the command is given up; what is there after its end means nothing.
+    pub(crate) deadline: Cell<Option<Instant>>,
+    /// How long after the submission that is.
+    pub(crate) limit: Cell<Duration>,
+    /// In the states `Ended`, `EndedAndBack` and `CallCancelled`.
+    pub(crate) end: Cell<End>,
+    /// In the state `Watched`.
+    pub(crate) waker: Cell<Option<Waker>>,
+    /// In the state `Copied`.
+    pub(crate) answer: Cell<Option<Answer>>,
+    /// In the states `Calling` and `CallCancelled`.
+    pub(crate) deliver: Cell<Option<Deliver>>,
+    callback: UnsafeCell<[MaybeUninit<u64>; CALLBACK_ROOM / 8]>,
 }
 
-#[derive(Default)]
-pub(crate) struct Slots {
-    entries: Vec<Slot>,
-    free: Option<u32>,
-}
-
-impl Slots {
-    pub(crate) fn with_capacity(capacity: usize) -> Slots {
-        Slots { entries: Vec::with_capacity(capacity), free: None }
-    }
-
-    /// Takes a slot for a task that is about to be submitted.
-    pub(crate) fn insert(&mut self) -> u32 {
-        match self.free {
-            Some(index) => {
-                let slot = std::mem::replace(&mut self.entries[index as usize], Slot::Pending(None));
-                self.free = if let Slot::Free(next) = slot { next } else { None };
-                index
-            }
-            None => {
-                self.entries.push(Slot::Pending(None));
-                (self.entries.len() - 1) as u32
-            }
+impl Slot {
+    fn new(context: NonNull<Context>) -> Slot {
+        Slot {
+            context,
+            state: Cell::new(State::Unused),
+            next: Cell::new(None),
+            doca: Cell::new(None),
+            length: Cell::new(0),
+            plugin: Cell::new(0),
+            serial: Cell::new(0),
+            deadline: Cell::new(None),
+            limit: Cell::new(Duration::ZERO),
+            end: Cell::new(End::Cancelled),
+            waker: Cell::new(None),
+            answer: Cell::new(None),
+            deliver: Cell::new(None),
+            callback: UnsafeCell::new([MaybeUninit::uninit(); CALLBACK_ROOM / 8]),
         }
     }
 
-    pub(crate) fn get(&mut self, index: u32) -> &mut Slot {
-        &mut self.entries[index as usize]
+    /// The memory for a callback: [`CALLBACK_ROOM`] bytes, 8-aligned.
+    #[inline]
+    pub(crate) fn callback(&self) -> NonNull<u64> {
+        NonNull::from(&self.callback).cast()
     }
 
-    /// Frees a slot and gives out what was in it.
-    pub(crate) fn remove(&mut self, index: u32) -> Slot {
-        let next = self.free.replace(index);
-        std::mem::replace(&mut self.entries[index as usize], Slot::Free(next))
+    /// Whether a future waits for it and has nothing to take yet.
+    #[inline]
+    pub(crate) fn is_pending(&self) -> bool {
+        matches!(self.state.get(), State::Waiting | State::Watched)
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
-        self.entries.iter_mut()
+    /// Whether its task is in flight and its answer will be thrown away.
+    pub(crate) fn is_given_up(&self) -> bool {
+        matches!(self.state.get(), State::Dropped | State::Late | State::Ended | State::CallCancelled)
+    }
+}
+
+/// All slots of a worker. They stay where they are until this is dropped.
+#[derive(Default)]
+pub(crate) struct Slots {
+    all: RefCell<Vec<NonNull<Slot>>>,
+    /// Those whose task can be used at once.
+    ready: Cell<Option<NonNull<Slot>>>,
+    /// Those without a task.
+    empty: Cell<Option<NonNull<Slot>>>,
+}
+
+impl Slots {
+    #[inline]
+    fn pop<'a>(&'a self, list: &Cell<Option<NonNull<Slot>>>) -> Option<&'a Slot> {
+        let slot = list.get()?;
+        // SAFETY: slots live as long as this, which the borrow keeps.
+        let slot = unsafe { slot.as_ref() };
+        list.set(slot.next.get());
+        slot.state.set(State::Held);
+        Some(slot)
+    }
+
+    #[inline]
+    fn push(list: &Cell<Option<NonNull<Slot>>>, slot: &Slot) {
+        slot.state.set(State::Unused);
+        slot.next.set(list.replace(Some(NonNull::from(slot))));
+    }
+
+    /// Takes a slot with a task.
+    #[inline]
+    pub(crate) fn take_ready(&self) -> Option<&Slot> {
+        self.pop(&self.ready)
+    }
+
+    /// Takes a slot without a task.
+    pub(crate) fn take_empty(&self, context: NonNull<Context>) -> &Slot {
+        if let Some(slot) = self.pop(&self.empty) {
+            return slot;
+        }
+        let new = NonNull::from(Box::leak(Box::new(Slot::new(context))));
+        self.all.borrow_mut().push(new);
+        // SAFETY: slots live as long as this, which the borrow keeps.
+        let slot = unsafe { new.as_ref() };
+        slot.state.set(State::Held);
+        slot
+    }
+
+    /// Puts a slot back whose task may be used again.
+    #[inline]
+    pub(crate) fn put_ready(&self, slot: &Slot) {
+        Slots::push(&self.ready, slot);
+    }
+
+    /// Puts a slot back that has no task.
+    pub(crate) fn put_empty(&self, slot: &Slot) {
+        Slots::push(&self.empty, slot);
+    }
+
+    /// The slot made as number `index`. Slots may be made while somebody goes through them.
+    pub(crate) fn get(&self, index: usize) -> Option<&Slot> {
+        let slot = self.all.borrow().get(index).copied()?;
+        // SAFETY: slots live as long as this, which the borrow keeps.
+        Some(unsafe { slot.as_ref() })
+    }
+
+    /// All of them, those included that are made meanwhile.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot> {
+        (0..).map_while(|index| self.get(index))
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        for slot in self.all.get_mut().drain(..) {
+            // SAFETY: it came from a box, and nobody has it any more: the worker and all who wait for it are gone.
+            drop(unsafe { Box::from_raw(slot.as_ptr()) });
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ptr;
 
-    #[test]
-    fn slots_are_used_again_before_new_ones_are_made() {
-        let mut slots = Slots::with_capacity(2);
-        let (a, b) = (slots.insert(), slots.insert());
-        assert_eq!((a, b), (0, 1));
-        slots.remove(a);
-        slots.remove(b);
-        assert_eq!((slots.insert(), slots.insert(), slots.insert()), (1, 0, 2));
+    fn take(slots: &Slots) -> &Slot {
+        slots.take_empty(NonNull::dangling())
     }
 
     #[test]
-    fn a_slot_keeps_what_is_put_into_it() {
-        let mut slots = Slots::default();
-        let index = slots.insert();
-        *slots.get(index) = Slot::Abandoned;
-        assert!(matches!(slots.remove(index), Slot::Abandoned));
-        assert!(matches!(slots.get(index), Slot::Free(None)));
+    fn slots_are_used_again_before_new_ones_are_made() {
+        let slots = Slots::default();
+        let (a, b) = (take(&slots), take(&slots));
+        slots.put_empty(a);
+        slots.put_empty(b);
+        assert!(ptr::eq(take(&slots), b) && ptr::eq(take(&slots), a));
+        take(&slots);
+        assert_eq!(slots.iter().count(), 3);
+    }
+
+    #[test]
+    fn a_slot_with_a_task_is_not_taken_for_an_empty_one() {
+        let slots = Slots::default();
+        let slot = take(&slots);
+        assert!(slots.take_ready().is_none());
+        slots.put_ready(slot);
+        assert!(!ptr::eq(take(&slots), slot));
+        assert!(slots.take_ready().is_some_and(|ready| ptr::eq(ready, slot)));
+        assert_eq!(slot.state.get(), State::Held);
     }
 }

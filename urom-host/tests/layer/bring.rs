@@ -34,11 +34,11 @@ impl Request for Bring<'_> {
 
     fn encode(&self, out: &mut [u8]) -> Result<usize, EncodeError> {
         let count: u64 = wire::length_word("Bring", "data", &self.data)?;
-        let (fixed, len) = wire::message::<LEN, 1>("Bring", out, [wire::bytes(&self.data)])?;
-        TAG.write(fixed, &1);
-        SCRIPT.write(fixed, &self.script);
-        COUNT.write(fixed, &count.wrapping_add(self.lie));
-        Ok(len)
+        wire::message::<LEN, 1>("Bring", out, [wire::bytes(&self.data)], |fixed| {
+            TAG.write(fixed, &1);
+            SCRIPT.write(fixed, &self.script);
+            COUNT.write(fixed, &count.wrapping_add(self.lie));
+        })
     }
 
     fn echo(&self) {}

@@ -4,16 +4,20 @@ mod all_gather;
 mod bring;
 mod domains;
 mod fake;
+mod given_up;
 mod objects;
 mod payloads;
 mod plain;
+mod restart;
 mod tasks;
+mod turns;
 
 use std::time::Duration;
 
 use graph_protocol::Protocol as Graph;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::protocol::Protocol;
-use urom_host::{Host, Service, ServiceBuilder, Worker};
+use urom_host::{Host, ProgressEngine, Service, ServiceBuilder, Worker};
 
 type Client = <Graph as Protocol>::Client<Host>;
 
@@ -27,4 +31,15 @@ fn start(service: &Service, id: u64) -> (Client, Worker) {
     let graph = service.plugin::<Graph>().unwrap();
     let worker = service.worker().id(id).plugin(&graph).max_inflight(4).start().wait().unwrap();
     (graph, worker)
+}
+
+/// Sleeps as an event loop does that has asked for a notification already, until `done` holds.
+fn sleep_until(engine: &ProgressEngine, mut done: impl FnMut() -> bool) {
+    while !done() {
+        let mut fds = [PollFd::new(engine, PollFlags::IN)];
+        assert_eq!(poll(&mut fds, Some(&Timespec { tv_sec: 20, tv_nsec: 0 })), Ok(1), "nothing woke it");
+        engine.clear_notification().unwrap();
+        while engine.progress() {}
+        engine.request_notification().unwrap();
+    }
 }

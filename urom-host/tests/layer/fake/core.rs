@@ -51,7 +51,14 @@ pub unsafe extern "C" fn pe_connect(pe: *mut Pe, ctx: *mut Ctx) -> DocaError {
     DocaError::SUCCESS
 }
 
+pub unsafe extern "C" fn pe_progress_many(pe: *mut Pe) -> u32 {
+    // One is what many may come to.
+    // SAFETY: as this function.
+    u32::from(unsafe { pe_progress(pe) })
+}
+
 pub unsafe extern "C" fn pe_progress(pe: *mut Pe) -> u8 {
+    super::called();
     // SAFETY: a live engine.
     let this = unsafe { engine(pe) };
     assert!(!this.busy, "progress inside a callback");

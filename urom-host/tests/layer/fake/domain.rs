@@ -226,7 +226,7 @@ pub fn step(ctx: *mut Context) -> bool {
         Ok(true) | Err(_) => CtxState::IDLE,
     };
     // SAFETY: a live domain.
-    unsafe { Context::get(ctx) }.failed = next == CtxState::IDLE;
+    unsafe { Context::get(ctx) }.failed = (next == CtxState::IDLE).then_some(DocaError::NOT_FOUND);
     this.free();
     change(ctx, next);
     true

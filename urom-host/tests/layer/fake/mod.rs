@@ -11,7 +11,7 @@ mod objects;
 mod task;
 
 use std::ffi::{c_char, c_int};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
@@ -20,7 +20,7 @@ use urom_abi::plugin::PluginInfo;
 use urom_host::Library;
 
 pub use domain::{ANSWERS, HABIT, TABLES, Told, habit};
-pub use objects::{LIVE, PLUGIN_COUNT, PLUGIN_VERSION};
+pub use objects::{LIVE, PLUGIN_COUNT, PLUGIN_VERSION, START_FAILURES};
 
 /// What the data of a loopback makes the fake do; the low 32 bits are a DOCA code.
 pub mod script {
@@ -50,6 +50,20 @@ pub mod id {
 pub const CAPACITY: usize = 64;
 
 pub const FAILURE: &str = "the fake was asked to fail";
+
+/// How often functions were called that a command may need.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+fn called() {
+    CALLS.fetch_add(1, Ordering::SeqCst);
+}
+
+/// How many calls of the library `work` takes, those apart that commands never need.
+pub fn calls(work: impl FnOnce()) -> usize {
+    let before = CALLS.load(Ordering::SeqCst);
+    work();
+    CALLS.load(Ordering::SeqCst) - before
+}
 
 /// The address of the response of the task that completed last.
 pub fn last_response() -> usize {
@@ -81,6 +95,7 @@ pub fn clean() -> Clean {
     HABIT.store(habit::GOOD, Ordering::SeqCst);
     TABLES.lock().unwrap_or_else(PoisonError::into_inner).clear();
     ANSWERS.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    START_FAILURES.lock().unwrap_or_else(PoisonError::into_inner).clear();
     Clean(guard)
 }
 
@@ -134,19 +149,22 @@ unsafe extern "C" fn set_embedded(_service: *mut Service, _path: *const c_char) 
     DocaError::SUCCESS
 }
 
+unsafe extern "C" fn set_key_file(_service: *mut Service, _path: *const c_char) -> DocaError {
+    DocaError::SUCCESS
+}
+
 unsafe extern "C" fn set_any_device(_service: *mut Service) -> DocaError {
     DocaError::SUCCESS
 }
 
 unsafe extern "C" fn failure_code(ctx: *const Ctx) -> DocaError {
     // SAFETY: the caller passes a live context.
-    let failed = unsafe { objects::Context::get(ctx.cast_mut()) }.failed;
-    if failed { DocaError::NOT_FOUND } else { DocaError::SUCCESS }
+    unsafe { objects::Context::get(ctx.cast_mut()) }.failed.unwrap_or(DocaError::SUCCESS)
 }
 
 unsafe extern "C" fn failure(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize {
     // SAFETY: the caller passes a live context.
-    if !unsafe { objects::Context::get(ctx.cast_mut()) }.failed {
+    if unsafe { objects::Context::get(ctx.cast_mut()) }.failed.is_none() {
         return 0;
     }
     let length = FAILURE.len().min(capacity);
@@ -236,7 +254,10 @@ pub const API: Api = Api {
         urom_service_set_address: set_address,
         urom_service_set_embedded: set_embedded,
         urom_service_set_any_device: set_any_device,
+        urom_service_set_key_file: set_key_file,
         urom_ctx_get_failure_code: failure_code,
         urom_ctx_get_failure: failure,
+        urom_worker_cmd_task_get_end: task::cmd_get_end,
+        urom_pe_progress_many: core::pe_progress_many,
     }),
 };

@@ -4,6 +4,7 @@ use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
@@ -22,6 +23,9 @@ pub static PLUGIN_VERSION: AtomicU64 = AtomicU64::new(1);
 /// How many plugins a service finds, of two.
 pub static PLUGIN_COUNT: AtomicUsize = AtomicUsize::new(2);
 
+/// What the next starts of workers end with.
+pub static START_FAILURES: Mutex<VecDeque<DocaError>> = Mutex::new(VecDeque::new());
+
 pub fn created() {
     LIVE.fetch_add(1, Ordering::SeqCst);
 }
@@ -33,7 +37,7 @@ pub fn destroyed() {
 /// A service, a worker or a domain.
 pub struct Context {
     pub state: CtxState,
-    pub failed: bool,
+    pub failed: Option<DocaError>,
     pub user_data: Data,
     pub callback: Option<StateChangedCallback>,
     pub engine: *mut Engine,
@@ -58,7 +62,7 @@ impl Context {
         created();
         Box::into_raw(Box::new(Context {
             state: CtxState::IDLE,
-            failed: false,
+            failed: None,
             user_data: Data { u64: 0 },
             callback: None,
             engine: std::ptr::null_mut(),
@@ -234,9 +238,11 @@ pub unsafe extern "C" fn worker_as_ctx(worker: *mut Worker) -> *mut Ctx {
 
 /// What starting a worker does.
 pub fn plan(worker: &mut Context) {
+    worker.failed = START_FAILURES.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     worker.next = match worker.id {
+        _ if worker.failed.is_some() => Some(CtxState::IDLE),
         id::FAILS => {
-            worker.failed = true;
+            worker.failed = Some(DocaError::NOT_FOUND);
             Some(CtxState::IDLE)
         }
         id::HANGS => None,

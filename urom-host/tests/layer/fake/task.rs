@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use urom_abi::DocaError;
 use urom_abi::host::{
-    Buf, CmdTask, CmdTaskCallback, Ctx, CtxState, Data, GidTask, GidTaskCallback, Service, Task, Worker,
+    Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, GidTask, GidTaskCallback, Service, Task,
+    Worker,
 };
 
 use super::core::change;
@@ -43,6 +44,7 @@ pub struct Command {
     callback: Option<CmdTaskCallback>,
     payload: Buffer,
     response: Option<Buffer>,
+    end: CmdTaskEnd,
     user_data: [u64; 4],
 }
 
@@ -116,10 +118,13 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
     } else if it.is(script::DIE) {
         it.head.status = code;
         it.response = None;
-        this.failed = true;
+        this.failed = Some(DocaError::NOT_FOUND);
         change(ctx, CtxState::STOPPING);
     }
-    if let Some(response) = &it.response {
+    it.end = CmdTaskEnd { status: it.head.status, response: std::ptr::null_mut(), length: 0 };
+    if let Some(response) = &mut it.response {
+        it.end.response = response.bytes.as_mut_ptr().cast();
+        it.end.length = response.length;
         LAST_RESPONSE.store(response.bytes.as_ptr().addr(), Ordering::SeqCst);
     }
     if let Some(callback) = it.callback {
@@ -155,6 +160,7 @@ pub unsafe extern "C" fn cmd_allocate_init(
     _plugin: u64,
     task: *mut *mut CmdTask,
 ) -> DocaError {
+    super::called();
     // SAFETY: a live worker.
     let this = unsafe { Context::get(worker) };
     if this.state != CtxState::RUNNING {
@@ -170,6 +176,7 @@ pub unsafe extern "C" fn cmd_allocate_init(
         callback: None,
         payload: Buffer::new(CAPACITY),
         response: None,
+        end: CmdTaskEnd { status: DocaError::BAD_STATE, response: std::ptr::null_mut(), length: 0 },
         user_data: [u64::MAX; 4],
     });
     // SAFETY: an out pointer.
@@ -182,6 +189,7 @@ fn new_head(context: *mut Context, is_query: bool) -> Head {
 }
 
 pub unsafe extern "C" fn cmd_release(task: *mut CmdTask) -> DocaError {
+    super::called();
     // SAFETY: a live task.
     let it = unsafe { command(task) };
     if it.head.in_flight {
@@ -198,27 +206,38 @@ pub unsafe extern "C" fn cmd_release(task: *mut CmdTask) -> DocaError {
 pub unsafe extern "C" fn cmd_set_plugin(_task: *mut CmdTask, _plugin: u64) {}
 
 pub unsafe extern "C" fn cmd_set_cb(task: *mut CmdTask, callback: Option<CmdTaskCallback>) {
+    super::called();
     // SAFETY: a live task.
     unsafe { command(task) }.callback = callback;
 }
 
 pub unsafe extern "C" fn cmd_get_payload(task: *mut CmdTask) -> *mut Buf {
+    super::called();
     // SAFETY: a live task.
     (&raw mut unsafe { command(task) }.payload).cast()
 }
 
+pub unsafe extern "C" fn cmd_get_end(task: *mut CmdTask) -> *const CmdTaskEnd {
+    super::called();
+    // SAFETY: a live task.
+    &raw const unsafe { command(task) }.end
+}
+
 pub unsafe extern "C" fn cmd_get_response(task: *mut CmdTask) -> *mut Buf {
+    super::called();
     // SAFETY: a live task.
     let response = unsafe { command(task) }.response.as_mut();
     response.map_or(std::ptr::null_mut(), |response| (&raw mut *response).cast())
 }
 
 pub unsafe extern "C" fn cmd_get_user_data(task: *mut CmdTask) -> *mut c_void {
+    super::called();
     // SAFETY: a live task.
     (&raw mut unsafe { command(task) }.user_data).cast()
 }
 
 pub unsafe extern "C" fn cmd_as_task(task: *mut CmdTask) -> *mut Task {
+    super::called();
     task.cast()
 }
 
@@ -275,6 +294,7 @@ pub unsafe extern "C" fn gid_ids(task: *mut GidTask) -> *const u64 {
 }
 
 pub unsafe extern "C" fn submit(task: *mut Task) -> DocaError {
+    super::called();
     // SAFETY: a live task.
     let it = unsafe { head(task) };
     // SAFETY: contexts outlive their tasks.
@@ -291,6 +311,7 @@ pub unsafe extern "C" fn submit(task: *mut Task) -> DocaError {
         if it.is(script::REFUSE) {
             return DocaError(it.loopback() as u32);
         }
+        it.response = None;
         context.in_flight.push_back(task.cast());
     }
     it.in_flight = true;
@@ -298,16 +319,19 @@ pub unsafe extern "C" fn submit(task: *mut Task) -> DocaError {
 }
 
 pub unsafe extern "C" fn get_status(task: *const Task) -> DocaError {
+    super::called();
     // SAFETY: a live task.
     unsafe { head(task) }.status
 }
 
 pub unsafe extern "C" fn set_user_data(task: *mut Task, data: Data) {
+    super::called();
     // SAFETY: a live task.
     unsafe { head(task) }.data = data;
 }
 
 pub unsafe extern "C" fn get_user_data(task: *const Task) -> Data {
+    super::called();
     // SAFETY: a live task.
     unsafe { head(task) }.data
 }
@@ -325,6 +349,7 @@ unsafe fn buffer<'a>(buf: *const Buf) -> &'a mut Buffer {
 }
 
 pub unsafe extern "C" fn buf_get_data(buf: *const Buf, data: *mut *mut c_void) -> DocaError {
+    super::called();
     // SAFETY: a live buffer.
     let pointer = unsafe { buffer(buf) }.bytes.as_mut_ptr();
     // SAFETY: an out pointer.
@@ -333,6 +358,7 @@ pub unsafe extern "C" fn buf_get_data(buf: *const Buf, data: *mut *mut c_void) -
 }
 
 pub unsafe extern "C" fn buf_get_data_len(buf: *const Buf, length: *mut usize) -> DocaError {
+    super::called();
     // SAFETY: a live buffer.
     let mine = unsafe { buffer(buf) }.length;
     // SAFETY: an out pointer.
@@ -341,6 +367,7 @@ pub unsafe extern "C" fn buf_get_data_len(buf: *const Buf, length: *mut usize) -
 }
 
 pub unsafe extern "C" fn buf_set_data(buf: *mut Buf, _data: *mut c_void, length: usize) -> DocaError {
+    super::called();
     // SAFETY: a live buffer.
     let it = unsafe { buffer(buf) };
     if length > it.room {

@@ -1,0 +1,157 @@
+//! When an engine has to look at its workers' deadlines next.
+//!
+//! A submission costs one comparison here, and a completion nothing: what is kept is only a time before which no deadline
+//! is. When it comes, the workers look through their tasks.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::task::Waker;
+use std::time::Instant;
+
+use crate::alarm::Alarm;
+use crate::thread;
+use crate::worker::Context;
+
+/// After how many completions in a row others get their turn, so that a stream of them keeps no deadline, no other engine
+/// and no other future of the thread from its due.
+pub(crate) const MOVES: u32 = 64;
+
+/// The deadlines of one engine.
+#[derive(Default)]
+pub(crate) struct Deadlines {
+    /// No deadline of any task is before this; `None` when there is none.
+    next: Cell<Option<Instant>>,
+    /// The workers that ever had one.
+    workers: RefCell<Vec<NonNull<Context>>>,
+    /// Futures that rest until a time.
+    resting: RefCell<Vec<(Instant, Waker)>>,
+    moves: Cell<u32>,
+    /// What programs sleep on: the engine's handle and a timer. `Some(None)` when the system would not have it.
+    alarm: OnceCell<Option<Alarm>>,
+}
+
+impl Deadlines {
+    /// Makes a worker one of those that are looked at. It must be [struck off](Self::strike) before it is freed.
+    pub(crate) fn enlist(&self, worker: &Context) {
+        self.workers.borrow_mut().push(NonNull::from(worker));
+    }
+
+    /// Forgets a worker.
+    pub(crate) fn strike(&self, worker: &Context) {
+        self.workers.borrow_mut().retain(|known| *known != NonNull::from(worker));
+    }
+
+    /// Takes a new deadline in. The program may be asleep on the alarm already, in another of its tasks.
+    pub(crate) fn note(&self, at: Instant) {
+        if self.lower(at)
+            && let Err(error) = self.set_alarm()
+        {
+            tracing::warn!("a deadline will not wake an event loop: {error}");
+        }
+    }
+
+    fn lower(&self, at: Instant) -> bool {
+        let is_first = self.next.get().is_none_or(|next| at < next);
+        if is_first {
+            self.next.set(Some(at));
+        }
+        is_first
+    }
+
+    /// Has a future woken at a time, or before.
+    pub(crate) fn wake_at(&self, at: Instant, waker: &Waker) {
+        let known = |(time, known): &(Instant, Waker)| *time == at && known.will_wake(waker);
+        if !self.resting.borrow().iter().any(known) {
+            self.resting.borrow_mut().push((at, waker.clone()));
+        }
+        self.note(at);
+    }
+
+    /// Until when there is nothing to do; `None` for ever.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        self.next.get()
+    }
+
+    /// Whether the clock should be read after a progress: not while answers come in, which go first.
+    pub(crate) fn is_worth_a_look(&self, moved: bool) -> bool {
+        self.next.get().is_some() && (!moved || self.is_turn())
+    }
+
+    /// Counts a completion, or a wait for one; whether it is time to look, whatever moves.
+    #[inline]
+    pub(crate) fn is_turn(&self) -> bool {
+        self.moves.set((self.moves.get() + 1) % MOVES);
+        self.moves.get() == 0
+    }
+
+    /// Has the next progress or wait look, whatever moves.
+    pub(crate) fn look_next(&self) {
+        self.moves.set(MOVES - 1);
+    }
+
+    /// Ends what is due; whether there was something. Nothing happens inside a callback.
+    pub(crate) fn pass(&self, now: Instant) -> bool {
+        self.next.get().is_some_and(|next| next <= now) && thread::with_callbacks(|| self.pass_all(now))
+    }
+
+    #[cold]
+    fn pass_all(&self, now: Instant) -> bool {
+        self.next.set(None);
+        let mut moved = self.wake_due(now);
+        // By index: callbacks may bring further deadlines, and with them further workers.
+        for index in 0.. {
+            let Some(worker) = self.workers.borrow().get(index).copied() else { break };
+            // SAFETY: a worker is struck off before it is freed, and none is freed while callbacks may run.
+            let (ended, next) = unsafe { worker.as_ref() }.pass(now);
+            moved |= ended;
+            if let Some(next) = next {
+                // The alarm goes off too early, if at all, and is set anew when it is asked for again.
+                self.lower(next);
+            }
+        }
+        moved
+    }
+
+    fn wake_due(&self, now: Instant) -> bool {
+        let (due, resting): (Vec<_>, Vec<_>) =
+            self.resting.take().into_iter().partition(|(at, _)| *at <= now);
+        for (at, _) in &resting {
+            self.lower(*at);
+        }
+        self.resting.replace(resting);
+        let woken = !due.is_empty();
+        due.into_iter().for_each(|(_, waker)| thread::guard(|| waker.wake()));
+        woken
+    }
+
+    /// What is readable when `handle` is or a deadline has come, made by the first call.
+    pub(crate) fn alarm(&self, handle: BorrowedFd<'_>) -> Option<&Alarm> {
+        let make = || {
+            let alarm = Alarm::new(handle)?;
+            alarm.set(self.next.get())?;
+            io::Result::Ok(alarm)
+        };
+        let warn = |error: &io::Error| {
+            tracing::warn!("deadlines will not wake an event loop: no timer: {error}");
+        };
+        self.alarm.get_or_init(|| make().inspect_err(warn).ok()).as_ref()
+    }
+
+    /// Sets the alarm, if there is one, to the next deadline.
+    pub(crate) fn set_alarm(&self) -> io::Result<()> {
+        self.made_alarm().map_or(Ok(()), |alarm| alarm.set(self.next.get()))
+    }
+
+    /// Takes it back that the alarm went off.
+    pub(crate) fn clear_alarm(&self) {
+        if let Some(alarm) = self.made_alarm() {
+            alarm.clear();
+        }
+    }
+
+    fn made_alarm(&self) -> Option<&Alarm> {
+        self.alarm.get()?.as_ref()
+    }
+}

@@ -1,0 +1,64 @@
+//! A hold on a task that somebody else waits for.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::rc::{Rc, Weak};
+
+use crate::worker::{Owner, Slot};
+
+/// A hold on a task that a callback or a future elsewhere waits for, with which it can be cancelled.
+///
+/// `submit_with` of the generated tasks returns one, and [`Completion::handle`](crate::Completion::handle) makes one. It
+/// keeps nothing alive, and dropping it does nothing.
+///
+/// ```no_run
+/// # use urom_host::{DocaError, Worker, Host, Result, TaskHandle};
+/// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
+/// let task: TaskHandle = graph.task_loopback(worker, 1).submit_with(|answer| {
+///     assert!(answer.is_err_and(|error| error.code() == DocaError::SKIPPED));
+/// })?;
+/// if task.cancel() {
+///     // The callback runs inside this call.
+///     worker.engine().progress();
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct TaskHandle {
+    owner: Weak<Owner>,
+    slot: NonNull<Slot>,
+    /// Tells the task from later ones in the same slot.
+    serial: u64,
+}
+
+impl TaskHandle {
+    #[inline]
+    pub(crate) fn new(owner: &Rc<Owner>, slot: &Slot) -> TaskHandle {
+        TaskHandle { owner: Rc::downgrade(owner), slot: NonNull::from(slot), serial: slot.serial.get() }
+    }
+
+    /// A hold on a task that is over.
+    pub(crate) fn of_nothing() -> TaskHandle {
+        TaskHandle { owner: Weak::new(), slot: NonNull::dangling(), serial: 0 }
+    }
+
+    /// Gives the task up, as [`Completion::cancel`](crate::Completion::cancel) does. A callback gets the error `SKIPPED`
+    /// inside the next call of [`progress`](crate::ProgressEngine::progress) of the worker's engine, whatever else that
+    /// does, or soon after in a wait. It never gets it inside this call, which therefore may be made anywhere; made inside
+    /// another callback, it is the progress call around that one.
+    ///
+    /// Whether there was something to cancel: `false` when the task has ended in whatever way, and then nothing changes.
+    pub fn cancel(&self) -> bool {
+        let Some(owner) = self.owner.upgrade() else { return false };
+        // SAFETY: the slot is one of this owner's, which is kept.
+        let slot = unsafe { self.slot.as_ref() };
+        slot.serial.get() == self.serial && owner.cancel(slot)
+    }
+}
+
+impl fmt::Debug for TaskHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskHandle").finish_non_exhaustive()
+    }
+}

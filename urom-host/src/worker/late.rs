@@ -1,0 +1,97 @@
+//! Tasks that are given up before their answer is there: by their deadline, or because the program says so.
+//!
+//! Nothing in DOCA's interface takes a command back. So the library's task stays out until its answer comes or the worker
+//! is gone, and its slot with it: an answer that comes too late meets nobody else.
+
+use std::time::Instant;
+
+use crate::task::{Response, Task};
+use crate::thread;
+use crate::worker::context::Context;
+use crate::worker::slots::{End, Slot, State};
+
+impl Context {
+    /// Notes when a task that was just submitted is to be given up.
+    pub(crate) fn set_deadline(&self, slot: &Slot, at: Instant) {
+        slot.deadline.set(Some(at));
+        let deadlines = self.engine.deadlines();
+        if !self.timed.replace(true) {
+            deadlines.enlist(self);
+        }
+        deadlines.note(at);
+    }
+
+    /// Ends every task whose deadline passed; whether there was one, and the earliest deadline of the others.
+    pub(crate) fn pass(&self, now: Instant) -> (bool, Option<Instant>) {
+        let (mut moved, mut next) = (false, None);
+        for slot in self.slots.iter() {
+            let waits = matches!(
+                slot.state.get(),
+                State::Waiting | State::Watched | State::Calling | State::CallCancelled
+            );
+            match slot.deadline.get() {
+                Some(at) if waits && at <= now => {
+                    moved = true;
+                    // A callback or a waker that panics must not keep the others waiting.
+                    thread::guard(|| self.end(slot));
+                }
+                Some(at) if waits => next = Some(next.map_or(at, |next: Instant| next.min(at))),
+                _ => {}
+            }
+        }
+        (moved, next)
+    }
+
+    /// Ends a task by its deadline, or by a cancel that its callback is to be told of.
+    fn end(&self, slot: &Slot) {
+        slot.deadline.set(None);
+        let end = End::TimedOut(slot.limit.get());
+        match slot.state.get() {
+            State::Waiting | State::Watched => self.end_future(slot, end),
+            State::Calling => {
+                slot.state.set(State::Late);
+                self.deliver(slot, Response::ended(end));
+            }
+            State::CallCancelled => {
+                slot.state.set(State::Late);
+                self.deliver(slot, Response::ended(slot.end.get()));
+            }
+            _ => {}
+        }
+    }
+
+    fn end_future(&self, slot: &Slot, end: End) {
+        slot.end.set(end);
+        slot.state.set(State::Ended);
+        if let Some(waker) = slot.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Gives a task up; whether it was still to be answered. A future is told at once, a callback by the next progress.
+    pub(crate) fn cancel(&self, slot: &Slot) -> bool {
+        match slot.state.get() {
+            State::Waiting | State::Watched => self.end_future(slot, End::Cancelled),
+            State::Calling => {
+                slot.end.set(End::Cancelled);
+                slot.state.set(State::CallCancelled);
+                self.set_deadline(slot, Instant::now());
+                self.engine.deadlines().look_next();
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Counts the answer of a task that nobody waits for any more, if it has one: a flush is none.
+    pub(crate) fn count_late(&self, task: &Task<'_>) {
+        if task.has_response() {
+            self.late_answers.set(self.late_answers.get() + 1);
+        }
+    }
+
+    /// How many tasks are in flight whose answers will be thrown away.
+    pub(crate) fn given_up(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.is_given_up()).count()
+    }
+}

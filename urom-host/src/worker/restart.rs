@@ -1,0 +1,141 @@
+//! Starting a worker again that is gone.
+
+use std::task::{Context as TaskContext, Poll};
+use std::time::{Duration, Instant};
+
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+
+use crate::engine::ProgressEngine;
+use crate::error::{Error, Result};
+use crate::worker::{Owner, Starting, Worker, WorkerBuilder};
+
+impl Worker {
+    /// Starts a new worker in place of this one, which is gone: the same id, group, plugins, environment, CPUs, limits and
+    /// default deadline, on the same service and engine.
+    ///
+    /// It happens when it is called and never by itself, because a worker that starts again has lost what its plugins knew.
+    /// Nothing of the old worker passes over: its tasks have ended with errors, and none is sent again; domains, registered
+    /// memory and payloads of replies are still the old one's. The old `Worker` stays what it is, so a restart that fails
+    /// can be tried again.
+    ///
+    /// This host may know of the loss before its service does. While the service says that the old worker runs, or that
+    /// there is no room beside it, it is asked again: after a millisecond, then after twice the pause before, for a second
+    /// in all. Nothing else is tried again: a worker that dies while it starts is one failed restart.
+    ///
+    /// An id that the service chose is asked for again. Should another host have started a worker of that id
+    /// meanwhile, this is a further connection to that one, as with [`WorkerBuilder::id`]. A restart with an
+    /// [environment](WorkerBuilder::env) joins it at the end of that second: until then it may be the old one that the
+    /// service takes for a running one. What the other host gave it stays its environment; should it end at that very
+    /// moment, the worker that takes its place has none.
+    ///
+    /// # Errors
+    /// The future resolves to `IN_USE` when this worker still runs, to `CONNECTION_RESET` when the new one dies while it
+    /// starts, and otherwise as that of [`WorkerBuilder::start`]: `NOT_CONNECTED` and the like when the service is gone as
+    /// well, in which case the program has to [connect](crate::Service::connect) anew.
+    ///
+    /// ```no_run
+    /// # use urom_host::{DocaError, Worker, Host, Result};
+    /// # async fn example(graph: &graph_protocol::Client<Host>, mut worker: Worker) -> Result<()> {
+    /// for data in 0..1000 {
+    ///     match graph.task_loopback(&worker, data).submit()?.await {
+    ///         Ok(done) => assert_eq!(done.data, data),
+    ///         // Whether the command ran, nobody knows. A loopback can be left out.
+    ///         Err(error) if error.code() == DocaError::CONNECTION_RESET => worker = worker.restart().await?,
+    ///         Err(error) => return Err(error),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn restart(&self) -> Starting {
+        match is_gone(self.owner()) {
+            Ok(()) => Starting::again(Restart::of(self.owner())),
+            Err(error) => Starting::new(Err(error)),
+        }
+    }
+}
+
+/// How long the service may take to notice what this host has noticed already: as long as it has for a worker that died.
+const NOTICE: Duration = Duration::from_secs(1);
+
+/// How long the first pause is.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A restart that is under way.
+pub(super) struct Restart {
+    builder: WorkerBuilder,
+    engine: ProgressEngine,
+    until: Instant,
+    pause: Duration,
+    /// When the service was asked last.
+    asked: Instant,
+    /// When the service is asked again.
+    rests: Option<Instant>,
+    /// Whether it has come to joining a worker that somebody else has started.
+    joins: bool,
+}
+
+impl Restart {
+    fn of(owner: &Owner) -> Restart {
+        let now = Instant::now();
+        Restart {
+            builder: WorkerBuilder::again(owner),
+            engine: owner.engine.clone(),
+            until: now + NOTICE,
+            pause: PAUSE,
+            asked: now,
+            rests: None,
+            joins: false,
+        }
+    }
+
+    /// Asks for the worker.
+    pub(super) fn begin(&self) -> Result<Owner> {
+        let builder = self.builder.clone();
+        if self.joins { builder.joining().begin() } else { builder.begin() }
+    }
+
+    /// Whether a start that failed is to be tried again: the service may take the old worker for one that runs. Then a pause
+    /// begins.
+    pub(super) fn is_early(&mut self, error: &Error) -> bool {
+        let may_be = matches!(error.code(), DocaError::ALREADY_EXIST | DocaError::FULL);
+        if !may_be || self.joins {
+            return false;
+        }
+        let now = Instant::now();
+        // Not `now`: nobody may have looked at the answer in time, and what it said a second ago says nothing.
+        if self.asked < self.until {
+            self.rests = Some(self.until.min(now + self.pause));
+            self.pause *= 2;
+            return true;
+        }
+        // A worker that is there for so long was started by another host, and only the environment is in the way.
+        self.joins = error.code() == DocaError::ALREADY_EXIST && self.builder.has_env();
+        self.rests = self.joins.then_some(now);
+        self.joins
+    }
+
+    /// Waits for the end of a pause, and asks for the worker once more; `None` when there was no pause.
+    pub(super) fn poll_again(&mut self, cx: &TaskContext<'_>) -> Poll<Option<Result<Owner>>> {
+        let Some(at) = self.rests else { return Poll::Ready(None) };
+        if !self.engine.poll(cx, || Instant::now() >= at) {
+            self.engine.deadlines().wake_at(at, cx.waker());
+            return Poll::Pending;
+        }
+        self.rests = None;
+        self.asked = Instant::now();
+        Poll::Ready(Some(self.begin()))
+    }
+}
+
+fn is_gone(owner: &Owner) -> Result<()> {
+    match owner.state()? {
+        CtxState::RUNNING | CtxState::STARTING => {
+            Err(Error::new(DocaError::IN_USE, format!("restarting {}", owner.name()))
+                .why("it still runs")
+                .hint("stop it first, and start a new one"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,205 @@
+//! Tasks that are given up, and how little a command takes that is not.
+
+use std::cell::{Cell, RefCell};
+use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::Duration;
+
+use urom_host::{DocaError, Service, ServiceBuilder};
+
+use crate::fake::{self, script};
+use crate::{Client, connect, sleep_until, start};
+
+const SHORT: Duration = Duration::from_millis(2);
+
+/// A service of a library that takes no task twice, as any other than this project's may.
+fn plain() -> Service {
+    ServiceBuilder::with_library(fake::plain_library()).connect().unwrap()
+}
+
+fn round_trip(graph: &Client, worker: &urom_host::Worker, data: u64) {
+    assert_eq!(graph.task_loopback(worker, data).submit().unwrap().wait().unwrap().data, data);
+}
+
+#[test]
+fn a_command_takes_two_calls_of_the_library_that_keeps_tasks_and_fifteen_of_another() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    round_trip(&graph, &worker, 1);
+    // Submit and progress; the end is read where it lies.
+    assert_eq!(fake::calls(|| round_trip(&graph, &worker, 2)), 2);
+    let callback = || {
+        graph.task_loopback(&worker, 3).submit_with(|done| assert_eq!(done.unwrap().data, 3)).unwrap();
+        assert!(service.progress());
+    };
+    assert_eq!(fake::calls(callback), 2);
+    let service = plain();
+    let (graph, worker) = start(&service, 0);
+    round_trip(&graph, &worker, 1);
+    assert_eq!(fake::calls(|| round_trip(&graph, &worker, 2)), 15);
+}
+
+#[test]
+fn tasks_are_released_where_the_library_takes_none_twice() {
+    let _clean = fake::clean();
+    let service = plain();
+    let (graph, worker) = start(&service, 0);
+    let live = fake::LIVE.load(std::sync::atomic::Ordering::SeqCst);
+    (0..20).for_each(|data| round_trip(&graph, &worker, data));
+    assert_eq!(fake::LIVE.load(std::sync::atomic::Ordering::SeqCst), live);
+    worker.stop().wait().unwrap();
+}
+
+#[test]
+fn a_task_that_hangs_is_given_up_and_its_worker_stops_all_the_same() {
+    let _clean = fake::clean();
+    for service in [connect(), plain()] {
+        let (graph, worker) = start(&service, 6);
+        let hangs = graph.task_loopback(&worker, script::HANG).deadline(SHORT).submit().unwrap();
+        round_trip(&graph, &worker, 1);
+        let error = hangs.wait().unwrap_err();
+        assert_eq!(error.code(), DocaError::TIME_OUT);
+        assert!(error.to_string().contains("Loopback on worker 6, plugin `worker_graph`"), "{error}");
+        assert!(error.to_string().contains("within the deadline of 2ms"), "{error}");
+        let called = Rc::new(RefCell::new(Vec::new()));
+        let theirs = Rc::clone(&called);
+        let task = graph.task_loopback(&worker, script::HANG);
+        let note = move |done: Result<_, urom_host::Error>| {
+            theirs
+                .borrow_mut()
+                .push(done.map(|done: graph_protocol::LoopbackDone| done.data).unwrap_err().code());
+        };
+        assert!(task.submit_with(note).unwrap().cancel());
+        assert!(called.borrow().is_empty(), "not inside of cancel");
+        assert!(service.progress());
+        assert_eq!(*called.borrow(), [DocaError::SKIPPED]);
+        assert_eq!((worker.given_up(), worker.late_answers()), (2, 0));
+        worker.stop().wait().unwrap();
+        assert_eq!(called.borrow().len(), 1);
+    }
+}
+
+#[test]
+fn a_task_whose_future_is_told_late_neither_loses_nor_doubles_its_slot() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    for round in 0..10 {
+        let flights: Vec<_> =
+            (0..4).map(|data| graph.task_loopback(&worker, data).submit().unwrap()).collect();
+        assert!(flights.iter().all(|flight| flight.cancel()));
+        // All answers come before anybody asks.
+        while service.progress() {}
+        assert_eq!((worker.given_up(), worker.late_answers()), (0, round * 4 + 4));
+        let others: Vec<_> =
+            (4..8).map(|data| graph.task_loopback(&worker, data).submit().unwrap()).collect();
+        for flight in flights {
+            assert_eq!(flight.wait().unwrap_err().code(), DocaError::SKIPPED);
+        }
+        for (data, other) in (4..).zip(others) {
+            assert_eq!(other.wait().unwrap().data, data);
+        }
+    }
+}
+
+#[test]
+fn a_callback_that_panics_at_its_deadline_keeps_no_other_from_its_own() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let first = graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO);
+    first.submit_with(|_| panic!("at the deadline")).unwrap();
+    let second = graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO).submit().unwrap();
+    let panic = catch_unwind(AssertUnwindSafe(|| service.progress())).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"at the deadline"));
+    assert!(second.is_complete());
+    assert_eq!(second.wait().unwrap_err().code(), DocaError::TIME_OUT);
+}
+
+#[test]
+fn a_worker_dropped_by_a_callback_at_its_deadline_is_stopped_after_it() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let live = fake::LIVE.load(std::sync::atomic::Ordering::SeqCst);
+    let slot = Rc::new(RefCell::new(None));
+    let theirs = Rc::clone(&slot);
+    let task = graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO);
+    task.submit_with(move |_| drop(theirs.take())).unwrap();
+    slot.replace(Some(worker));
+    assert!(service.progress());
+    assert_eq!(fake::LIVE.load(std::sync::atomic::Ordering::SeqCst), live - 1);
+}
+
+#[test]
+fn an_answer_that_is_there_counts_however_late_it_is_looked_at() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let flights: Vec<_> = (0..4)
+        .map(|data| graph.task_loopback(&worker, data).deadline(Duration::ZERO).submit().unwrap())
+        .collect();
+    for (data, flight) in (0..).zip(flights) {
+        assert_eq!(flight.wait().unwrap().data, data);
+    }
+    assert_eq!((worker.given_up(), worker.late_answers()), (0, 0));
+}
+
+#[test]
+fn a_deadline_that_is_set_after_the_notification_was_asked_for_wakes_the_event_loop() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let engine = service.engine();
+    let hang = |limit| graph.task_loopback(&worker, script::HANG).deadline(limit).submit().unwrap();
+    // The descriptor is made by the first poll, after the deadline was set.
+    engine.request_notification().unwrap();
+    let first = hang(SHORT);
+    sleep_until(engine, || first.is_complete());
+    // Another task waits for long: this deadline comes before the one that the timer is set to.
+    let long = hang(Duration::from_secs(3600));
+    engine.request_notification().unwrap();
+    let second = hang(SHORT);
+    sleep_until(engine, || second.is_complete());
+    assert!(!long.is_complete());
+}
+
+#[test]
+fn a_callback_that_is_cancelled_after_the_notification_was_asked_for_wakes_the_event_loop() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let engine = service.engine();
+    let called = Rc::new(Cell::new(false));
+    let theirs = Rc::clone(&called);
+    let handle = graph.task_loopback(&worker, script::HANG).submit_with(move |_| theirs.set(true)).unwrap();
+    // The descriptor is there already.
+    engine.as_fd();
+    engine.request_notification().unwrap();
+    assert!(handle.cancel());
+    sleep_until(engine, || called.get());
+}
+
+#[test]
+fn a_cancelled_callback_runs_in_the_next_progress_call_though_answers_come_in() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let notes = Rc::new(RefCell::new(Vec::new()));
+    let submit = |data| {
+        let notes = Rc::clone(&notes);
+        let note = move |done: Result<graph_protocol::LoopbackDone, urom_host::Error>| {
+            notes.borrow_mut().push(done.map(|done| done.data).map_err(|error| error.code()));
+        };
+        graph.task_loopback(&worker, data).submit_with(note).unwrap()
+    };
+    let cancelled = submit(script::HANG);
+    (1..3).for_each(|data| drop(submit(data)));
+    assert!(cancelled.cancel());
+    assert!(service.progress());
+    assert_eq!(*notes.borrow(), [Ok(1), Err(DocaError::SKIPPED)]);
+    assert!(service.progress());
+    assert_eq!(notes.borrow().len(), 3);
+}

@@ -1,0 +1,95 @@
+//! Starting a worker again that died.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use urom_host::{DocaError, Starting, Worker};
+
+use crate::fake::{self, START_FAILURES, script};
+use crate::{Client, connect, sleep_until, start};
+
+const SHORT: Duration = Duration::from_millis(2);
+
+#[test]
+fn a_worker_that_died_is_started_again_and_one_that_runs_is_not() {
+    let _clean = fake::clean();
+    let service = connect();
+    let graph = service.plugin::<graph_protocol::Protocol>().unwrap();
+    let builder = service.worker().id(5).group(2).plugin(&graph).max_inflight(4).deadline(SHORT);
+    let worker = builder.start().wait().unwrap();
+    assert_eq!(worker.restart().wait().unwrap_err().code(), DocaError::IN_USE);
+    let dies = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
+    assert_eq!(dies.wait().unwrap_err().code(), DocaError::CONNECTION_RESET);
+    let again = worker.restart().wait().unwrap();
+    assert_eq!((again.id(), again.max_inflight()), (5, 4));
+    let hangs = graph.task_loopback(&again, script::HANG).submit().unwrap();
+    assert_eq!(hangs.wait().unwrap_err().code(), DocaError::TIME_OUT, "the deadline is the same, too");
+    drop(worker);
+    assert_eq!(graph.task_loopback(&again, 3).submit().unwrap().wait().unwrap().data, 3);
+}
+
+/// Lets a worker die, and has the next starts fail with these codes.
+fn dead<'a>(graph: &Client, worker: &'a Worker, failures: &[DocaError]) -> &'a Worker {
+    let dies = graph.task_loopback(worker, script::DIE | 11).submit().unwrap();
+    assert_eq!(dies.wait().unwrap_err().code(), DocaError::CONNECTION_RESET);
+    START_FAILURES.lock().unwrap().extend(failures);
+    worker
+}
+
+fn failures_left() -> usize {
+    START_FAILURES.lock().unwrap().len()
+}
+
+/// As an event loop does: nobody looks before the engine's descriptor says so.
+fn wait_on_the_descriptor(worker: &Worker, starting: Starting) -> Worker {
+    let mut starting = pin!(starting);
+    let mut started = None;
+    worker.engine().request_notification().unwrap();
+    sleep_until(worker.engine(), || {
+        match starting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(worker) => started = Some(worker.unwrap()),
+            Poll::Pending => {}
+        }
+        started.is_some()
+    });
+    started.unwrap()
+}
+
+#[test]
+fn a_restart_waits_longer_and_longer_for_a_service_that_takes_the_old_worker_for_one_that_runs() {
+    let _clean = fake::clean();
+    let service = connect();
+    let early = [DocaError::ALREADY_EXIST, DocaError::FULL, DocaError::ALREADY_EXIST];
+    for on_descriptor in [false, true] {
+        let (graph, worker) = start(&service, 5);
+        let began = Instant::now();
+        let restart = dead(&graph, &worker, &early).restart();
+        let again =
+            if on_descriptor { wait_on_the_descriptor(&worker, restart) } else { restart.wait().unwrap() };
+        assert!(began.elapsed() >= Duration::from_millis(1 + 2 + 4), "{:?}", began.elapsed());
+        assert_eq!((again.id(), failures_left()), (5, 0));
+    }
+}
+
+#[test]
+fn a_service_that_does_not_let_go_of_the_old_worker_is_asked_a_few_times_in_a_second() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 5);
+    let began = Instant::now();
+    let error = dead(&graph, &worker, &[DocaError::ALREADY_EXIST; 100]).restart().wait().unwrap_err();
+    assert_eq!(error.code(), DocaError::ALREADY_EXIST);
+    assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!((80..99).contains(&failures_left()), "{} asked", 100 - failures_left());
+}
+
+#[test]
+fn a_worker_that_dies_while_it_starts_again_is_not_started_once_more() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 5);
+    let lost = [DocaError::ALREADY_EXIST, DocaError::CONNECTION_RESET, DocaError::CONNECTION_RESET];
+    let error = dead(&graph, &worker, &lost).restart().wait().unwrap_err();
+    assert_eq!((error.code(), failures_left()), (DocaError::CONNECTION_RESET, 1));
+}
