@@ -69,6 +69,10 @@ pub(crate) struct Args {
     /// The service to use, in place of one in this process.
     #[arg(long, value_name = "ADDR:PORT")]
     service: Option<String>,
+    /// The key that the service asks for: a copy of its key file, of this user and of mode 0600. That of UROM_KEY_FILE if not
+    /// given.
+    #[arg(long, value_name = "FILE", requires = "service")]
+    key_file: Option<PathBuf>,
     /// A plugin of the same protocol, whose file describes the commands: for plugins in C, and for those that are only on
     /// the service's machine.
     #[arg(long, value_name = "FILE.so")]
@@ -174,6 +178,9 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
         }
         (None, None) => bail!("there is no file of `{}` for a service in this process", target.name),
     };
+    if let Some(file) = &args.key_file {
+        builder = builder.key_file(file);
+    }
     if let Some(bytes) = args.max_msg_size {
         builder = builder.max_message_size(bytes);
     }

@@ -46,21 +46,23 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             return Ok(exit::FAILED);
         }
     }
+    let key_file = args.daemon.key_file();
     args.daemon.serve(Some(vec![path]), vec![crate::UROMD.into()], |address| {
         say(&format!("listening on {address}"));
         // It serves hosts when this has returned, and this one like any other.
-        std::thread::spawn(move || tell_plugins(address));
+        std::thread::spawn(move || tell_plugins(address, key_file));
     })?;
     Ok(exit::DONE)
 }
 
 /// Asks the service what it has, as a host does.
-fn tell_plugins(address: SocketAddr) {
+fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     // Whatever the environment names, the service is of this build.
-    let service = match ServiceBuilder::with_library(Library::builtin())
-        .address(address.to_string())
-        .connect()
-    {
+    let mut builder = ServiceBuilder::with_library(Library::builtin()).address(address.to_string());
+    if let Some(file) = key_file {
+        builder = builder.key_file(file);
+    }
+    let service = match builder.connect() {
         Ok(service) => service,
         // Why is in the log, or it was stopped just now.
         Err(error) => return output::warning(&format!("cannot ask the service for its plugins: {error}")),

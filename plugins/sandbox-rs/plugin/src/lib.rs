@@ -26,12 +26,8 @@
 
 mod memory;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
-
 use sandbox_protocol::{Handler, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
-use ucx::{Endpoint, Features, Stable, Status, WorkerAddress};
+use ucx::{Features, Mesh, Stable, Status};
 use urom_pdk::{Data, Received, prelude::*};
 
 use memory::{Memories, receive};
@@ -42,40 +38,25 @@ const MOST: usize = (1 << 24) - 1;
 
 struct Sandbox {
     memories: Memories,
-    /// Endpoints by the address they lead to: a member's id may mean another worker in the next domain.
-    peers: RefCell<HashMap<Box<[u8]>, Rc<Endpoint>>>,
+    members: Mesh,
     worker: ucx::Worker,
-}
-
-impl Sandbox {
-    fn peer(&self, cx: &Context, dest: u64) -> Result<Rc<Endpoint>> {
-        let address = cx.domains().address(dest)?;
-        let mut peers = self.peers.borrow_mut();
-        if let Some(peer) = peers.get(address).filter(|peer| !peer.is_failed()) {
-            return Ok(Rc::clone(peer));
-        }
-        peers.retain(|_, peer| !peer.is_failed());
-        let peer = WorkerAddress::from_bytes(address).and_then(|address| self.worker.connect(&address));
-        let peer = Rc::new(peer.map_err(driver("connecting to a member"))?);
-        peers.insert(address.into(), Rc::clone(&peer));
-        Ok(peer)
-    }
 }
 
 #[urom_plugin]
 impl Handler for Sandbox {
     fn open(_: &OpenContext) -> Result<Self> {
-        let worker = ucx::Context::new(Features::TAG | Features::RMA).and_then(|context| context.worker());
-        let worker = worker.map_err(driver("opening UCX"))?;
-        Ok(Sandbox { memories: Memories::default(), peers: RefCell::default(), worker })
+        let context = ucx::Context::builder(Features::TAG).watched_shared_memory().build();
+        let worker = context.and_then(|context| context.worker()).map_err(driver("opening UCX"))?;
+        let members = Mesh::new(&worker).map_err(driver("listening for members"))?;
+        Ok(Sandbox { memories: Memories::default(), members, worker })
     }
 
     fn address(&self) -> Result<Vec<u8>> {
-        Ok(self.worker.address().map_err(driver("asking UCX for an address"))?.as_bytes().to_vec())
+        Ok(self.members.address().map_err(driver("asking UCX for an address"))?.as_bytes().to_vec())
     }
 
     fn progress(&self) -> bool {
-        self.worker.progress()
+        self.worker.progress() | self.memories.windows.get().is_some_and(ucx::Worker::progress)
     }
 
     async fn mem_map(&self, cx: &Context, cmd: MemMap<'_>) -> Result<MemMapped> {
@@ -84,7 +65,9 @@ impl Handler for Sandbox {
     }
 
     async fn tag_send(&self, cx: &Context, cmd: TagSend<'_>) -> Result<TagSent> {
-        let peer = self.peer(cx, cmd.dest)?;
+        // By the address: a member's id may mean another worker in the next domain.
+        let member = self.members.endpoint(cx.domains().address(cmd.dest)?);
+        let peer = member.map_err(driver("connecting to a member"))?;
         let sent = match cmd.data {
             Data::Inline(bytes) => peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0,
             Data::Registered(at) => {

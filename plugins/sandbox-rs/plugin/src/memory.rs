@@ -1,11 +1,12 @@
 //! Registered memory: entries of a table, each of one connection, named by handles with a generation.
 
+use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
 use sandbox_protocol::{MapParams, TagReceived, TagRecv};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use ucx::{Endpoint, Memory, Stable, Status, TagInfo, Window, Worker};
+use ucx::{Endpoint, Features, Memory, Stable, Status, TagInfo, Window, Worker};
 use urom_pdk::{Payload, prelude::*};
 
 use crate::driver;
@@ -19,7 +20,11 @@ const LEAST: u64 = 1 << 20;
 type Came = Result<TagInfo, Status>;
 
 #[derive(Default)]
-pub(crate) struct Memories(std::cell::RefCell<SlotMap<DefaultKey, Entry>>);
+pub(crate) struct Memories {
+    entries: RefCell<SlotMap<DefaultKey, Entry>>,
+    /// A worker for windows, once there is one. A host's UCX has no mesh, so it takes `tcp` to notice that one is gone.
+    pub(crate) windows: OnceCell<Worker>,
+}
 
 struct Entry {
     owner: u64,
@@ -45,7 +50,7 @@ impl Memories {
         let has = |field| params.field_mask & field != 0;
         let here = memh.is_empty() && has(MapParams::FIELD_FLAGS) && params.flags & MapParams::ALLOCATE != 0;
         let len = if here && has(MapParams::FIELD_LENGTH) { params.length } else { 0 };
-        let (mut entries, cost) = (self.0.borrow_mut(), len.max(LEAST));
+        let (mut entries, cost) = (self.entries.borrow_mut(), len.max(LEAST));
         if entries.values().map(|entry| entry.cost).sum::<u64>().saturating_add(cost) > MOST {
             return Err(Error::new(DocaError::NO_MEMORY, "this worker has as much registered as it may"));
         }
@@ -53,9 +58,12 @@ impl Memories {
             true => Memory::allocate(ucx.context(), len as usize).map(Place::Here),
             // An address alone is one of the host's, which means nothing here.
             false if memh.is_empty() => return Err(Error::new(DocaError::INVALID_VALUE, "nothing to map")),
-            // SAFETY: the bytes are a host's word, and hosts are trusted with the memory of workers already: each may start
-            // workers of this user with an environment of its choice, and so with code of its choice (`LD_PRELOAD`).
-            false => unsafe { Window::open(ucx, memh) }.map(|window| Place::Host(Rc::new(window))),
+            // SAFETY: the bytes are a host's word, which UCX takes as it is. A host that was let in is trusted with the memory of
+            // the workers that it uses: the guide's page on security says so, and who is let in.
+            false => self
+                .windows()
+                .and_then(|ucx| unsafe { Window::open(ucx, memh) })
+                .map(|window| Place::Host(Rc::new(window))),
         };
         let place = place.map_err(driver("registering memory, new or the host's"))?;
         let len = if let Place::Host(window) = &place { window.len() } else { len };
@@ -63,9 +71,15 @@ impl Memories {
         Ok(entries.insert(Entry { owner, address, len, cost, place }).data().as_ffi())
     }
 
+    fn windows(&self) -> ucx::Result<&Worker> {
+        let make = || ucx::Context::new(Features::RMA)?.worker();
+        let windows = self.windows.get().cloned().map_or_else(make, Ok)?;
+        Ok(self.windows.get_or_init(|| windows))
+    }
+
     /// Where the `len` bytes at the host's address `at` are, of the memory that `handle` names.
     pub(crate) fn find(&self, owner: u64, handle: u64, at: u64, len: u64) -> Result<(Place, Range<usize>)> {
-        let (entries, key) = (self.0.borrow(), KeyData::from_ffi(handle));
+        let (entries, key) = (self.entries.borrow(), KeyData::from_ffi(handle));
         // Two numbers make one key, and only one of them was given out.
         let entry = entries.get(key.into()).filter(|entry| entry.owner == owner && key.as_ffi() == handle);
         let found = entry.and_then(|entry| {
