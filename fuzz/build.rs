@@ -1,0 +1,5 @@
+//! The targets of the service load UCX.
+
+fn main() {
+    ucx_probe::emit_rpath();
+}

@@ -1,0 +1,8 @@
+//! What hosts and workers may say to a daemon.
+#![no_main]
+
+// Memory is limited.
+#[global_allocator]
+static ALLOCATOR: urom_service::fuzzing::Counting = urom_service::fuzzing::Counting;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| urom_service::fuzzing::daemon(input));

@@ -1,0 +1,8 @@
+//! Any bytes in the place of a domain's table.
+#![no_main]
+
+// Memory is limited.
+#[global_allocator]
+static ALLOCATOR: urom_service::fuzzing::Counting = urom_service::fuzzing::Counting;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| urom_service::fuzzing::domain_table(input));

@@ -1,0 +1,8 @@
+//! A wire that changes what two ends greet each other with.
+#![no_main]
+
+// Memory is limited.
+#[global_allocator]
+static ALLOCATOR: urom_service::fuzzing::Counting = urom_service::fuzzing::Counting;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| urom_service::fuzzing::greeting(input));
