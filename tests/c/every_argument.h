@@ -34,6 +34,9 @@ static inline void bad_arguments_of_a_service(const struct rig *rig)
 	GIVES(DOCA_SUCCESS, urom_service_set_any_device, idle);
 	GIVES(DOCA_SUCCESS, doca_ctx_start, doca_urom_service_as_ctx(idle));
 	GIVES(DOCA_SUCCESS, doca_ctx_stop, doca_urom_service_as_ctx(idle));
+	GIVES(INVALID, urom_service_set_key_file, idle, NULL);
+	GIVES(INVALID, urom_service_set_key_file, idle, "");
+	GIVES(DOCA_SUCCESS, urom_service_set_key_file, idle, "/nowhere");
 	GIVES(DOCA_SUCCESS, doca_urom_service_set_dev, idle, rig->host.device);
 	GIVES(INVALID, urom_service_set_address, idle, NULL, NULL);
 	GIVES(INVALID, urom_service_set_address, idle, "no port", NULL);

@@ -100,6 +100,7 @@ struct attempt {
 	VALUE(doca_urom_service_get_workers_by_gid_task_as_task, QUERY, o)                                             \
 	CODE(urom_service_set_address, SERVICE, o, "host:1", "the test")                                               \
 	CODE(urom_service_set_embedded, SERVICE, o, "/nowhere")                                                        \
+	CODE(urom_service_set_key_file, SERVICE, o, "/nowhere")                                                        \
 	CODE(urom_service_set_any_device, SERVICE, o)
 
 #define WORKER_FUNCTIONS(CODE, VALUE, SILENT)                                                                          \
@@ -122,6 +123,7 @@ struct attempt {
 	VALUE(doca_urom_worker_cmd_task_get_payload, COMMAND, o)                                                       \
 	VALUE(doca_urom_worker_cmd_task_get_response, COMMAND, o)                                                      \
 	VALUE(doca_urom_worker_cmd_task_get_user_data, COMMAND, o)                                                     \
+	VALUE(urom_worker_cmd_task_get_end, COMMAND, o)                                                                \
 	VALUE(doca_urom_worker_cmd_task_as_task, COMMAND, o)
 
 #define DOMAIN_FUNCTIONS(CODE, VALUE, SILENT)                                                                          \
@@ -145,6 +147,7 @@ struct attempt {
 	CODE(doca_pe_destroy, ENGINE, o)                                                                               \
 	CODE(doca_pe_connect_ctx, CTX, given.pe, o)                                                                    \
 	VALUE(doca_pe_progress, ENGINE, o)                                                                             \
+	VALUE(urom_pe_progress_many, ENGINE, o)                                                                        \
 	CODE(doca_pe_get_num_inflight_tasks, ENGINE, o, &given.size)                                                   \
 	CODE(doca_pe_get_notification_handle, ENGINE, o, &given.number)                                                \
 	CODE(doca_pe_request_notification, ENGINE, o)                                                                  \

@@ -103,6 +103,7 @@ IN_STATE(doca_urom_service_get_workers_by_gid_task_allocate_init, struct doca_ur
 	 if (code == OK) MUST(doca_urom_service_get_workers_by_gid_task_release(task)); return code;)
 IN_STATE(urom_service_set_address, return urom_service_set_address(o, "127.0.0.1:1", NULL);)
 IN_STATE(urom_service_set_embedded, return urom_service_set_embedded(o, NULL);)
+IN_STATE(urom_service_set_key_file, return urom_service_set_key_file(o, "/nowhere");)
 IN_STATE(urom_service_set_any_device, return urom_service_set_any_device(o);)
 
 /* A service starts at once, so it is never seen starting. */
@@ -120,6 +121,7 @@ static const struct in_states of_services[] = {
 	 state_doca_urom_service_get_workers_by_gid_task_allocate_init, {BAD, BAD, OK, BAD}},
 	{"urom_service_set_address", state_urom_service_set_address, {UINT32_MAX, UINT32_MAX, BAD, BAD}},
 	{"urom_service_set_embedded", state_urom_service_set_embedded, {UINT32_MAX, UINT32_MAX, BAD, BAD}},
+	{"urom_service_set_key_file", state_urom_service_set_key_file, {UINT32_MAX, UINT32_MAX, BAD, BAD}},
 	{"urom_service_set_any_device", state_urom_service_set_any_device, {OK, OK, BAD, BAD}},
 	{"doca_pe_connect_ctx", state_doca_pe_connect_ctx, {NO, NO, NO, NO}},
 	{"doca_ctx_start", state_doca_ctx_start, {UINT32_MAX, UINT32_MAX, BAD, BAD}},

@@ -8,6 +8,7 @@
 #define TESTS_HOST_H
 
 #include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -23,8 +24,13 @@
 
 #include "check.h"
 
-/* How many calls of progress show that nothing is due. */
+/* How many calls of progress show that nothing is due, and after how many others have the processor. */
 #define QUIET_CALLS 1000
+#define QUIET_TURN 50
+
+/* So many calls in a row from which nothing came are made before a program sleeps, and so many ms it sleeps at most. */
+#define IDLE_CALLS 50
+#define IDLE_SLEEP 20
 
 /* ---- Saying ------------------------------------------------------------------------------------------------------ */
 
@@ -64,13 +70,32 @@ static inline uint8_t progress(struct doca_pe *pe)
 	return moved;
 }
 
+/* One call, of a program that waits. After many from which nothing came it sleeps until there is something: to those who only
+ * let others have their turn, again and again, a machine with other things to do gives hardly any. */
+static inline uint8_t progress_and_wait(struct doca_pe *pe)
+{
+	static _Thread_local unsigned int idle;
+	const uint8_t moved = doca_pe_progress(pe);
+	struct pollfd bell = {.events = POLLIN};
+
+	idle = moved == 0 ? idle + 1 : 0;
+	if (idle < IDLE_CALLS)
+		return moved;
+	idle = 0;
+	MUST(doca_pe_get_notification_handle(pe, &bell.fd));
+	MUST(doca_pe_request_notification(pe));
+	poll(&bell, 1, IDLE_SLEEP);
+	MUST(doca_pe_clear_notification(pe, bell.fd));
+	return moved;
+}
+
 /* Progresses until a callback has set the flag, and says how many calls were not 0. */
 static inline unsigned int progress_until(struct doca_pe *pe, const bool *done)
 {
 	unsigned int nonzero = 0;
 
 	while (!*done)
-		nonzero += progress(pe) != 0;
+		nonzero += progress_and_wait(pe) != 0;
 	return nonzero;
 }
 
@@ -80,7 +105,7 @@ static inline uint8_t progress_while(struct doca_pe *pe, const struct doca_ctx *
 	uint8_t sum = 0;
 
 	while (state_of(ctx) == state)
-		sum += progress(pe);
+		sum += progress_and_wait(pe);
 	return sum;
 }
 
@@ -88,8 +113,11 @@ static inline unsigned int nonzero_when_quiet(struct doca_pe *pe)
 {
 	unsigned int nonzero = 0;
 
-	for (unsigned int call = 0; call < QUIET_CALLS; call++)
-		nonzero += progress(pe) != 0;
+	for (unsigned int call = 0; call < QUIET_CALLS; call++) {
+		nonzero += doca_pe_progress(pe) != 0;
+		if (call % QUIET_TURN == 0)
+			sched_yield();
+	}
 	return nonzero;
 }
 

@@ -17,23 +17,35 @@
 #include <doca_log.h>
 #include <doca_urom_plugin.h>
 
-/* An answer with `length` bytes of the plugin's own, all of them zero. The worker frees it. NULL without memory. */
-static inline struct urom_worker_notif_desc *answer_to(const struct urom_worker_cmd_desc *command, size_t length)
+/*
+ * An answer with `length` bytes of the plugin's own, all of them zero: whatever nobody sets travels to the host, too. Behind them
+ * are `room` more that hold anything, for the caller to write to before they count. The worker frees it. NULL without memory.
+ *
+ * malloc() and not calloc(): glibc's calloc() does not take what the same thread has just freed, before release 2.41.
+ */
+static inline struct urom_worker_notif_desc *answer_with_room(const struct urom_worker_cmd_desc *command, size_t length,
+							      size_t room)
 {
 	struct urom_worker_notif_desc *answer;
 
-	if (length > SIZE_MAX - sizeof(*answer))
+	if (length > SIZE_MAX - sizeof(*answer) || room > SIZE_MAX - sizeof(*answer) - length)
 		return NULL;
-	/* Zeroed: whatever nobody sets travels to the host, too. */
-	answer = calloc(1, sizeof(*answer) + length);
+	answer = malloc(sizeof(*answer) + length + room);
 	if (answer == NULL)
 		return NULL;
+	memset(answer, 0, sizeof(*answer) + length);
 	answer->dest_id = command->dest_id;
 	answer->worker_notif.type = command->worker_cmd.type;
 	answer->worker_notif.urom_context = command->worker_cmd.urom_context;
 	answer->worker_notif.len = length;
 	answer->worker_notif.status = DOCA_SUCCESS;
 	return answer;
+}
+
+/* The same without room. */
+static inline struct urom_worker_notif_desc *answer_to(const struct urom_worker_cmd_desc *command, size_t length)
+{
+	return answer_with_room(command, length, 0);
 }
 
 /* The first command of a list that is not empty; it stays there. */

@@ -60,7 +60,7 @@ static inline uint8_t next_event(struct doca_pe *pe)
 	uint8_t event;
 
 	do
-		event = progress(pe);
+		event = progress_and_wait(pe);
 	while (event == 0);
 	return event;
 }

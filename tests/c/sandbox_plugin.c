@@ -47,17 +47,19 @@ static struct sandbox_notification *notification_of(const struct operation *oper
 
 static struct operation *begin(struct sandbox *sandbox, struct urom_worker_cmd_desc *descriptor)
 {
-	struct operation *operation = calloc(1, sizeof(*operation));
+	struct operation *operation = malloc(sizeof(*operation));
 
 	if (operation == NULL)
 		return NULL;
-	operation->answer = answer_to(descriptor, sizeof(struct sandbox_notification));
+	*operation = (struct operation){
+		.sandbox = sandbox,
+		.descriptor = descriptor,
+		.answer = answer_to(descriptor, sizeof(struct sandbox_notification)),
+	};
 	if (operation->answer == NULL) {
 		free(operation);
 		return NULL;
 	}
-	operation->sandbox = sandbox;
-	operation->descriptor = descriptor;
 	ucs_list_add_tail(&sandbox->running, &operation->entry);
 	return operation;
 }
@@ -163,7 +165,7 @@ static doca_error_t make_room(struct operation *operation, uint64_t count)
 
 	if (count > MOST_INLINE)
 		return DOCA_ERROR_TOO_BIG;
-	larger = answer_to(operation->descriptor, sizeof(struct sandbox_notification) + count);
+	larger = answer_with_room(operation->descriptor, sizeof(struct sandbox_notification), count);
 	if (larger == NULL)
 		return DOCA_ERROR_NO_MEMORY;
 	memcpy(larger->worker_notif.plugin_notif, notification_of(operation), sizeof(struct sandbox_notification));

@@ -46,12 +46,15 @@ pub fn doca_library() -> Result<PathBuf> {
 /// When the library was not built, or cannot be copied.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     let mut bytes = std::fs::read(doca_library()?)?;
-    const NAMES: [&[u8]; 5] = [
+    const NAMES: [&[u8]; 8] = [
         b"urom_service_set_address\0",
         b"urom_service_set_embedded\0",
         b"urom_service_set_any_device\0",
+        b"urom_service_set_key_file\0",
         b"urom_ctx_get_failure_code\0",
         b"urom_ctx_get_failure\0",
+        b"urom_worker_cmd_task_get_end\0",
+        b"urom_pe_progress_many\0",
     ];
     let mut found = [false; NAMES.len()];
     for at in 1..bytes.len() {

@@ -44,8 +44,16 @@ impl Uromd {
     ///
     /// # Errors
     /// As [`start`](Self::start).
-    pub fn start_command(mut command: Command, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
-        command.args(["--listen", "127.0.0.1:0"]).env("UROM_PLUGIN_PATH", plugin_path).stdout(Stdio::piped());
+    pub fn start_command(command: Command, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
+        Uromd::start_at(command, "127.0.0.1:0", plugin_path)
+    }
+
+    /// Starts `command`, which is some `uromd`, to listen at an address.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_at(mut command: Command, listen: &str, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
+        command.args(["--listen", listen]).env("UROM_PLUGIN_PATH", plugin_path).stdout(Stdio::piped());
         let program = command.get_program().to_owned();
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let mut output = BufReader::new(child.stdout.take().context("uromd has no output")?);

@@ -17,6 +17,19 @@ use super::service::{Service, VARIABLES};
 /// Enough for any test on a machine that has other things to do.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
+/// Names what every program is started by: a memory checker and its arguments, one after each blank.
+const LAUNCHER_VARIABLE: &str = "UROM_C_LAUNCHER";
+
+/// How much longer a program may take that is started by another.
+const SLOWER: u32 = 10;
+
+/// What every program is started by; nothing, as a rule. A memory checker takes no program that has one built in.
+pub(super) fn launcher() -> Option<Vec<String>> {
+    let words = std::env::var(LAUNCHER_VARIABLE).ok()?;
+    let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+    (!words.is_empty()).then_some(words)
+}
+
 /// A host program that is to be run.
 #[derive(Debug, Clone)]
 #[must_use]
@@ -78,7 +91,18 @@ impl Host {
     /// # Errors
     /// When it cannot be started.
     pub fn start(&self, service: &Service) -> Result<Running> {
-        let mut command = Command::new(&self.program);
+        let launcher = launcher();
+        let slower = if launcher.is_some() { SLOWER } else { 1 };
+        let mut words = launcher.unwrap_or_default().into_iter();
+        let mut command = match words.next() {
+            None => Command::new(&self.program),
+            Some(first) => {
+                let mut command = Command::new(first);
+                command.args(words).arg(&self.program);
+                command
+            }
+        };
+        let limit = self.limit * slower;
         VARIABLES.iter().for_each(|name| {
             command.env_remove(name);
         });
@@ -88,7 +112,7 @@ impl Host {
             command.spawn().with_context(|| format!("cannot start {}", self.program.display()))?;
         let (stdout, stderr) = (child.stdout.take().map(reader), child.stderr.take().map(reader));
         let name = self.program.display().to_string();
-        Ok(Running { child, name, deadline: Instant::now() + self.limit, limit: self.limit, stdout, stderr })
+        Ok(Running { child, name, deadline: Instant::now() + limit, limit, stdout, stderr })
     }
 
     /// Starts it with nothing to read and waits for its end, whatever that is.

@@ -60,6 +60,7 @@ impl Service {
     pub fn sanitized(plugins: PluginDirectory) -> Result<Service> {
         let library = asan_library()?;
         Service::daemon_with(plugins, |command| {
+            command.args(["--worker-env", "LD_PRELOAD", "--worker-env", "ASAN_OPTIONS"]);
             command.env("LD_PRELOAD", library).env("ASAN_OPTIONS", "detect_leaks=0")
         })
     }
@@ -155,11 +156,12 @@ impl Service {
 }
 
 /// The variables that name a service: a program has those of its own service and no others.
-pub(super) const VARIABLES: [&str; 6] = [
+pub(super) const VARIABLES: [&str; 7] = [
     "DOCA_UROM_SERVICE_FILE",
     "UROM_SERVICE_PORT",
     "UROM_DEVICE",
     "UROM_PLUGIN_PATH",
     "UROM_CPUS",
+    "UROM_KEY_FILE",
     "UROM_DOCA_LIBRARY",
 ];

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, Result};
 
 use super::compiler::compile;
+use super::host::launcher;
 use super::prefix::{Prefix, prefix};
 use crate::built::profile_directory;
 
@@ -89,7 +90,8 @@ impl Source {
     fn make(&self, name: &str, kind: &[&str], modules: &[&str]) -> Result<PathBuf> {
         let prefix = self.prefix.clone().map_or_else(prefix, Ok)?;
         let mut flags: Vec<String> = kind.iter().copied().map(str::to_owned).collect();
-        flags.extend(self.asan.then(|| "-fsanitize=address".to_owned()));
+        let asan = self.asan && launcher().is_none();
+        flags.extend(asan.then(|| "-fsanitize=address".to_owned()));
         flags.extend(self.flags.iter().cloned());
         flags.extend(prefix.pkg_config(&["--cflags", "--libs"], modules)?);
         if self.ucx {

@@ -1,13 +1,16 @@
 //! `cargo urom call`: commands by hand, to plugins in Rust and in C, at a daemon and embedded.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use urom_tests::{PluginDirectory, Uromd};
 
-use crate::common::{Said, copy_of, daemon, examples_of, in_c, run, rust, tool, tool_says, with_doca};
+use crate::common::{
+    Said, copy_of, daemon, examples_of, in_c, run, rust, tool, tool_says, tool_with, with_doca,
+};
 
 /// Calls with these words, separated by spaces.
 fn call(words: &str) -> Result<Said> {
@@ -37,6 +40,33 @@ fn a_file_and_a_name_are_called_embedded_and_at_a_daemon() -> Result<()> {
     };
     assert_eq!(by_name(&[])?, answer);
     assert_eq!(by_name(&["--service", daemon.address()])?, answer);
+    Ok(())
+}
+
+#[test]
+fn a_service_with_a_key_is_called_with_a_copy_of_its_key_file() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let key = |name: &str, byte: u8, mode: u32| -> Result<String> {
+        let file = directory.path().join(name);
+        fs::write(&file, [byte; 32])?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode))?;
+        Ok(file.to_str().context("a path in UTF-8")?.to_owned())
+    };
+    let (right, wrong, open) = (key("right", 1, 0o600)?, key("wrong", 2, 0o600)?, key("open", 1, 0o644)?);
+    let plugins = PluginDirectory::with(&["worker_graph"])?;
+    let daemon = Uromd::start_with(plugins.path(), |command| command.args(["--key-file", &right]))?;
+    let file = rust("worker_graph")?;
+    let words = format!("call {file} loopback data=42 --service {}", daemon.address());
+    let call = |with: &[&str]| tool_says(words.split(' ').chain(with.iter().copied()));
+    let answer = "LoopbackDone\n  data = 42\n";
+    assert_eq!(call(&["--key-file", &right])?.good()?, answer);
+    assert_eq!(run(tool_with(words.split(' '))?.env("UROM_KEY_FILE", &right))?.good()?, answer);
+    says(call(&[])?, &["UROM_KEY_FILE"])?;
+    says(call(&["--key-file", &wrong])?, &["key"])?;
+    says(call(&["--key-file", &open])?, &[&open, "mode 0644"])?;
+    // A service in this process has none.
+    let said = tool_says(["call", &file, "loopback", "data=42", "--key-file", &right])?;
+    ensure!(said.code == Some(2) && said.err.contains("--service"), "{said:?}");
     Ok(())
 }
 

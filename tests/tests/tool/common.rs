@@ -24,7 +24,9 @@ pub(crate) fn tool() -> Result<Command> {
     ensure!(program.exists(), "{} is not there: run the tests with `cargo xtask test`", program.display());
     let mut command = Command::new(program);
     command.arg("urom").stdin(Stdio::null());
-    for name in ["UROM_PLUGIN_PATH", "UROM_CPUS", "UROM_DOCA_LIBRARY", "DOCA_UROM_SERVICE_FILE"] {
+    for name in
+        ["UROM_PLUGIN_PATH", "UROM_CPUS", "UROM_KEY_FILE", "UROM_DOCA_LIBRARY", "DOCA_UROM_SERVICE_FILE"]
+    {
         command.env_remove(name);
     }
     Ok(command)

@@ -2,10 +2,12 @@
 //! against the embedded service, with the built-in library and with a `libdoca_urom.so` that is loaded.
 
 mod commands;
+mod deadlines;
 mod domains;
 mod losses;
 mod provider;
 mod refusals;
+mod restarts;
 mod sandbox;
 mod workers;
 
@@ -95,6 +97,28 @@ on_every_provider! {
         a_setting_that_is_refused_is_explained,
         waiting_for_a_domain_neither_hangs_nor_spins,
     }
+    deadlines::{
+        a_deadline_ends_a_future_and_its_answer_goes_to_nobody,
+        a_deadline_ends_an_awaited_future_and_wakes_a_sleeper,
+        a_deadline_makes_the_event_handle_readable,
+        a_callback_is_told_once_that_its_deadline_passed,
+        a_raw_task_has_a_deadline_too,
+        a_worker_s_deadline_is_that_of_tasks_which_say_nothing,
+        answers_around_their_deadline_are_right_or_late_but_never_another_s,
+        a_deadline_of_zero_gives_a_task_up_at_the_first_look,
+        a_cancelled_future_is_skipped_and_one_that_is_complete_is_not,
+        a_callback_may_cancel_a_future_and_another_callback,
+        late_tasks_that_use_a_worker_up_are_named,
+        a_worker_with_late_tasks_stops_and_can_be_dropped,
+        deadlines_fire_while_the_worker_is_blocked,
+        deadlines_fire_while_the_worker_is_stopped,
+    }
+    restarts::{
+        a_worker_that_runs_is_not_restarted,
+        a_worker_that_is_killed_is_restarted_with_nothing_in_flight,
+        a_worker_that_another_host_has_started_again_is_joined,
+        a_restart_without_a_service_says_so,
+    }
     losses::{
         a_task_that_never_ends_is_answered_when_its_worker_stops,
         a_dropped_future_frees_its_task,
@@ -102,6 +126,7 @@ on_every_provider! {
     messages::{
         a_message_waits_for_its_receive,
         a_receive_waits_for_its_message,
+        a_receive_past_its_deadline_takes_its_message_along,
         masks_choose_among_messages_and_senders_tags_are_told,
         a_message_that_is_too_long_ends_its_receive_alone,
         a_worker_sends_to_itself,

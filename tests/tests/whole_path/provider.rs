@@ -7,6 +7,7 @@ use anyhow::Result;
 use faulty_protocol::Client as Faulty;
 use graph_protocol::Client as Graph;
 use reader_protocol::Client as Reader;
+use rustix::process::Pid;
 use sandbox_protocol::Client as Sandbox;
 use urom_host::{Host, Library, Service, ServiceBuilder, Worker};
 use urom_tests::{Participants, PluginDirectory, Uromd, doca_library};
@@ -36,6 +37,11 @@ impl Provider {
     /// The same, through a `libdoca_urom.so` that is loaded.
     pub(crate) fn loaded(self) -> Result<Provider> {
         Ok(Provider { library: Some(doca_library()?), ..self })
+    }
+
+    /// The daemon's process, if it is one.
+    pub(crate) fn pid(&self) -> Option<Pid> {
+        self.daemon.as_ref().map(Uromd::pid)
     }
 
     /// Whether workers are processes.

@@ -59,6 +59,20 @@ pub enum Command {
         /// For how long.
         micros: u32,
     },
+    /// Waits until it is told, by `Tell`.
+    #[urom(reply = Echoed)]
+    Await {
+        /// What tells it.
+        key: u64,
+        /// What to answer then.
+        value: u64,
+    },
+    /// Has every `Await` of this key answer, those included that are still to come.
+    #[urom(reply = Done)]
+    Tell {
+        /// The key.
+        key: u64,
+    },
 }
 
 /// What the faulty plugin answers.
@@ -67,7 +81,7 @@ pub enum Command {
 pub enum Notification {
     /// Nothing but that it ended.
     Done,
-    /// Answers `Echo`, `Yield` and `Sleep`.
+    /// Answers `Echo`, `Yield`, `Sleep` and `Await`.
     Echoed {
         /// The value the command carried.
         data: u64,

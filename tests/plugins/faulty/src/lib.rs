@@ -1,23 +1,29 @@
 //! A plugin that misbehaves when it is told to, and tells a test what its worker looks like from inside.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::future::{pending, poll_fn};
 use std::os::unix::ffi::OsStrExt;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use faulty_protocol::{
-    Affinity, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, Panic, Pid, Process,
-    Sleep, Stall, Yield,
+    Affinity, Await, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, Panic, Pid,
+    Process, Sleep, Stall, Tell, Yield,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
 use urom_pdk::{prelude::*, time};
 
-struct Faulty;
+#[derive(Default)]
+struct Faulty {
+    told: RefCell<HashSet<u64>>,
+    waiting: RefCell<Vec<Waker>>,
+}
 
 #[urom_plugin]
 impl Handler for Faulty {
     fn open(_cx: &OpenContext) -> Result<Self> {
-        Ok(Faulty)
+        Ok(Faulty::default())
     }
 
     async fn echo(&self, _cx: &Context, cmd: Echo) -> Result<Echoed> {
@@ -93,6 +99,24 @@ impl Handler for Faulty {
         let start = time::now();
         time::sleep(Duration::from_micros(cmd.micros.into())).await;
         Ok(Echoed { data: time::now().duration_since(start).as_micros() as u64 })
+    }
+
+    async fn r#await(&self, _cx: &Context, cmd: Await) -> Result<Echoed> {
+        poll_fn(|cx| {
+            if self.told.borrow().contains(&cmd.key) {
+                return Poll::Ready(());
+            }
+            self.waiting.borrow_mut().push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+        Ok(Echoed { data: cmd.value })
+    }
+
+    async fn tell(&self, _cx: &Context, cmd: Tell) -> Result<Done> {
+        self.told.borrow_mut().insert(cmd.key);
+        self.waiting.take().into_iter().for_each(Waker::wake);
+        Ok(Done)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Messages that travel with their commands and answers.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, Result};
 use ucx::Status;
 use urom_host::{DocaError, Received, block_on_for};
@@ -33,6 +35,26 @@ pub(crate) fn a_receive_waits_for_its_message(provider: &Provider) -> Result<()>
         assert_eq!(inline(&block_on_for(LIMIT, receive)??), pattern(length));
     }
     Ok(())
+}
+
+pub(crate) fn a_receive_past_its_deadline_takes_its_message_along(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let mut late = 0;
+    for length in [0, 1, 4000] {
+        let receive = pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL);
+        let error = receive.deadline(Duration::from_millis(5)).submit()?.wait().map(drop).unwrap_err();
+        assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
+        // The worker still receives: nothing takes a command back. Its answer, payload and all, is nobody's.
+        assert_eq!(pair.send(7, &pattern(length)[..])?.status, 0);
+        late += 1;
+        let start = Instant::now();
+        while pair.workers[1].late_answers() < late {
+            pair.service.progress();
+            assert!(start.elapsed() < LIMIT, "the answer never came");
+        }
+        assert_eq!(pair.workers[1].given_up(), 0);
+    }
+    pair.works()
 }
 
 pub(crate) fn masks_choose_among_messages_and_senders_tags_are_told(provider: &Provider) -> Result<()> {

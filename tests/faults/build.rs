@@ -1,0 +1,5 @@
+//! Lets this package's program find UCX at run time where it was found at build time.
+
+fn main() {
+    ucx_probe::emit_rpath();
+}

@@ -1,0 +1,169 @@
+//! What a round breaks, how and when: all of it from the seed.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Who is broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Victim {
+    Worker,
+    Daemon,
+    Host,
+}
+
+/// How.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blow {
+    /// SIGKILL.
+    Kill,
+    /// SIGSEGV.
+    Crash,
+    /// SIGSTOP until everybody has noticed, then SIGKILL.
+    StopThenKill,
+    /// SIGSTOP until everybody has noticed, then SIGCONT: it comes back into a world that has given it up.
+    StopThenContinue,
+    /// SIGSTOP, then SIGCONT before anybody can have noticed: nothing is lost.
+    Pause,
+}
+
+const VICTIMS: [Victim; 3] = [Victim::Worker, Victim::Daemon, Victim::Host];
+const BLOWS: [Blow; 5] = [Blow::Kill, Blow::StopThenContinue, Blow::Crash, Blow::StopThenKill, Blow::Pause];
+
+impl Blow {
+    /// Whether the victim's process is still there afterwards.
+    pub(super) fn stops(self) -> bool {
+        matches!(self, Blow::StopThenKill | Blow::StopThenContinue | Blow::Pause)
+    }
+
+    /// Within which time everybody has to notice.
+    pub(super) fn budget(self) -> Duration {
+        if self.stops() { Duration::from_secs(5) } else { Duration::from_secs(1) }
+    }
+}
+
+impl fmt::Display for Victim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Victim::Worker => "worker",
+            Victim::Daemon => "daemon",
+            Victim::Host => "host",
+        })
+    }
+}
+
+impl fmt::Display for Blow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Blow::Kill => "killed",
+            Blow::Crash => "crashed",
+            Blow::StopThenKill => "stopped, then killed",
+            Blow::StopThenContinue => "stopped, then continued",
+            Blow::Pause => "paused",
+        })
+    }
+}
+
+/// One round.
+#[derive(Debug, Clone)]
+pub(super) struct Round {
+    pub(super) victim: Victim,
+    pub(super) blow: Blow,
+    /// How many tasks are in flight in each of the three loads.
+    pub(super) in_flight: [u32; 3],
+    /// Which of the loads is counted.
+    pub(super) observer: usize,
+    /// After how many of its answers the blow falls.
+    pub(super) after: u64,
+    /// Where the loads' values come from.
+    pub(super) seed: u64,
+}
+
+impl fmt::Display for Round {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Round { victim, blow, in_flight: [a, b, c], observer, after, .. } = self;
+        write!(f, "{victim} {blow} after {after} answers of load {observer}, with {a}, {b} and {c} in flight")
+    }
+}
+
+impl Round {
+    /// The name of the figure for how long it took everybody to notice, or for how long the victim paused.
+    pub(super) fn figure(&self) -> String {
+        let (class, how) = match self.blow {
+            Blow::Kill => ("losses/killed", ""),
+            Blow::Crash => ("losses/killed", "-by-a-crash"),
+            Blow::StopThenKill => ("losses/stopped", "-then-killed"),
+            Blow::StopThenContinue => ("losses/stopped", "-then-continued"),
+            Blow::Pause => ("chaos/paused", ""),
+        };
+        format!("{class}/{}{how}", self.victim)
+    }
+}
+
+/// So many rounds. Every pair of victim and blow comes once before any comes again.
+pub(super) fn plan(rounds: u32, seed: u64) -> Vec<Round> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    // A short run has every victim and every blow among its first rounds.
+    let pairs: Vec<_> =
+        (0..15).map(|index| (VICTIMS[index % VICTIMS.len()], BLOWS[index % BLOWS.len()])).collect();
+    let mut round = |(victim, blow)| Round {
+        victim,
+        blow,
+        in_flight: [(); 3].map(|()| random.u32(1..=32)),
+        observer: random.usize(..3),
+        after: random.u64(1..2000),
+        seed: random.u64(..),
+    };
+    pairs.into_iter().cycle().take(rounds as usize).map(&mut round).collect()
+}
+
+/// The rounds of one of several lanes, each with its place in the plan. Those that break the daemon come last, so that the
+/// first daemon lives through all losses of workers and hosts, and a leak of little for each adds up.
+pub(super) fn of_lane(plan: &[Round], lane: usize, lanes: usize) -> Vec<(usize, &Round)> {
+    let mut rounds: Vec<_> = plan.iter().enumerate().skip(lane).step_by(lanes).collect();
+    rounds.sort_by_key(|(_, round)| round.victim == Victim::Daemon);
+    rounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FULL, LANES};
+    use super::*;
+
+    #[test]
+    fn a_seed_is_a_plan() {
+        let text = |seed| plan(30, seed).iter().map(Round::to_string).collect::<Vec<_>>();
+        assert_eq!(text(7), text(7));
+        assert_ne!(text(7), text(8));
+    }
+
+    #[test]
+    fn in_a_full_run_a_daemon_and_a_host_live_through_many_losses() {
+        let plan = plan(FULL, 1);
+        let mut seen = 0;
+        for lane in 0..LANES {
+            let rounds = of_lane(&plan, lane, LANES);
+            seen += rounds.len();
+            let losses = |rounds: &[(usize, &Round)]| {
+                rounds.iter().filter(|(_, round)| round.blow != Blow::Pause).count()
+            };
+            let first_daemon = rounds
+                .iter()
+                .position(|(_, round)| round.victim == Victim::Daemon)
+                .expect("one that breaks it");
+            let (daemon, host) = (losses(&rounds[..first_daemon]), losses(&rounds));
+            assert!(daemon >= 26 && host >= 39, "lane {lane}: {daemon} and {host}");
+        }
+        assert_eq!(seen, plan.len());
+    }
+
+    #[test]
+    fn every_pair_comes_once_before_any_comes_again() {
+        let plan = plan(15, 1);
+        for victim in VICTIMS {
+            for blow in BLOWS {
+                let times = plan.iter().filter(|round| (round.victim, round.blow) == (victim, blow)).count();
+                assert_eq!(times, 1, "{victim} {blow}");
+            }
+        }
+    }
+}

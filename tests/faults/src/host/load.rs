@@ -1,0 +1,174 @@
+//! A worker that is kept busy, and the ledger of its tasks: each is opened once and must be closed once.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use faulty_protocol::Client;
+use urom_host::{Host, Result, Worker};
+
+use super::obey::say;
+use super::words::{Kind, Tally, Trouble, Word};
+use crate::measure::now;
+
+/// One in so many commands takes its time in the worker.
+const SLOW: u8 = 24;
+
+/// A load on a worker.
+pub(super) struct Load {
+    worker: Rc<Worker>,
+    plugin: Client<Host>,
+    kind: Kind,
+    random: RefCell<fastrand::Rng>,
+    ledger: RefCell<Ledger>,
+    /// How many more answers until one is announced.
+    mark: Cell<u64>,
+    /// Nothing more is sent.
+    halted: Cell<bool>,
+    over: Cell<bool>,
+}
+
+/// The tasks of a load.
+#[derive(Default)]
+struct Ledger {
+    last: u64,
+    /// The tasks in flight, with the value each must end with, if its command has one.
+    open: HashMap<u64, Option<u64>>,
+    errors: BTreeMap<Trouble, u64>,
+    tally: Tally,
+}
+
+impl Ledger {
+    fn open(&mut self, value: Option<u64>) -> u64 {
+        self.last += 1;
+        self.open.insert(self.last, value);
+        self.last
+    }
+
+    /// Notes how a task ended; whether it was with its value.
+    fn close(&mut self, task: u64, end: Result<u64>) -> bool {
+        self.tally.last_end = now();
+        let Some(expected) = self.open.remove(&task) else {
+            self.tally.violations.push(format!("task {task} ended again, with {end:?}"));
+            return false;
+        };
+        match end {
+            Ok(value) if expected.is_none_or(|expected| expected == value) => {
+                self.tally.values += 1;
+                true
+            }
+            Ok(value) => {
+                self.tally.violations.push(format!("task {task} ended with {value}, not {expected:?}"));
+                false
+            }
+            Err(error) => {
+                if self.errors.is_empty() {
+                    self.tally.first_error = self.tally.last_end;
+                }
+                *self.errors.entry(error.into()).or_default() += 1;
+                false
+            }
+        }
+    }
+}
+
+impl Load {
+    /// Puts tasks in flight.
+    pub(super) fn begin(
+        worker: Rc<Worker>,
+        plugin: Client<Host>,
+        kind: Kind,
+        in_flight: u32,
+        seed: u64,
+    ) -> Rc<Load> {
+        let load = Rc::new(Load {
+            worker,
+            plugin,
+            kind,
+            random: RefCell::new(fastrand::Rng::with_seed(seed)),
+            ledger: RefCell::default(),
+            mark: Cell::new(0),
+            halted: Cell::new(false),
+            over: Cell::new(false),
+        });
+        (0..in_flight).for_each(|_| load.submit());
+        load
+    }
+
+    /// One more command, with a value of its own.
+    fn submit(self: &Rc<Load>) {
+        let (value, times, slow) = {
+            let mut random = self.random.borrow_mut();
+            (random.u64(..), random.u32(1..8), random.u8(0..SLOW))
+        };
+        let (plugin, worker) = (&self.plugin, &*self.worker);
+        let open = |value| self.ledger.borrow_mut().open(value);
+        let me = Rc::clone(self);
+        let (task, submitted) = match (self.kind, slow) {
+            (Kind::Idle, _) => {
+                let task = open(None);
+                (task, plugin.task_hang(worker).submit_with(move |end| me.ended(task, end.map(|_| 0))))
+            }
+            (Kind::Busy, 0) => {
+                // Answered with how long it took.
+                let task = open(None);
+                let sleep = plugin.task_sleep(worker, times * 100);
+                (task, sleep.submit_with(move |end| me.ended(task, end.map(|answer| answer.data))))
+            }
+            (Kind::Busy, 1) => {
+                let task = open(Some(value));
+                let through = plugin.task_yield(worker, times, value);
+                (task, through.submit_with(move |end| me.ended(task, end.map(|answer| answer.data))))
+            }
+            (Kind::Busy, _) => {
+                let task = open(Some(value));
+                let echo = plugin.task_echo(worker, value);
+                (task, echo.submit_with(move |end| me.ended(task, end.map(|answer| answer.data))))
+            }
+        };
+        if let Err(error) = submitted {
+            self.ended(task, Err(error));
+        }
+    }
+
+    /// A task has ended.
+    fn ended(self: &Rc<Load>, task: u64, end: Result<u64>) {
+        let good = self.ledger.borrow_mut().close(task, end);
+        if !good {
+            self.halted.set(true);
+        } else if self.mark.get() > 0 {
+            self.mark.set(self.mark.get() - 1);
+            if self.mark.get() == 0 {
+                say(&Word::Marked { worker: self.worker.id() });
+            }
+        }
+        if self.halted.get() {
+            self.check_over();
+        } else {
+            self.submit();
+        }
+    }
+
+    /// Announces when so many more commands have been answered.
+    pub(super) fn mark(&self, commands: u64) {
+        self.mark.set(commands);
+    }
+
+    /// Sends nothing more.
+    pub(super) fn halt(&self) {
+        self.halted.set(true);
+        self.check_over();
+    }
+
+    fn check_over(&self) {
+        let mut ledger = self.ledger.borrow_mut();
+        if ledger.open.is_empty() && !self.over.replace(true) {
+            ledger.tally.errors = std::mem::take(&mut ledger.errors).into_iter().collect();
+            say(&Word::Over { worker: self.worker.id(), tally: ledger.tally.clone() });
+        } else if let (true, Some(violation)) = (self.over.get(), ledger.tally.violations.last()) {
+            // Too late for the tally. Nobody waits for this word, and one that nobody waited for fails the round.
+            let tally = Tally { violations: vec![violation.clone()], ..Tally::default() };
+            say(&Word::Over { worker: self.worker.id(), tally });
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A counted run of loopbacks, each with a value of its own that has to come back.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use graph_protocol::{Client, LoopbackDone};
+use urom_host::{Host, Result, Worker};
+
+use super::obey::say;
+use super::words::{Tally, Trouble, Word};
+use crate::measure::now;
+
+/// How often a run says how far it is.
+pub(crate) const MARKS: u64 = 100;
+
+/// A run on a worker. A task's callback is called once or never; that so many calls came as there were commands shows the
+/// rest.
+pub(super) struct Loopbacks {
+    worker: Rc<Worker>,
+    plugin: Client<Host>,
+    commands: u64,
+    /// How many are still to be sent, and how many are in flight.
+    left: Cell<u64>,
+    open: Cell<u64>,
+    /// How many came back as they should.
+    good: Cell<u64>,
+    /// How many more answers until the next mark.
+    until_mark: Cell<u64>,
+    seed: u64,
+    errors: RefCell<BTreeMap<Trouble, u64>>,
+    tally: RefCell<Tally>,
+}
+
+impl Loopbacks {
+    /// Begins a run of so many `commands`.
+    pub(super) fn begin(worker: Rc<Worker>, plugin: Client<Host>, commands: u64, in_flight: u32, seed: u64) {
+        let until_mark = Cell::new(mark_length(commands));
+        let (left, open) = (Cell::new(commands), Cell::new(0));
+        let (errors, tally) = (RefCell::default(), RefCell::default());
+        let run = Rc::new(Loopbacks {
+            worker,
+            plugin,
+            commands,
+            left,
+            open,
+            good: Cell::new(0),
+            until_mark,
+            seed,
+            errors,
+            tally,
+        });
+        (0..in_flight).for_each(|_| run.submit());
+    }
+
+    /// One more, unless all were sent.
+    fn submit(self: &Rc<Self>) {
+        let Some(left) = self.left.get().checked_sub(1) else { return };
+        self.left.set(left);
+        self.open.set(self.open.get() + 1);
+        let value = mix(self.seed.wrapping_add(left));
+        let me = Rc::clone(self);
+        let loopback = self.plugin.task_loopback(&self.worker, value);
+        if let Err(error) = loopback.submit_with(move |end| me.end(value, end)) {
+            self.end(value, Err(error));
+        }
+    }
+
+    fn end(self: &Rc<Self>, value: u64, end: Result<LoopbackDone>) {
+        match end {
+            Ok(done) if done.data == value => self.good.set(self.good.get() + 1),
+            Ok(done) => {
+                let violation = format!("{} came back in place of {value}", done.data);
+                self.tally.borrow_mut().violations.push(violation);
+                self.give_up();
+            }
+            Err(error) => {
+                self.fail(error.into());
+                self.give_up();
+            }
+        }
+        self.open.set(self.open.get() - 1);
+        self.until_mark.set(self.until_mark.get() - 1);
+        if self.until_mark.get() == 0 {
+            self.until_mark.set(mark_length(self.commands));
+            say(&Word::Marked { worker: self.worker.id() });
+        }
+        self.submit();
+        if self.open.get() == 0 {
+            self.over();
+        }
+    }
+
+    #[cold]
+    fn fail(&self, trouble: Trouble) {
+        *self.errors.borrow_mut().entry(trouble).or_default() += 1;
+    }
+
+    /// Sends nothing more.
+    #[cold]
+    fn give_up(&self) {
+        self.left.set(0);
+    }
+
+    #[cold]
+    fn over(&self) {
+        let mut tally = std::mem::take(&mut *self.tally.borrow_mut());
+        tally.errors = self.errors.take().into_iter().collect();
+        tally.values = self.good.get();
+        tally.last_end = now();
+        say(&Word::Over { worker: self.worker.id(), tally });
+    }
+}
+
+/// From one mark to the next.
+fn mark_length(commands: u64) -> u64 {
+    commands.div_ceil(MARKS).max(1)
+}
+
+/// Another number for every number, none like its neighbours (the last steps of SplitMix64).
+fn mix(number: u64) -> u64 {
+    let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_commands_have_the_same_value() {
+        assert_eq!((0..10_000).map(mix).collect::<HashSet<_>>().len(), 10_000);
+    }
+
+    #[test]
+    fn a_run_has_a_hundred_marks_and_a_short_one_as_many_as_commands() {
+        assert_eq!([1, 99, 100, 150, 100_000_000].map(mark_length), [1, 1, 1, 2, 1_000_000]);
+    }
+}

@@ -1,0 +1,124 @@
+//! What a host is told, and what it answers: a line of JSON each.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use urom_host::{DocaError, Error};
+
+/// What a load is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    /// Commands that are answered, one following the other without a pause.
+    Busy,
+    /// Commands that are never answered: nothing is on its way, and yet somebody waits.
+    Idle,
+}
+
+/// What a host is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// Connect to the service at this address.
+    Connect { address: String },
+    /// Start or join a worker with the faulty plugin and these, and with these variables in its environment.
+    Start { worker: u64, plugins: Vec<String>, env: Vec<(String, String)> },
+    /// Submit one command with this deadline, and wait for its end.
+    Call { worker: u64, call: Call, limit: Duration },
+    /// Submit so many loopbacks, so many of them in flight at a time.
+    Loopbacks { worker: u64, commands: u64, in_flight: u32, seed: u64 },
+    /// Put so many tasks in flight on a worker, and a new one in the place of each that is answered.
+    Load { worker: u64, kind: Kind, in_flight: u32, seed: u64 },
+    /// Say so when so many more commands have been answered.
+    Mark { worker: u64, commands: u64 },
+    /// Send nothing more, and say how everything ended.
+    Halt { worker: u64 },
+    /// Stop a worker.
+    Leave { worker: u64 },
+    /// Let go of the service.
+    Disconnect,
+}
+
+/// One command.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Call {
+    /// Of the faulty plugin: `data` comes back.
+    Echo(u64),
+    /// Of the faulty plugin: its worker is blocked for so long.
+    Stall(Duration),
+    /// Of any plugin that answers two words with two words.
+    Raw {
+        plugin: String,
+        words: [u64; 2],
+    },
+    /// Of the unruly plugin, as its protocol says.
+    Keep(u64),
+    PanicAtOnce,
+    PanicLater,
+    PanicAfterwards,
+    PanicWhenGivenUp,
+    Leak(u64),
+    /// No command: how many answers came to tasks that had been given up.
+    LateAnswers,
+}
+
+/// What a host answers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Word {
+    /// A call has ended, with a value (0 if it has none), after so many nanoseconds.
+    Called {
+        worker: u64,
+        end: Result<u64, Trouble>,
+        took: u64,
+    },
+    Connected(Result<(), Trouble>),
+    Started {
+        worker: u64,
+        process: Result<i32, Trouble>,
+    },
+    Marked {
+        worker: u64,
+    },
+    /// Every task that was in flight has ended: after an order to halt, or because the worker was lost.
+    Over {
+        worker: u64,
+        tally: Tally,
+    },
+    Left {
+        worker: u64,
+        result: Result<(), Trouble>,
+    },
+    Disconnected,
+}
+
+/// An error, as the host's program got it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Trouble {
+    /// DOCA's code.
+    pub(crate) code: u32,
+    pub(crate) text: String,
+}
+
+impl Trouble {
+    pub(super) fn new(code: DocaError, error: &impl ToString) -> Trouble {
+        Trouble { code: code.0, text: error.to_string() }
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Trouble {
+        Trouble::new(error.code(), &error)
+    }
+}
+
+/// How the tasks of a load ended.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    /// With the right value.
+    pub(crate) values: u64,
+    /// With an error, each with how many of them there were.
+    pub(crate) errors: Vec<(Trouble, u64)>,
+    /// When the first error and the last end came, in nanoseconds of the machine's clock.
+    pub(crate) first_error: u64,
+    pub(crate) last_end: u64,
+    /// What must never be: a task that ended twice, a wrong value.
+    pub(crate) violations: Vec<String>,
+}

@@ -1,0 +1,252 @@
+//! Hosts that flood, or stop reading: they are thrown out or left waiting, and those who share a worker or a daemon with them
+//! go on.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::ValueEnum;
+use rustix::process::Pid;
+use urom_tests::{PluginDirectory, Uromd, profile_directory};
+
+use crate::blocked::names_the_queue;
+use crate::host::Kind;
+use crate::measure::Times;
+use crate::process::{HostProcess, Logs, PATIENCE, Transports};
+use crate::rude::{Manner, Outcry};
+use crate::suite::{Extent, Figure, Outcome};
+use crate::vitals::{Vitals, peak, returns, vitals, wait_for_end, watch_peak};
+
+/// The worker that everybody uses.
+const WORKER: u64 = 1;
+
+/// Within which time a host that floods a worker has to be thrown out.
+const BUDGET: Duration = Duration::from_secs(5);
+
+/// How long a process may take to be where it was.
+const END: Duration = Duration::from_secs(10);
+
+/// How many answers show that the other host goes on.
+const A_FEW: u64 = 500;
+
+/// By how much a worker or the daemon may ever be larger while somebody is rude, in KiB: the floods are of hundreds of MiB.
+const HIGH_WATER: u64 = 16 * 1024;
+
+/// By how much it may be larger afterwards, in KiB: the C library gives memory back as it likes.
+const TOLERANCE: u64 = 3 * 1024;
+
+/// Runs the suite.
+pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
+    let (mut times, mut blocked) = (Times::default(), 0);
+    for transports in [Transports::All, Transports::Tcp] {
+        let mut scene = Scene::new(transports)?;
+        for _ in 0..extent.rounds.unwrap_or(extent.pick(1, 5)) {
+            // The daemon's streams are the same whatever UCX carries commands with.
+            let daemons = |manner: &&Manner| **manner == Manner::AsksWithoutReading;
+            let manners = Manner::value_variants().iter();
+            for manner in manners.filter(|manner| transports == Transports::Tcp || !daemons(manner)) {
+                let name = format!("{} over {transports:?}", name(*manner));
+                let took =
+                    scene.play(*manner).with_context(|| format!("{name}\n{}\n{name}", scene.logs.tails()))?;
+                println!("  {name}: {:.3} s", took.as_secs_f64());
+                times.add(format!("hosts/{}", name.replace(' ', "-").to_lowercase()), None, took);
+            }
+        }
+        blocked += scene.blocked;
+        scene.end()?;
+    }
+    let mut figures = times.figures();
+    let note = "times a rude host was killed while it sent, and the other started its worker again";
+    figures.push(Figure::new("hosts/blocked-queues", "", blocked.into(), note));
+    Ok(Outcome::Passed(figures))
+}
+
+/// As the command line names it.
+fn name(manner: Manner) -> String {
+    manner.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// What is said to a host that behaves so; nothing is when that is no offence.
+fn verdict(manner: Manner) -> Option<&'static [&'static str]> {
+    match manner {
+        Manner::Beyond => Some(&["task slot 64 is beyond the 64 it asked for"]),
+        // Which of the two it is depends on how quick the plugin is.
+        Manner::Floods => Some(&["already has a command in flight", "without taking the answers"]),
+        Manner::SendsWithoutReading => {
+            Some(&["without taking the answers", "already has a command in flight"])
+        }
+        Manner::StopsReading => None,
+        Manner::AsksWithoutReading => Some(&["reset by peer", "roken pipe"]),
+    }
+}
+
+/// A daemon, a worker, and a host that uses it and goes on.
+struct Scene {
+    // In this order: what is started later goes first.
+    good: HostProcess,
+    worker: Pid,
+    daemon: Uromd,
+    transports: Transports,
+    _plugins: PluginDirectory,
+    logs: Logs,
+    /// What worker and daemon had before anybody was rude.
+    before: Vec<Vitals>,
+    /// How often a rude host that was killed blocked the worker's receive queue.
+    blocked: u32,
+}
+
+impl Scene {
+    fn new(transports: Transports) -> Result<Scene> {
+        let logs = Logs::new()?;
+        let plugins = PluginDirectory::with(&["worker_faulty"])?;
+        let log = logs.file("uromd")?;
+        let daemon = Uromd::start_with(plugins.variable(), |command| {
+            command.envs(transports.variables()).stderr(log)
+        })?;
+        let mut good = HostProcess::start("good", &[], transports, logs.file("good")?)?;
+        good.connect(daemon.address())?;
+        let worker = good.start_worker(WORKER)?;
+        let before = Vec::new();
+        let mut scene =
+            Scene { good, worker, daemon, transports, _plugins: plugins, logs, before, blocked: 0 };
+        scene.settle()?;
+        Ok(scene)
+    }
+
+    /// The good host is at work, and what is made for the second host is there before anything is compared.
+    fn settle(&mut self) -> Result<()> {
+        self.good.load(WORKER, Kind::Busy, 8, 1)?;
+        self.good.pass(WORKER, A_FEW)?;
+        self.before.clear();
+        self.attend(Manner::StopsReading)?;
+        self.before = self.victims().map(|(_, pid)| vitals(pid)).into_iter().collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// Gets answers for the good host, after a rude one was killed. If that was while it sent over shared memory, the good one
+    /// is told that the receive queue is blocked, and starts the worker again.
+    fn goes_on(&mut self) -> Result<()> {
+        let Some(tally) = self.good.pass_or_over(END, WORKER, A_FEW)? else { return Ok(()) };
+        names_the_queue(&tally, WORKER)?;
+        ensure!(self.transports == Transports::All, "a blocked queue, and yet nothing is shared over TCP");
+        println!("    the rude host died while it sent, and blocked a queue");
+        self.blocked += 1;
+        self.good.leave(WORKER)?;
+        wait_for_end(self.worker, END, "a worker that its host has left")?;
+        self.worker = self.good.start_worker(WORKER)?;
+        self.settle()
+    }
+
+    fn victims(&self) -> [(&'static str, Pid); 2] {
+        [("the worker", self.worker), ("the daemon", self.daemon.pid())]
+    }
+
+    /// Lets a host be rude; how long it took until it was thrown out, or the other host had its answers beside it.
+    fn play(&mut self, manner: Manner) -> Result<Duration> {
+        let took = self.attend(manner)?;
+        for ((name, pid), before) in self.victims().into_iter().zip(&self.before) {
+            returns(pid, name, *before, END, TOLERANCE)?;
+        }
+        Ok(took)
+    }
+
+    /// The same, whatever it leaves behind.
+    fn attend(&mut self, manner: Manner) -> Result<Duration> {
+        let victims = self.victims();
+        let resident = victims.map(|(_, pid)| watch_peak(pid)).into_iter().collect::<Result<Vec<_>>>()?;
+        let mut rude = Rude::start(self.daemon.address(), manner, self.transports, self.logs.file("rude")?)?;
+        let begin = Instant::now();
+        self.good.pass_within(END, WORKER, A_FEW).context("the other host is kept waiting")?;
+        if let Some(texts) = verdict(manner) {
+            let why = rude.thrown_out(BUDGET)?;
+            // Who cannot send any more does no harm.
+            let harmless = why.is_none() && manner == Manner::SendsWithoutReading;
+            let named = why.as_ref().is_some_and(|why| texts.iter().any(|text| why.contains(text)));
+            ensure!(harmless || named, "not thrown out, or for another reason: {why:?}");
+        }
+        let took = begin.elapsed();
+        // It goes on being rude.
+        self.good.pass_within(END, WORKER, A_FEW).context("the other host is kept waiting")?;
+        if verdict(manner).is_none() {
+            let said: Vec<_> = rude.words.try_iter().collect();
+            ensure!(said.is_empty(), "that is no offence, and yet it says {said:?}");
+        }
+        for ((name, pid), before) in victims.into_iter().zip(resident) {
+            let most = peak(pid)?;
+            ensure!(most <= before + HIGH_WATER, "{name} had {before} KiB, and {most} KiB meanwhile");
+        }
+        drop(rude);
+        self.goes_on()?;
+        self.good.is_quiet()?;
+        Ok(took)
+    }
+
+    fn end(mut self) -> Result<()> {
+        self.good.halt(WORKER)?;
+        self.good.leave(WORKER)?;
+        wait_for_end(self.worker, END, "a worker that its host has left")?;
+        self.good.disconnect()?;
+        let status = self.daemon.stop()?;
+        ensure!(status.success(), "the daemon ended with {status}");
+        Ok(())
+    }
+}
+
+/// A rude host. Dropping it kills it.
+struct Rude {
+    child: Child,
+    words: mpsc::Receiver<Outcry>,
+}
+
+impl Rude {
+    /// Starts one, and waits until it is let in.
+    fn start(address: &str, manner: Manner, transports: Transports, log: File) -> Result<Rude> {
+        let program = profile_directory()?.join("urom-faults");
+        let mut command = Command::new(&program);
+        command.arg("rude").arg(address).arg(WORKER.to_string()).arg(name(manner));
+        command.stdout(Stdio::piped()).stderr(log).envs(transports.variables());
+        let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+        let output = BufReader::new(child.stdout.take().context("a rude host has no output")?);
+        let (say, words) = mpsc::channel();
+        std::thread::spawn(move || {
+            let outcries = output.lines().map_while(Result::ok);
+            let outcries = outcries.filter_map(|line| serde_json::from_str(&line).ok());
+            for outcry in outcries {
+                if say.send(outcry).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut rude = Rude { child, words };
+        match rude.hear(PATIENCE)? {
+            Outcry::Begins => Ok(rude),
+            other => bail!("the rude host was not let in: {other:?}"),
+        }
+    }
+
+    fn hear(&mut self, limit: Duration) -> Result<Outcry> {
+        self.words
+            .recv_timeout(limit)
+            .map_err(|error| anyhow!("the rude host says nothing ({error}) within {limit:?}"))
+    }
+
+    /// Why it was thrown out, unless it is stuck.
+    fn thrown_out(&mut self, limit: Duration) -> Result<Option<String>> {
+        match self.hear(limit)? {
+            Outcry::ThrownOut(why) => Ok(Some(why)),
+            Outcry::Stuck => Ok(None),
+            Outcry::Begins => bail!("it begins twice"),
+        }
+    }
+}
+
+impl Drop for Rude {
+    fn drop(&mut self) {
+        // It may have ended already; either way nothing of it is left.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,120 @@
+//! `urom-faults [--rounds N] [--commands N] [--seed N] [--json FILE] [SUITE..]`: runs the suites, or those that are named.
+//! `urom-faults host` and `urom-faults rude` are
+//! what they start.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, Subcommand};
+use urom_faults::rude::{self, Manner};
+use urom_faults::{Extent, Length, Outcome, SUITES, Suite, host, seed_from};
+
+/// The exit code when something was noticed too late, and nothing else went wrong: then everything was measured.
+const LATE: u8 = 3;
+
+/// Breaks processes and links of a running service, and checks what everybody else makes of it. Ends with 3 when all that went
+/// wrong is that something was noticed too late.
+#[derive(Debug, Parser)]
+#[command(name = "urom-faults", args_conflicts_with_subcommands = true, after_help = suites())]
+struct Cli {
+    #[command(subcommand)]
+    role: Option<Role>,
+    /// How many rounds, for suites that have rounds.
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// How many loopbacks, for the suite `endurance`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    commands: Option<u64>,
+    /// Where everything that is random comes from; a new one if not given.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The short form, as the tests run it.
+    #[arg(long)]
+    short: bool,
+    /// Where to write what was measured: one JSON array of figures, as the benchmark reads them.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// These suites only.
+    #[arg(value_name = "SUITE", value_parser = suite)]
+    suites: Vec<Suite>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Role {
+    /// A host, which obeys orders on its standard input.
+    #[command(hide = true)]
+    Host,
+    /// A host that is rude to the service at an address, and to a worker.
+    #[command(hide = true)]
+    Rude { address: SocketAddr, worker: u64, manner: Manner },
+}
+
+fn suites() -> String {
+    let lines = SUITES.iter().map(|suite| format!("  {:<10} {}", suite.name, suite.about));
+    format!("Suites:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn suite(name: &str) -> Result<Suite, String> {
+    let found = SUITES.iter().find(|suite| suite.name == name).copied();
+    found.ok_or_else(|| format!("there is none of this name\n\n{}", suites()))
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.role {
+        Some(Role::Host) => host::serve().map(|()| ExitCode::SUCCESS),
+        Some(Role::Rude { address, worker, manner }) => {
+            rude::serve(address, worker, manner).map(|()| ExitCode::SUCCESS)
+        }
+        None => run(&cli),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("urom-faults: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<ExitCode> {
+    let length = if cli.short { Length::Short } else { Length::Full };
+    let extent = Extent { length, rounds: cli.rounds, commands: cli.commands, seed: seed_from(cli.seed)? };
+    let chosen = if cli.suites.is_empty() { SUITES } else { &cli.suites };
+    let (mut bad, mut late, mut measured) = (Vec::new(), Vec::new(), Vec::new());
+    for suite in chosen {
+        println!("\n{}: {}", suite.name, suite.about);
+        let begin = Instant::now();
+        let outcome = (suite.run)(&extent);
+        let failure = match &outcome {
+            Ok(outcome) => outcome.check(suite).err().map(|error| error.to_string()),
+            Err(error) => Some(format!("{error:#}")),
+        };
+        match (&failure, &outcome) {
+            (Some(failure), _) => println!("{}: FAILED: {failure}", suite.name),
+            (None, Ok(Outcome::LeftOut(reason))) => println!("left out: {}: {reason}", suite.name),
+            (None, _) => println!("{}: passed in {:.0} s", suite.name, begin.elapsed().as_secs_f64()),
+        }
+        let is_late = outcome.as_ref().is_ok_and(|outcome| !outcome.late().is_empty());
+        if failure.is_some() {
+            if is_late { late.push(suite.name) } else { bad.push(suite.name) }
+        }
+        if let Ok(Outcome::Passed(figures)) = outcome {
+            figures.iter().for_each(|figure| println!("  {figure}"));
+            measured.extend(figures);
+        }
+    }
+    if let Some(file) = &cli.json {
+        let text = serde_json::to_string_pretty(&measured)?;
+        std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    ensure!(bad.is_empty(), "failed: {}", [bad, late].concat().join(", "));
+    if !late.is_empty() {
+        eprintln!("urom-faults: too late: {}", late.join(", "));
+        return Ok(ExitCode::from(LATE));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,52 @@
+//! Times that are compared between processes, and the worst of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::suite::Figure;
+
+/// A moment, in nanoseconds of the clock that all processes of a machine share (`CLOCK_MONOTONIC`).
+pub(crate) fn now() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    // Neither is ever negative.
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+/// From one moment to another that is not earlier.
+pub(crate) fn between(begin: u64, end: u64) -> Duration {
+    Duration::from_nanos(end.saturating_sub(begin))
+}
+
+/// How long things took, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Times(BTreeMap<(String, Option<Duration>), Vec<Duration>>);
+
+impl Times {
+    /// One more.
+    pub(crate) fn add(&mut self, name: impl Into<String>, budget: Option<Duration>, took: Duration) {
+        self.0.entry((name.into(), budget)).or_default().push(took);
+    }
+
+    /// Those of another.
+    pub(crate) fn merge(&mut self, other: Times) {
+        for (name, times) in other.0 {
+            self.0.entry(name).or_default().extend(times);
+        }
+    }
+
+    /// The worst of each.
+    pub(crate) fn figures(self) -> Vec<Figure> {
+        let figure = |((name, budget), times): ((String, Option<Duration>), Vec<Duration>)| Figure {
+            budget: budget.map(|budget| budget.as_secs_f64()),
+            ..Figure::new(
+                name,
+                "s",
+                times.iter().max().copied().unwrap_or_default().as_secs_f64(),
+                format!("the longest of {}", times.len()),
+            )
+        };
+        self.0.into_iter().map(figure).collect()
+    }
+}

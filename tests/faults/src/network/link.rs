@@ -1,0 +1,216 @@
+//! Two network namespaces joined by a veth pair, and what can be done to it. Needs root, `ip`, `tc` and `nft`.
+
+use std::io::ErrorKind;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::vitals::until;
+
+/// The service's address. Each pair of namespaces is a world of its own, so all of them can have the same.
+pub(super) const SERVICE: &str = "10.118.0.2";
+const HOST: &str = "10.118.0.1";
+
+/// The interface, in either namespace.
+const INTERFACE: &str = "wire";
+
+/// How long an interface may take to come up.
+const UP: Duration = Duration::from_secs(10);
+
+/// How a link is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// The host's interface goes down: its kernel knows.
+    AtHost,
+    /// The service's does.
+    AtService,
+    /// Packets vanish: no kernel knows.
+    Silently,
+}
+
+impl Cut {
+    pub(super) const ALL: [Cut; 3] = [Cut::AtHost, Cut::AtService, Cut::Silently];
+}
+
+/// The two namespaces. Dropping it removes them.
+#[derive(Debug)]
+pub(super) struct Link {
+    host: String,
+    service: String,
+}
+
+/// Runs a program to its end; what it printed.
+fn run(program: &str, words: &[&str]) -> Result<String> {
+    let output =
+        Command::new(program).args(words).output().with_context(|| format!("cannot run {program}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{program} {}: {}", words.join(" "), said.trim());
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+impl Link {
+    pub(super) fn new() -> Result<Link> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = |side| format!("urom-{}-{number}-{side}", std::process::id());
+        let link = Link { host: name("host"), service: name("service") };
+        for namespace in [&link.host, &link.service] {
+            run("ip", &["netns", "add", namespace])?;
+            run("ip", &["-n", namespace, "link", "set", "lo", "up"])?;
+        }
+        let (host, service) = (link.host.as_str(), link.service.as_str());
+        let pair = ["type", "veth", "peer", "name", INTERFACE, "netns", service];
+        run("ip", &[&["-n", host, "link", "add", INTERFACE], &pair[..]].concat())?;
+        for (namespace, address) in [(host, HOST), (service, SERVICE)] {
+            run("ip", &["-n", namespace, "address", "add", &format!("{address}/30"), "dev", INTERFACE])?;
+            run("ip", &["-n", namespace, "link", "set", INTERFACE, "up"])?;
+        }
+        link.wait_until_up()?;
+        Ok(link)
+    }
+
+    /// An interface that was set up is so a little later, and UCX passes over one that is not.
+    fn wait_until_up(&self) -> Result<()> {
+        [&self.host, &self.service].into_iter().try_for_each(|namespace| {
+            let words = ["-n", namespace.as_str(), "-o", "link", "show", INTERFACE];
+            until(UP, "the interface is up", || Ok(run("ip", &words)?.contains("state UP"))).map(drop)
+        })
+    }
+
+    fn set(&self, namespace: &str, state: &str) -> Result<()> {
+        run("ip", &["-n", namespace, "link", "set", INTERFACE, state]).map(drop)
+    }
+
+    /// What a program is started with to live in the host's namespace.
+    pub(super) fn in_host(&self) -> [&str; 4] {
+        ["ip", "netns", "exec", &self.host]
+    }
+
+    /// The same for the service's.
+    pub(super) fn in_service(&self) -> [&str; 4] {
+        ["ip", "netns", "exec", &self.service]
+    }
+
+    pub(super) fn cut(&self, cut: Cut) -> Result<()> {
+        match cut {
+            Cut::AtHost => self.set(&self.host, "down"),
+            Cut::AtService => self.set(&self.service, "down"),
+            Cut::Silently => self.drop_incoming(""),
+        }
+    }
+
+    /// Mends whatever was done.
+    pub(super) fn restore(&self, cut: Cut) -> Result<()> {
+        match cut {
+            Cut::AtHost => self.set(&self.host, "up")?,
+            Cut::AtService => self.set(&self.service, "up")?,
+            Cut::Silently => [&self.host, &self.service]
+                .into_iter()
+                .try_for_each(|namespace| nft(namespace, &["delete", "table", "inet", "faults"]))?,
+        }
+        // Else a kernel remembers for a while that nobody answered there.
+        for namespace in [&self.host, &self.service] {
+            run("ip", &["-n", namespace, "neighbour", "flush", "dev", INTERFACE])?;
+        }
+        self.wait_until_up()
+    }
+
+    /// Loses so many of a hundred packets, at random, in each direction.
+    pub(super) fn lose(&self, percent: u32) -> Result<()> {
+        self.drop_incoming(&format!("numgen random mod 100 < {percent}"))
+    }
+
+    /// Drops what `rule` matches of what comes in at either end.
+    fn drop_incoming(&self, rule: &str) -> Result<()> {
+        for namespace in [&self.host, &self.service] {
+            let rules = format!(
+                "table inet faults {{ chain incoming {{ type filter hook input priority 0; iifname {INTERFACE} {rule} drop; }}; }}"
+            );
+            nft(namespace, &[&rules])?;
+        }
+        Ok(())
+    }
+
+    /// Lets so much through in each direction, with a queue that takes 200 ms to empty.
+    pub(super) fn throttle(&self, rate: &str) -> Result<()> {
+        for namespace in [&self.host, &self.service] {
+            let shape = ["tbf", "rate", rate, "burst", "4kb", "latency", "200ms"];
+            run("tc", &[&["-n", namespace, "qdisc", "add", "dev", INTERFACE, "root"], &shape[..]].concat())?;
+        }
+        Ok(())
+    }
+}
+
+fn nft(namespace: &str, words: &[&str]) -> Result<()> {
+    run("ip", &[&["netns", "exec", namespace, "nft"], words].concat()).map(drop)
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        for namespace in [&self.host, &self.service] {
+            // It may not have been made.
+            let _ = run("ip", &["netns", "delete", namespace]);
+        }
+    }
+}
+
+/// Why this machine has no such links; `None` when it has.
+///
+/// # Errors
+/// When it should have, and making one fails all the same.
+pub(super) fn obstacle() -> Result<Option<String>> {
+    let tried = Link::new().and_then(|link| {
+        link.throttle("1mbit")?;
+        link.lose(1)
+    });
+    match tried {
+        Ok(()) => Ok(None),
+        Err(error) if is_want(&error) => Ok(Some(format!(
+            "network namespaces, tbf and nftables take root, iproute2, nftables and a kernel with them: {error:#}"
+        ))),
+        Err(error) => Err(error.context("trying out a link between two network namespaces")),
+    }
+}
+
+/// What the programs say where rights or something in the kernel are wanting.
+const WANTS: [&str; 6] = [
+    "Operation not permitted",
+    "Permission denied",
+    "Operation not supported",
+    "Protocol not supported",
+    "Unknown device type",
+    "qdisc kind is unknown",
+];
+
+/// Whether a failure is for want of rights, of a program or of something in the kernel.
+fn is_want(error: &anyhow::Error) -> bool {
+    let no_program = error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied));
+    let text = format!("{error:#}");
+    // `ip netns exec` starts nft, and says so when there is none.
+    no_program || text.contains("exec of") || WANTS.iter().any(|want| text.contains(want))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn what_a_machine_wants_is_told_from_what_fails() {
+        let missing = run("a-program-that-nobody-has", &[]).unwrap_err();
+        assert!(is_want(&missing), "{missing:#}");
+        let wants = [
+            "Cannot open network namespace: Operation not permitted",
+            "exec of \"nft\" failed: No such file",
+        ];
+        assert!(wants.iter().all(|text| is_want(&anyhow!("ip netns: {text}"))));
+        for text in ["RTNETLINK answers: File exists", "the interface is up: not within 10s"] {
+            assert!(!is_want(&anyhow!(text)), "{text}");
+        }
+    }
+}

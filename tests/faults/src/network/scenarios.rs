@@ -1,0 +1,251 @@
+//! What is done to a link, and what must come of it.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use rustix::process::Signal;
+
+use super::link::Cut;
+use super::scene::{BUDGET, ONE, Scene};
+use crate::host::{Kind, Order, Trouble};
+use crate::measure::{between, now};
+use crate::process::signal;
+use crate::vitals::{descriptors, until, wait_for_end};
+
+/// How long a link may be cut without being taken for lost. TCP tries again 0.2, 0.6, 1.4 and 3 s after a packet was lost, and the
+/// last heartbeat may be a second old by then: after longer cuts it depends on the moment.
+const SHORT_CUT: Duration = Duration::from_secs(1);
+
+/// How long a bad link is used: longer than anybody's patience.
+const LONG: Duration = Duration::from_secs(6);
+
+/// What is done to a link.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    /// Cut while this kind of tasks is in flight, and restored when everybody has noticed.
+    Cut(Cut, Kind),
+    /// Cut under load, and restored at once.
+    Restored(Cut),
+    /// So much gets through.
+    Throttled(&'static str),
+    /// So many of a hundred packets are lost.
+    Lossy(u32),
+    /// The service's processes are killed while the link is cut: no packet tells of their end.
+    ServiceVanishes,
+    /// The host's process is.
+    HostVanishes,
+    /// The host connects where nothing answers.
+    ConnectThroughCut(Cut),
+    /// The host connects to a daemon that is stopped, and perhaps killed meanwhile.
+    ConnectToStopped { killed: bool },
+    /// The host starts a worker through a link that was just cut.
+    StartThroughCut,
+}
+
+/// One of them, with a name.
+#[derive(Debug, Clone)]
+pub(super) struct Scenario {
+    pub(super) name: String,
+    pub(super) budget: Option<Duration>,
+    act: Act,
+}
+
+/// Every scenario, so many times.
+pub(super) fn all(times: u32) -> Vec<Scenario> {
+    let mut acts = Vec::new();
+    for cut in Cut::ALL {
+        acts.extend([Act::Cut(cut, Kind::Busy), Act::Cut(cut, Kind::Idle), Act::Restored(cut)]);
+    }
+    acts.extend(["10mbit", "1mbit", "256kbit"].map(Act::Throttled));
+    acts.extend([1, 5].map(Act::Lossy));
+    acts.extend([Act::ServiceVanishes, Act::HostVanishes, Act::StartThroughCut]);
+    acts.extend([Cut::AtHost, Cut::Silently].map(Act::ConnectThroughCut));
+    acts.extend([false, true].map(|killed| Act::ConnectToStopped { killed }));
+    let scenario = |act: &Act| {
+        let (name, budget) = match act {
+            Act::Cut(cut, kind) => (format!("cut {cut:?}, {kind:?}"), Some(BUDGET)),
+            Act::Restored(cut) => (format!("cut {cut:?} and restored before anybody noticed"), None),
+            Act::Throttled(rate) => (format!("throttled to {rate}"), None),
+            Act::Lossy(percent) => (format!("{percent} % of the packets lost"), None),
+            Act::ServiceVanishes => ("half-open, the service gone".to_owned(), Some(BUDGET)),
+            Act::HostVanishes => ("half-open, the host gone".to_owned(), Some(BUDGET)),
+            Act::ConnectThroughCut(cut) => (format!("connecting through a link cut {cut:?}"), Some(BUDGET)),
+            Act::ConnectToStopped { killed: false } => {
+                ("connecting to a daemon that is stopped".to_owned(), Some(BUDGET))
+            }
+            Act::ConnectToStopped { killed: true } => {
+                ("connecting to a daemon that dies".to_owned(), Some(BUDGET))
+            }
+            Act::StartThroughCut => ("starting a worker through a cut link".to_owned(), Some(BUDGET)),
+        };
+        Scenario { name, budget, act: *act }
+    };
+    (0..times).flat_map(|_| acts.iter().map(scenario)).collect()
+}
+
+impl Scenario {
+    /// The name of the figure for how long it took.
+    pub(super) fn figure(&self) -> String {
+        let class = match self.act {
+            Act::Cut(..) | Act::ServiceVanishes | Act::HostVanishes => "losses/cut-off",
+            _ => "network",
+        };
+        let words = self.name.split(|letter: char| !letter.is_ascii_alphanumeric());
+        let words: Vec<_> = words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
+        format!("{class}/{}", words.join("-"))
+    }
+
+    /// Plays it; how long it took until it was noticed, or lasted when there was nothing to notice.
+    pub(super) fn play(&self) -> Result<Duration> {
+        match self.act {
+            Act::Cut(cut, kind) => with_scene(|scene| lost(scene, cut, kind)),
+            Act::Restored(cut) => with_scene(|scene| restored(scene, cut)),
+            Act::Throttled(rate) => with_scene(|scene| {
+                scene.link.throttle(rate)?;
+                survives(scene)
+            }),
+            Act::Lossy(percent) => with_scene(|scene| {
+                scene.link.lose(percent)?;
+                survives(scene)
+            }),
+            Act::ServiceVanishes => with_scene(service_vanishes),
+            Act::HostVanishes => with_scene(host_vanishes),
+            Act::ConnectThroughCut(cut) => with_scene(|scene| {
+                scene.link.cut(cut)?;
+                let took = refused(scene)?;
+                scene.link.restore(cut)?;
+                reached(scene)?;
+                Ok(took)
+            }),
+            Act::ConnectToStopped { killed } => with_scene(|scene| connect_to_stopped(scene, killed)),
+            Act::StartThroughCut => with_scene(start_through_cut),
+        }
+    }
+}
+
+/// A scene, and its logs when something goes wrong in it.
+fn with_scene(play: impl FnOnce(&mut Scene) -> Result<Duration>) -> Result<Duration> {
+    let mut scene = Scene::new()?;
+    play(&mut scene).with_context(|| scene.logs.tails())
+}
+
+fn lost(scene: &mut Scene, cut: Cut, kind: Kind) -> Result<Duration> {
+    let worker = scene.connect()?;
+    let before = descriptors(scene.daemon.pid())?;
+    scene.host.load(ONE, kind, 32, 7)?;
+    if kind == Kind::Busy {
+        scene.host.pass(ONE, 500)?;
+    }
+    let begin = now();
+    scene.link.cut(cut)?;
+    let took = scene.noticed(begin)?;
+    scene.link.restore(cut)?;
+    scene.recovers(worker, before)?;
+    Ok(took)
+}
+
+fn restored(scene: &mut Scene, cut: Cut) -> Result<Duration> {
+    scene.connect()?;
+    scene.host.load(ONE, Kind::Busy, 32, 7)?;
+    scene.host.pass(ONE, 500)?;
+    let begin = now();
+    scene.link.cut(cut)?;
+    let early = scene.host.over(ONE, SHORT_CUT);
+    ensure!(early.is_err(), "lost at once: {early:?}");
+    scene.link.restore(cut)?;
+    let took = between(begin, now());
+    scene.host.pass(ONE, 500)?;
+    scene.host.halt(ONE)?;
+    Ok(took)
+}
+
+/// Goes on for long, and loses nothing.
+fn survives(scene: &mut Scene) -> Result<Duration> {
+    scene.connect()?;
+    let begin = Instant::now();
+    scene.host.load(ONE, Kind::Busy, 64, 7)?;
+    while begin.elapsed() < LONG {
+        scene.host.pass(ONE, 50)?;
+    }
+    scene.host.halt(ONE)?;
+    Ok(begin.elapsed())
+}
+
+fn service_vanishes(scene: &mut Scene) -> Result<Duration> {
+    let worker = scene.connect()?;
+    scene.host.load(ONE, Kind::Busy, 32, 7)?;
+    scene.host.pass(ONE, 500)?;
+    let begin = now();
+    scene.link.cut(Cut::Silently)?;
+    signal(scene.daemon.pid(), Signal::KILL)?;
+    let _ = signal(worker, Signal::KILL);
+    wait_for_end(worker, BUDGET, "a killed worker")?;
+    // Whatever the host sends from now on is answered by a kernel that knows of no connection.
+    scene.link.restore(Cut::Silently)?;
+    scene.noticed(begin)
+}
+
+fn host_vanishes(scene: &mut Scene) -> Result<Duration> {
+    let worker = scene.connect()?;
+    let before = descriptors(scene.daemon.pid())?;
+    scene.host.load(ONE, Kind::Busy, 32, 7)?;
+    scene.host.pass(ONE, 500)?;
+    let begin = now();
+    scene.link.cut(Cut::Silently)?;
+    signal(scene.host.pid(), Signal::KILL)?;
+    // Its last host is gone.
+    wait_for_end(worker, 2 * BUDGET, "the worker of a host that vanished")?;
+    let took = between(begin, now());
+    let daemon = scene.daemon.pid();
+    // The host's stream and the worker's.
+    until(BUDGET, "the daemon lets go of both", || Ok(descriptors(daemon)? + 2 <= before))?;
+    Ok(took)
+}
+
+/// Connecting fails in time, with an error that says where to.
+fn refused(scene: &mut Scene) -> Result<Duration> {
+    let begin = now();
+    let result = scene.host.try_connect(scene.daemon.address())?;
+    let took = between(begin, now());
+    let Trouble { text, .. } = result.err().context("connected through nothing")?;
+    ensure!(text.contains(scene.daemon.address()), "an error that does not say where: {text}");
+    Ok(took)
+}
+
+fn reached(scene: &mut Scene) -> Result<()> {
+    scene.connect().map(drop)
+}
+
+fn connect_to_stopped(scene: &mut Scene, killed: bool) -> Result<Duration> {
+    let daemon = scene.daemon.pid();
+    signal(daemon, Signal::STOP)?;
+    if !killed {
+        let took = refused(scene)?;
+        signal(daemon, Signal::CONT)?;
+        reached(scene)?;
+        return Ok(took);
+    }
+    let begin = now();
+    scene.host.tell(&Order::Connect { address: scene.daemon.address().to_owned() })?;
+    signal(daemon, Signal::KILL)?;
+    let trouble = scene.host.connected()?.err().context("connected to a dead daemon")?;
+    ensure!(
+        trouble.text.contains(scene.daemon.address()),
+        "an error that does not say where: {}",
+        trouble.text
+    );
+    Ok(between(begin, now()))
+}
+
+fn start_through_cut(scene: &mut Scene) -> Result<Duration> {
+    scene.host.connect(scene.daemon.address())?;
+    let begin = now();
+    scene.link.cut(Cut::Silently)?;
+    let trouble = scene.host.try_start(ONE)?.err().context("started a worker through nothing")?;
+    let took = between(begin, now());
+    ensure!(trouble.text.contains("worker 1"), "an error that does not say which worker: {}", trouble.text);
+    scene.link.restore(Cut::Silently)?;
+    scene.host.disconnect()?;
+    reached(scene)?;
+    Ok(took)
+}

@@ -1,0 +1,116 @@
+//! A service in one namespace and a host in the other.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use rustix::process::Pid;
+use urom_tests::{PluginDirectory, Uromd, profile_directory};
+
+use super::link::{Link, SERVICE};
+use crate::host::{Kind, Tally};
+use crate::measure::between;
+use crate::process::{HostProcess, Logs, PATIENCE, Transports};
+use crate::vitals::{descriptors, until, wait_for_end};
+
+/// Within which time a cut has to be noticed, and a connection that cannot be has to fail.
+pub(super) const BUDGET: Duration = Duration::from_secs(5);
+
+/// The worker.
+pub(super) const ONE: u64 = 1;
+
+/// How long others may take to be where they were.
+const END: Duration = Duration::from_secs(10);
+
+/// What an error says when a link was cut.
+const CUT: [&str; 5] = [
+    "was silent for",
+    "UCX says",
+    "the connection broke",
+    "the connection to it broke",
+    "closed by the other side",
+];
+
+pub(super) struct Scene {
+    // In this order: the namespaces go last.
+    pub(super) host: HostProcess,
+    pub(super) daemon: Uromd,
+    pub(super) link: Link,
+    plugins: PluginDirectory,
+    pub(super) logs: Logs,
+}
+
+impl Scene {
+    /// A daemon and a host that is not connected yet.
+    pub(super) fn new() -> Result<Scene> {
+        let (logs, link) = (Logs::new()?, Link::new()?);
+        let plugins = PluginDirectory::with(&["worker_faulty"])?;
+        let key = plugins.path().with_extension("key");
+        std::fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&key)?
+            .write_all(&[b'k'; 64])?;
+        let program = profile_directory()?.join("uromd");
+        let words = link.in_service();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).arg(program).envs(Transports::Tcp.variables());
+        command.env("UROM_KEY_FILE", &key).stderr(logs.file("uromd")?);
+        let daemon = Uromd::start_at(command, &format!("{SERVICE}:0"), plugins.variable())?;
+        let variable = format!("UROM_KEY_FILE={}", key.display());
+        let words = [&link.in_host()[..], &["env", &variable]].concat();
+        let host = HostProcess::start("the host", &words, Transports::Tcp, logs.file("host")?)?;
+        Ok(Scene { host, daemon, link, plugins, logs })
+    }
+
+    /// Connects the host and starts a worker, which is used.
+    pub(super) fn connect(&mut self) -> Result<Pid> {
+        self.host.connect(self.daemon.address())?;
+        let worker = self.host.start_worker(ONE)?;
+        self.works()?;
+        Ok(worker)
+    }
+
+    fn works(&mut self) -> Result<()> {
+        self.host.load(ONE, Kind::Busy, 32, 1)?;
+        self.host.pass(ONE, 200)?;
+        self.host.halt(ONE)?;
+        Ok(())
+    }
+
+    /// Waits until every task has ended with an error that names the cause; how long that took.
+    pub(super) fn noticed(&mut self, begin: u64) -> Result<Duration> {
+        let Tally { errors, last_end, .. } = self.host.over(ONE, PATIENCE)?;
+        ensure!(!errors.is_empty(), "nothing failed");
+        for (trouble, _) in &errors {
+            let text = &trouble.text;
+            ensure!(
+                text.contains("worker 1") && CUT.iter().any(|cause| text.contains(cause)),
+                "an error that does not say which worker was lost, and why: {text}"
+            );
+        }
+        Ok(between(begin, last_end))
+    }
+
+    /// Once the link is there again: the lost worker has ended, a new one works, and nobody holds more than before.
+    pub(super) fn recovers(&mut self, lost: Pid, before: usize) -> Result<()> {
+        wait_for_end(lost, END, "the worker that lost its host")?;
+        self.host.leave(ONE)?;
+        self.host.disconnect()?;
+        self.connect()?;
+        self.host.is_quiet()?;
+        let pid = self.daemon.pid();
+        until(END, "the daemon's descriptors are closed", || Ok(descriptors(pid)? <= before)).map(drop)
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        // Beside the directory, which removes itself.
+        let _ = std::fs::remove_file(self.plugins.path().with_extension("key"));
+    }
+}

@@ -1,0 +1,77 @@
+//! What a plugin does wrong.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::host::Call;
+use crate::suite::Length;
+
+/// What a plugin does wrong, and what is asked of it to that end.
+#[derive(Debug, Clone)]
+pub(super) enum Act {
+    /// Blocks its worker for so long.
+    Blocks(Duration),
+    /// Leaks this much memory in as many commands, in bytes.
+    Leaks { commands: u32, each: u64 },
+    /// Panics for a command, which fails: that, and no more.
+    PanicsFor(Call),
+    /// Panics for a command that is never answered, when it is given up.
+    PanicsWhenGivenUp,
+    /// Panics in this method when its worker starts, which then does not.
+    PanicsAtStart(&'static str),
+    /// Panics in this method of a worker that runs.
+    PanicsIn(&'static str),
+    /// Does to a list what `tests/c/corrupt_plugin.c` has this number and name for.
+    Corrupts(u64, &'static str),
+}
+
+/// What `tests/c/corrupt_plugin.c` can do.
+const CORRUPTIONS: [&str; 7] = [
+    "nothing follows the head",
+    "the head is followed by no memory",
+    "an answer follows itself",
+    "an answer was freed",
+    "an answer is there twice",
+    "a command was freed",
+    "a command follows itself",
+];
+
+/// All of them.
+pub(super) fn all(length: Length) -> Vec<Act> {
+    let (block, each) = match length {
+        Length::Short => (Duration::from_secs(2), 64 << 10),
+        Length::Full => (Duration::from_secs(10), 1 << 20),
+    };
+    let mut acts = vec![Act::Blocks(block), Act::Leaks { commands: 256, each }];
+    acts.extend([Call::PanicAtOnce, Call::PanicLater, Call::PanicAfterwards].map(Act::PanicsFor));
+    acts.push(Act::PanicsWhenGivenUp);
+    acts.extend(["open", "address"].map(Act::PanicsAtStart));
+    acts.extend(["progress", "close"].map(Act::PanicsIn));
+    acts.extend((1..).zip(CORRUPTIONS).map(|(how, name)| Act::Corrupts(how, name)));
+    acts
+}
+
+impl Act {
+    /// The last part of the name of its figure.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Act::Blocks(_) => "blocks",
+            Act::Leaks { .. } => "leaks",
+            Act::PanicsFor(_) | Act::PanicsWhenGivenUp | Act::PanicsAtStart(_) | Act::PanicsIn(_) => "panics",
+            Act::Corrupts(..) => "corrupts",
+        }
+    }
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Act::Blocks(time) => write!(f, "a plugin blocks for {time:?}"),
+            Act::Leaks { commands, each } => write!(f, "a plugin leaks {commands} times {} KiB", each >> 10),
+            Act::PanicsFor(call) => write!(f, "a plugin panics: {call:?}"),
+            Act::PanicsWhenGivenUp => write!(f, "a plugin panics when a command is given up"),
+            Act::PanicsAtStart(method) | Act::PanicsIn(method) => write!(f, "a plugin panics in {method}"),
+            Act::Corrupts(_, how) => write!(f, "a plugin corrupts a list: {how}"),
+        }
+    }
+}

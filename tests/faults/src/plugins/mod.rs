@@ -1,0 +1,24 @@
+//! Plugins that block, leak, panic in every method and corrupt their lists: that is the trouble of their worker, and of
+//! nobody else.
+
+mod acts;
+mod stage;
+
+use anyhow::{Context, Result};
+
+use crate::measure::Times;
+use crate::suite::{Extent, Outcome};
+use stage::Stage;
+
+/// Runs the suite: one daemon and one bystander live through all of it.
+pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
+    let mut times = Times::default();
+    let mut stage = Stage::new()?;
+    for act in acts::all(extent.length) {
+        let took = stage.play(&act).with_context(|| format!("{act}\n{}\n{act}", stage.logs()))?;
+        println!("  {act}: {:.3} s", took.as_secs_f64());
+        times.add(format!("plugins/{}", act.name()), None, took);
+    }
+    stage.end()?;
+    Ok(Outcome::Passed(times.figures()))
+}

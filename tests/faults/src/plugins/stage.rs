@@ -1,0 +1,267 @@
+//! A daemon with two hosts: one at a worker whose plugin misbehaves, and a bystander at another worker, under load from the
+//! first act to the last.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use rustix::process::Pid;
+use unruly_protocol::PANICS;
+use urom_host::DocaError;
+use urom_tests::c::{Source, prefix};
+use urom_tests::{PluginDirectory, Uromd};
+
+use super::acts::Act;
+use crate::host::{Call, Kind, Trouble};
+use crate::process::{HostProcess, Logs, PATIENCE, Transports};
+use crate::vitals::{Vitals, returns, vitals, wait_for_end};
+
+/// The worker whose plugin misbehaves, and the bystander's.
+const ONE: u64 = 1;
+const TWO: u64 = 2;
+
+const UNRULY: &str = "worker_unruly";
+const CORRUPT: &str = "worker_corrupt";
+
+/// A host's deadline where the plugin does not answer.
+const DEADLINE: Duration = Duration::from_millis(300);
+
+/// How late a deadline may fire on a machine that has other things to do.
+const LATE: Duration = Duration::from_secs(1);
+
+/// How long a process may take to end that has no reason to go on.
+const END: Duration = Duration::from_secs(10);
+
+/// How many answers show that the bystander goes on.
+const A_FEW: u64 = 200;
+
+/// What everybody but the worker may keep of an act, in KiB: the C library gives memory back as it likes.
+const TOLERANCE: u64 = 3 * 1024;
+
+pub(super) struct Stage {
+    // In this order: what is started later goes first.
+    host: HostProcess,
+    bystander: HostProcess,
+    daemon: Uromd,
+    two: Pid,
+    /// What the rest had before the first act.
+    before: Vec<Vitals>,
+    _plugins: PluginDirectory,
+    logs: Logs,
+}
+
+impl Stage {
+    pub(super) fn new() -> Result<Stage> {
+        let logs = Logs::new()?;
+        let mut plugins = PluginDirectory::with(&["worker_faulty", UNRULY])?;
+        let libraries = prefix()?.lib();
+        let corrupt = Source::new("corrupt_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
+        plugins.add(&corrupt.plugin(CORRUPT)?)?;
+        let (transports, log) = (Transports::All, logs.file("uromd")?);
+        let daemon = Uromd::start_with(plugins.variable(), |command| {
+            command.envs(transports.variables()).stderr(log)
+        })?;
+        let host = start_host("host", &daemon, &logs)?;
+        let mut bystander = start_host("bystander", &daemon, &logs)?;
+        let two = bystander.start_worker(TWO)?;
+        bystander.load(TWO, Kind::Busy, 8, 1)?;
+        let mut stage = Stage { host, bystander, daemon, two, before: Vec::new(), _plugins: plugins, logs };
+        // What is made for the first worker and the first commands is there before anything is compared.
+        let worker = stage.host.start_worker(ONE)?;
+        stage.answers(Call::Echo(1))?;
+        stage.leave(worker)?;
+        stage.bystander.pass(TWO, A_FEW)?;
+        stage.before = stage.rest().map(|(_, pid)| vitals(pid)).into_iter().collect::<Result<_>>()?;
+        Ok(stage)
+    }
+
+    pub(super) fn logs(&self) -> String {
+        self.logs.tails()
+    }
+
+    /// Everybody but the worker whose plugin misbehaves.
+    fn rest(&self) -> [(&'static str, Pid); 4] {
+        [
+            ("the daemon", self.daemon.pid()),
+            ("the host", self.host.pid()),
+            ("the bystander", self.bystander.pid()),
+            ("the bystander's worker", self.two),
+        ]
+    }
+
+    /// Plays an act; how long it took until the host knew.
+    pub(super) fn play(&mut self, act: &Act) -> Result<Duration> {
+        let took = match act {
+            Act::Blocks(time) => self.blocks(*time)?,
+            Act::Leaks { commands, each } => self.leaks(*commands, *each)?,
+            Act::PanicsFor(call) => self.panics_for(call)?,
+            Act::PanicsWhenGivenUp => self.panics_when_given_up()?,
+            Act::PanicsAtStart(method) => self.panics_at_start(method)?,
+            Act::PanicsIn(method) => self.panics_in(method)?,
+            Act::Corrupts(how, _) => self.corrupts(*how)?,
+        };
+        // The next worker works, and everybody else is where they were.
+        let worker = self.start(&[UNRULY, CORRUPT], "")?;
+        self.answers(Call::Echo(2))?;
+        self.answers(Call::Keep(3))?;
+        self.answers(Call::Raw { plugin: CORRUPT.to_owned(), words: [0, 4] })?;
+        self.leave(worker)?;
+        self.goes_on(END)?;
+        for ((name, pid), before) in self.rest().into_iter().zip(&self.before) {
+            returns(pid, name, *before, END, TOLERANCE)?;
+        }
+        self.host.is_quiet()?;
+        self.bystander.is_quiet()?;
+        Ok(took)
+    }
+
+    /// Starts the worker with these plugins, whose methods of these names panic.
+    fn try_start(&mut self, plugins: &[&str], panics: &str) -> Result<Result<Pid, Trouble>> {
+        let plugins: Vec<String> = plugins.iter().map(|name| (*name).to_owned()).collect();
+        self.host.try_start_with(ONE, &plugins, &[(PANICS, panics)])
+    }
+
+    fn start(&mut self, plugins: &[&str], panics: &str) -> Result<Pid> {
+        self.try_start(plugins, panics)?.map_err(|trouble| anyhow!("worker {ONE}: {}", trouble.text))
+    }
+
+    /// Leaves the worker, which ends then.
+    fn leave(&mut self, worker: Pid) -> Result<()> {
+        self.host.leave(ONE)?;
+        wait_for_end(worker, END, "a worker that its host has left")
+    }
+
+    /// A call that nothing keeps from being answered.
+    fn answers(&mut self, call: Call) -> Result<u64> {
+        let (end, _) = self.host.call(ONE, call.clone(), PATIENCE)?;
+        end.map_err(|trouble| anyhow!("{call:?}: {}", trouble.text))
+    }
+
+    /// A call that nobody answers: its deadline ends it.
+    fn times_out(&mut self, call: Call) -> Result<Duration> {
+        let (end, took) = self.host.call(ONE, call.clone(), DEADLINE)?;
+        let trouble = end.err().with_context(|| format!("{call:?} was answered"))?;
+        ensure!(trouble.code == DocaError::TIME_OUT.0, "{call:?}: {}", trouble.text);
+        ensure!(
+            trouble.text.contains("worker 1"),
+            "an error that does not say which worker: {}",
+            trouble.text
+        );
+        ensure!((DEADLINE..DEADLINE + LATE).contains(&took), "{call:?} was given up after {took:?}");
+        Ok(took)
+    }
+
+    /// The bystander gets its answers.
+    fn goes_on(&mut self, limit: Duration) -> Result<()> {
+        self.bystander.pass_within(limit, TWO, A_FEW).context("the bystander is kept waiting")
+    }
+
+    fn blocks(&mut self, time: Duration) -> Result<Duration> {
+        let worker = self.start(&[], "")?;
+        let begin = Instant::now();
+        let took = self.times_out(Call::Stall(time))?;
+        // Another command of the same worker.
+        self.times_out(Call::Echo(5))?;
+        self.goes_on(time.saturating_sub(begin.elapsed()))?;
+        ensure!(begin.elapsed() < time, "the block was over before all of it was seen");
+        // Nobody took the worker for lost, and the late answers met nobody.
+        ensure!(self.answers(Call::Echo(6))? == 6, "an answer that belongs to another command");
+        ensure!(begin.elapsed() >= time, "an answer of a worker that is blocked");
+        let late = self.answers(Call::LateAnswers)?;
+        ensure!(late == 2, "{late} answers came late, not 2");
+        self.leave(worker)?;
+        Ok(took)
+    }
+
+    fn leaks(&mut self, commands: u32, each: u64) -> Result<Duration> {
+        let worker = self.start(&[UNRULY], "")?;
+        let begin = Instant::now();
+        let before = vitals(worker)?;
+        for number in 1..=u64::from(commands) {
+            let leaked = self.answers(Call::Leak(each))?;
+            ensure!(leaked == number * each, "{leaked} bytes leaked after {number} times {each}");
+        }
+        let (grown, leaked) = (vitals(worker)?.memory - before.memory, u64::from(commands) * each / 1024);
+        ensure!(grown >= leaked, "the worker grew by {grown} KiB where {leaked} were leaked");
+        let took = begin.elapsed();
+        self.leave(worker)?;
+        Ok(took)
+    }
+
+    fn panics_for(&mut self, call: &Call) -> Result<Duration> {
+        let worker = self.start(&[UNRULY], "")?;
+        let (end, took) = self.host.call(ONE, call.clone(), PATIENCE)?;
+        let trouble = end.err().with_context(|| format!("{call:?} gave a value"))?;
+        ensure!(trouble.code != DocaError::TIME_OUT.0, "{call:?} was not answered: {}", trouble.text);
+        ensure!(self.answers(Call::Keep(8))? == 8, "another value");
+        self.leave(worker)?;
+        Ok(took)
+    }
+
+    fn panics_when_given_up(&mut self) -> Result<Duration> {
+        let worker = self.start(&[UNRULY], "")?;
+        self.times_out(Call::PanicWhenGivenUp)?;
+        ensure!(self.answers(Call::Keep(9))? == 9, "another value");
+        let begin = Instant::now();
+        self.leave(worker)?;
+        Ok(begin.elapsed())
+    }
+
+    fn panics_at_start(&mut self, method: &str) -> Result<Duration> {
+        let begin = Instant::now();
+        let trouble = self.try_start(&[UNRULY], method)?.err().context("the worker started")?;
+        ensure!(trouble.text.contains(UNRULY), "an error that does not say which plugin: {}", trouble.text);
+        Ok(begin.elapsed())
+    }
+
+    fn panics_in(&mut self, method: &str) -> Result<Duration> {
+        let worker = self.start(&[UNRULY], method)?;
+        let begin = Instant::now();
+        // The other plugin of the worker is answered in any case.
+        ensure!(self.answers(Call::Echo(10))? == 10, "another value");
+        let (end, _) = self.host.call(ONE, Call::Keep(11), PATIENCE)?;
+        match (method, end) {
+            // Nothing is known of its state, so it works no more.
+            ("progress", Err(trouble)) if trouble.code != DocaError::TIME_OUT.0 => {}
+            ("progress", end) => bail!("a plugin whose progress panics ended a command with {end:?}"),
+            (_, end) => ensure!(end == Ok(11), "a command ended with {end:?}"),
+        }
+        self.leave(worker)?;
+        Ok(begin.elapsed())
+    }
+
+    /// The worker may die of it, or go round in circles: its host gets errors or the right values, and can leave it.
+    fn corrupts(&mut self, how: u64) -> Result<Duration> {
+        let worker = self.start(&[CORRUPT], "")?;
+        let begin = Instant::now();
+        for words in [[how, 0], [0, 1], [0, 2]] {
+            let call = Call::Raw { plugin: CORRUPT.to_owned(), words };
+            let (end, took) = self.host.call(ONE, call, DEADLINE)?;
+            if let Ok(value) = end {
+                ensure!(value == words[1], "{words:?} ended with {value}, which belongs to another command");
+            }
+            ensure!(took < DEADLINE + LATE, "the deadline of {words:?} fired after {took:?}");
+        }
+        let took = begin.elapsed();
+        self.goes_on(END)?;
+        self.leave(worker)?;
+        Ok(took)
+    }
+
+    /// Ends everything in order.
+    pub(super) fn end(mut self) -> Result<()> {
+        self.bystander.halt(TWO)?;
+        self.bystander.leave(TWO)?;
+        wait_for_end(self.two, END, "the bystander's worker")?;
+        self.host.disconnect()?;
+        self.bystander.disconnect()?;
+        let status = self.daemon.stop()?;
+        ensure!(status.success(), "the daemon ended with {status}");
+        Ok(())
+    }
+}
+
+fn start_host(name: &str, daemon: &Uromd, logs: &Logs) -> Result<HostProcess> {
+    let mut host = HostProcess::start(name, &[], Transports::All, logs.file(name)?)?;
+    host.connect(daemon.address())?;
+    Ok(host)
+}

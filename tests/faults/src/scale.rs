@@ -1,0 +1,181 @@
+//! As many workers on one daemon, plugins in one worker and hosts of one daemon as there may be: all of them used at the same
+//! time, then stopped, and nothing of them is left.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use rustix::process::Pid;
+use urom_abi::MAX_PLUGINS;
+use urom_tests::c::{Source, prefix};
+use urom_tests::{PluginDirectory, Uromd};
+
+use crate::host::{Call, Kind, Order};
+use crate::process::{HostProcess, Logs, Transports};
+use crate::suite::{Extent, Figure, Outcome};
+use crate::vitals::{returns, vitals, wait_for_end};
+
+/// How long any of it may take on a machine that has other things to do.
+const LONG: Duration = Duration::from_secs(120);
+
+/// The one plugin that every worker has.
+const FAULTY: &str = "worker_faulty";
+
+/// The command of the loopback plugin.
+const LOOPBACK: u64 = 0;
+
+/// How many answers show that a worker works.
+const A_FEW: u64 = 20;
+
+/// How many hosts the workers are shared out to.
+const HOSTS: u64 = 4;
+
+/// What the daemon may keep of what it had for all of them, in KiB: the C library gives memory back as it likes.
+const TOLERANCE: u64 = 4 * 1024;
+
+/// Runs the suite.
+pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
+    let logs = Logs::new()?;
+    let all = || -> Result<_> {
+        Ok(vec![workers(extent.pick(12, 256), &logs)?, plugins(&logs)?, hosts(extent.pick(6, 32), &logs)?])
+    };
+    all().with_context(|| logs.tails()).map(Outcome::Passed)
+}
+
+fn daemon(plugins: &PluginDirectory, logs: &Logs) -> Result<Uromd> {
+    let log = logs.file("uromd")?;
+    Uromd::start_with(plugins.variable(), |command| command.envs(Transports::All.variables()).stderr(log))
+}
+
+/// A host that is connected, and has seen a worker come and go, so that everybody has what is made for the first one.
+fn host(name: &str, daemon: &Uromd, logs: &Logs) -> Result<HostProcess> {
+    let mut host = HostProcess::start(name, &[], Transports::All, logs.file(name)?)?;
+    host.connect(daemon.address())?;
+    let worker = host.start_worker(0)?;
+    host.leave(0)?;
+    wait_for_end(worker, LONG, "a worker that its host has left")?;
+    Ok(host)
+}
+
+/// So many workers of one daemon, shared out to some hosts.
+fn workers(count: u64, logs: &Logs) -> Result<Figure> {
+    let plugins = PluginDirectory::with(&[FAULTY])?;
+    let daemon = daemon(&plugins, logs)?;
+    let mut hosts = (0..HOSTS)
+        .map(|number| host(&format!("host-{number}"), &daemon, logs))
+        .collect::<Result<Vec<_>>>()?;
+    let before = vitals(daemon.pid())?;
+    let begin = Instant::now();
+    let of = |worker: u64| (worker % HOSTS) as usize;
+    // All hosts start theirs at the same time.
+    for worker in 1..=count {
+        hosts[of(worker)].tell(&Order::Start { worker, plugins: Vec::new(), env: Vec::new() })?;
+    }
+    let started = |worker: u64| {
+        let result = hosts[of(worker)].started(LONG, worker)?;
+        result.map_err(|trouble| anyhow!("worker {worker} does not start: {}", trouble.text))
+    };
+    let processes: Vec<Pid> = (1..=count).map(started).collect::<Result<_>>()?;
+    let took = begin.elapsed();
+    for worker in 1..=count {
+        hosts[of(worker)].load(worker, Kind::Busy, 1, worker)?;
+    }
+    for worker in 1..=count {
+        hosts[of(worker)].pass_within(LONG, worker, A_FEW)?;
+    }
+    for worker in 1..=count {
+        hosts[of(worker)].halt(worker)?;
+    }
+    for worker in 1..=count {
+        hosts[of(worker)].leave(worker)?;
+    }
+    for (worker, process) in (1..).zip(processes) {
+        wait_for_end(process, LONG, &format!("worker {worker}, which its host has left"))?;
+    }
+    hosts.iter().try_for_each(HostProcess::is_quiet)?;
+    returns(daemon.pid(), "the daemon", before, LONG, TOLERANCE)?;
+    let note =
+        format!("of {HOSTS} hosts, all at work at the same time; started in {:.1} s", took.as_secs_f64());
+    Ok(Figure::new("scale/workers-on-one-daemon", "", count as f64, note))
+}
+
+/// As many plugins as there are ids, all in one worker: the loopback plugin in C under many names, and the faulty one.
+fn plugins(logs: &Logs) -> Result<Figure> {
+    let libraries = prefix()?.lib();
+    let plugin = Source::new("graph_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
+    let plugin = plugin.plugin("worker_graph_in_c")?;
+    let directory = PluginDirectory::with(&[FAULTY])?;
+    let names: Vec<String> = (1..MAX_PLUGINS).map(|number| format!("worker_graph_{number:02}")).collect();
+    for name in &names {
+        // A copy each: a link to a library that is loaded already would be that library again.
+        fs::copy(&plugin, directory.path().join(format!("{name}.so")))?;
+    }
+    let daemon = daemon(&directory, logs)?;
+    let mut host = host("host", &daemon, logs)?;
+    let worker = host
+        .try_start_with(1, &names, &[])?
+        .map_err(|trouble| anyhow!("a worker with {MAX_PLUGINS} plugins does not start: {}", trouble.text))?;
+    host.load(1, Kind::Busy, 1, 1)?;
+    for round in 0..A_FEW {
+        for (number, name) in (0..).zip(&names) {
+            let data = round << 32 | number;
+            let (end, _) = host.call(1, Call::Raw { plugin: name.clone(), words: [LOOPBACK, data] }, LONG)?;
+            ensure!(end == Ok(data), "{name} answers {data} with {end:?}");
+        }
+    }
+    host.halt(1)?;
+    host.leave(1)?;
+    wait_for_end(worker, LONG, "the worker that its host has left")?;
+    host.is_quiet()?;
+    let note = format!("{} of them in C; each of them used", names.len());
+    Ok(Figure::new("scale/plugins-in-one-worker", "", (names.len() + 1) as f64, note))
+}
+
+/// So many hosts of one daemon, all of them at one worker, and at one of their own.
+fn hosts(count: u64, logs: &Logs) -> Result<Figure> {
+    const SHARED: u64 = 1;
+    let plugins = PluginDirectory::with(&[FAULTY])?;
+    let daemon = daemon(&plugins, logs)?;
+    let mut keeper = host("keeper", &daemon, logs)?;
+    let shared = keeper.start_worker(SHARED)?;
+    let before = (vitals(daemon.pid())?, vitals(shared)?);
+    let mut hosts = (0..count)
+        .map(|number| {
+            let name = format!("host-{number}");
+            let mut host = HostProcess::start(&name, &[], Transports::All, logs.file(&name)?)?;
+            host.connect(daemon.address())?;
+            Ok(host)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let mut own = Vec::new();
+    for (number, host) in (0..).zip(&mut hosts) {
+        ensure!(host.start_worker(SHARED)? == shared, "worker {SHARED} is one process for all hosts");
+        own.push(host.start_worker(SHARED + 1 + number)?);
+    }
+    for (number, host) in (0..).zip(&mut hosts) {
+        host.load(SHARED, Kind::Busy, 4, number)?;
+        host.load(SHARED + 1 + number, Kind::Busy, 4, number)?;
+    }
+    for (number, host) in (0..).zip(&mut hosts) {
+        host.pass_within(LONG, SHARED, A_FEW)?;
+        host.pass_within(LONG, SHARED + 1 + number, A_FEW)?;
+    }
+    for (number, host) in (0..).zip(&mut hosts) {
+        for worker in [SHARED, SHARED + 1 + number] {
+            host.halt(worker)?;
+            host.leave(worker)?;
+        }
+        host.disconnect()?;
+        host.is_quiet()?;
+    }
+    for process in own {
+        wait_for_end(process, LONG, "a worker that its host has left")?;
+    }
+    drop(hosts);
+    returns(daemon.pid(), "the daemon", before.0, LONG, TOLERANCE)?;
+    returns(shared, "the shared worker", before.1, LONG, TOLERANCE)?;
+    keeper.leave(SHARED)?;
+    wait_for_end(shared, LONG, "the shared worker")?;
+    let note = "each at one worker for all of them and at one of its own, all at the same time";
+    Ok(Figure::new("scale/hosts-on-one-daemon", "", count as f64, note))
+}

@@ -1,0 +1,184 @@
+//! What a suite is, and the list of them.
+
+use std::fmt;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Serialize;
+
+use crate::{chaos, endurance, hosts, network, plugins, scale};
+
+/// One way of breaking things.
+#[derive(Debug, Clone, Copy)]
+pub struct Suite {
+    /// How it is named on the command line.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Runs it. An error is a fault of the product, and says which round found it.
+    pub run: fn(&Extent) -> Result<Outcome>,
+}
+
+/// All of them, in the order in which they run.
+pub const SUITES: &[Suite] = &[
+    Suite {
+        name: "chaos",
+        about: "kills, crashes and stops workers, daemons and hosts under load",
+        run: chaos::run,
+    },
+    Suite {
+        name: "network",
+        about: "cuts, restores, throttles and disturbs the link between host and service",
+        run: network::run,
+    },
+    Suite {
+        name: "hosts",
+        about: "hosts that flood a worker or the daemon, or stop reading",
+        run: hosts::run,
+    },
+    Suite {
+        name: "plugins",
+        about: "plugins that block, leak, panic in every method and corrupt their lists",
+        run: plugins::run,
+    },
+    Suite {
+        name: "scale",
+        about: "as many workers, plugins and hosts as there may be, all of them used",
+        run: scale::run,
+    },
+    Suite {
+        name: "endurance",
+        about: "a hundred million loopbacks, every value checked, in memory that does not grow",
+        run: endurance::run,
+    },
+];
+
+/// How much of a suite is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// What belongs among the tests: a minute for all suites together.
+    Short,
+    /// Everything.
+    Full,
+}
+
+/// What a suite is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// How much.
+    pub length: Length,
+    /// How many rounds, for suites that have rounds; as the length says if not given.
+    pub rounds: Option<u32>,
+    /// How many commands, for the suite that counts them; as the length says if not given.
+    pub commands: Option<u64>,
+    /// Where everything that is random comes from.
+    pub seed: u64,
+}
+
+impl Extent {
+    /// One of two values, by length.
+    pub(crate) fn pick<T>(&self, short: T, full: T) -> T {
+        match self.length {
+            Length::Short => short,
+            Length::Full => full,
+        }
+    }
+}
+
+/// What a suite found out.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It ran, and everything held, but for times that may be [late](Outcome::late).
+    Passed(Vec<Figure>),
+    /// This machine cannot run it, for this reason.
+    LeftOut(String),
+}
+
+impl Outcome {
+    /// What took longer than it may.
+    pub fn late(&self) -> Vec<&Figure> {
+        match self {
+            Outcome::Passed(figures) => figures.iter().filter(|figure| figure.is_late()).collect(),
+            Outcome::LeftOut(_) => Vec::new(),
+        }
+    }
+
+    /// Whether everything was in time, and whether a suite may be left out here: not in CI, whose machine can run all of them.
+    ///
+    /// # Errors
+    /// When something was late; when the suite may not be left out.
+    pub fn check(&self, suite: &Suite) -> Result<()> {
+        let late: Vec<String> = self.late().into_iter().map(Figure::to_string).collect();
+        ensure!(late.is_empty(), "noticed too late:\n{}", late.join("\n"));
+        let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+        match self {
+            Outcome::LeftOut(reason) if in_ci => {
+                bail!("{} was left out, and CI is set, where nothing is: {reason}", suite.name)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Something that was measured on the way. As JSON (`urom-faults --json`) it is a figure as the benchmark reads it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// What it is: `losses/killed/worker`.
+    pub name: String,
+    /// Of the value; empty for a count.
+    pub unit: &'static str,
+    /// The value.
+    pub value: f64,
+    /// What a reader has to know to understand it.
+    pub note: String,
+    /// The most it may be.
+    #[serde(skip)]
+    pub budget: Option<f64>,
+}
+
+impl Figure {
+    /// A count, or whatever has no budget.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        unit: &'static str,
+        value: f64,
+        note: impl Into<String>,
+    ) -> Figure {
+        Figure { name: name.into(), unit, value, note: note.into(), budget: None }
+    }
+
+    fn is_late(&self) -> bool {
+        self.budget.is_some_and(|budget| self.value > budget)
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Figure { name, unit, value, note, budget } = self;
+        // A count is whole.
+        let decimals = if unit.is_empty() { 0 } else { 3 };
+        write!(f, "{name:<52} {value:>10.decimals$} {unit}")?;
+        if let Some(budget) = budget {
+            write!(f, " of {budget}")?;
+        }
+        write!(f, "  ({note})")
+    }
+}
+
+/// The variable that sets the seed where no argument can.
+const SEED_VARIABLE: &str = "UROM_FAULTS_SEED";
+
+/// The seed that was given, or that of the variable `UROM_FAULTS_SEED`, or a new one; printed, so that a run can be repeated.
+///
+/// The plan of a run follows from it: what is broken and after how many commands. The processes' timing does not.
+///
+/// # Errors
+/// When the variable is no number.
+pub fn seed_from(given: Option<u64>) -> Result<u64> {
+    let seed = match (given, std::env::var(SEED_VARIABLE)) {
+        (Some(seed), _) => seed,
+        (None, Ok(text)) => text.parse().with_context(|| format!("{SEED_VARIABLE}={text} is no number"))?,
+        (None, Err(_)) => fastrand::u64(..),
+    };
+    println!("seed {seed} (to repeat: --seed {seed}, or {SEED_VARIABLE}={seed})");
+    Ok(seed)
+}

@@ -1,0 +1,138 @@
+//! What a process holds: its descriptors and its memory, as the kernel counts them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+
+/// How often the kernel is asked: it tells nobody when a process opens or closes something.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// What a process holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Vitals {
+    /// Open descriptors.
+    pub(crate) descriptors: usize,
+    /// Memory of its own in KiB (`RssAnon`: neither files nor what it shares with others).
+    pub(crate) memory: u64,
+}
+
+impl fmt::Display for Vitals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} descriptors, {} KiB", self.descriptors, self.memory)
+    }
+}
+
+fn file(pid: Pid, name: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/{name}", pid.as_raw_nonzero()))
+}
+
+/// What a process holds now.
+pub(crate) fn vitals(pid: Pid) -> Result<Vitals> {
+    let status = std::fs::read_to_string(file(pid, "status"))?;
+    let memory = kilobytes(&status, "RssAnon:");
+    let memory = memory.with_context(|| format!("process {pid:?} is gone, or has no RssAnon"))?;
+    Ok(Vitals { descriptors: descriptors(pid)?, memory })
+}
+
+/// What a process has in memory that is no file, in KiB: its own (`RssAnon`) and what it shares (`RssShmem`).
+pub(crate) fn resident(pid: Pid) -> Result<u64> {
+    let status = std::fs::read_to_string(file(pid, "status"))?;
+    let [own, shared] = ["RssAnon:", "RssShmem:"].map(|name| kilobytes(&status, name));
+    let sum = own.zip(shared).map(|(own, shared)| own + shared);
+    sum.with_context(|| format!("process {pid:?} is gone, or has no RssAnon"))
+}
+
+/// Begins to watch for the most memory that a process ever has at a time; what it has now, in KiB, files and all.
+pub(crate) fn watch_peak(pid: Pid) -> Result<u64> {
+    // 5 sets VmHWM back to what is resident now: see proc_pid_clear_refs(5).
+    std::fs::write(file(pid, "clear_refs"), "5").context("cannot set the peak of a process back")?;
+    peak(pid)
+}
+
+/// The most it had since (`VmHWM`), in KiB.
+pub(crate) fn peak(pid: Pid) -> Result<u64> {
+    let status = std::fs::read_to_string(file(pid, "status"))?;
+    kilobytes(&status, "VmHWM:").with_context(|| format!("process {pid:?} is gone, or has no VmHWM"))
+}
+
+/// The value of a line of `status`.
+fn kilobytes(status: &str, name: &str) -> Option<u64> {
+    let text = status.lines().find_map(|line| line.strip_prefix(name))?;
+    text.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// Waits until a process has closed what it opened since `before`, and looks that it did not grow by more than `tolerance` KiB.
+pub(crate) fn returns(pid: Pid, name: &str, before: Vitals, limit: Duration, tolerance: u64) -> Result<()> {
+    until(limit, "its descriptors are closed", || Ok(descriptors(pid)? <= before.descriptors))
+        .with_context(|| format!("{name} had {before}, and now has {:?}", kinds(pid)))?;
+    let now = vitals(pid)?;
+    ensure!(
+        now.memory <= before.memory + tolerance,
+        "{name} grew: {before}, and {now} now, where {tolerance} KiB more are tolerated"
+    );
+    Ok(())
+}
+
+/// How many descriptors a process has open.
+pub(crate) fn descriptors(pid: Pid) -> Result<usize> {
+    Ok(std::fs::read_dir(file(pid, "fd"))?.count())
+}
+
+/// What they are, without the numbers that tell one from the other, and how many of each.
+pub(crate) fn kinds(pid: Pid) -> Result<BTreeMap<String, usize>> {
+    let mut kinds = BTreeMap::new();
+    for entry in std::fs::read_dir(file(pid, "fd"))? {
+        // It may have been closed since.
+        let Ok(target) = std::fs::read_link(entry?.path()) else { continue };
+        let target = target.display().to_string();
+        let kind = target.split(['[', '_']).next().unwrap_or_default().to_owned();
+        *kinds.entry(kind).or_default() += 1;
+    }
+    Ok(kinds)
+}
+
+/// Waits until something about a process holds; the time that took.
+pub(crate) fn until(
+    limit: Duration,
+    what: &str,
+    mut holds: impl FnMut() -> Result<bool>,
+) -> Result<Duration> {
+    let begin = Instant::now();
+    while !holds()? {
+        if begin.elapsed() > limit {
+            bail!("{what}: not within {limit:?}");
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    Ok(begin.elapsed())
+}
+
+/// Waits for the end of a process, which need not be a child.
+pub(crate) fn wait_for_end(pid: Pid, limit: Duration, what: &str) -> Result<()> {
+    ensure!(ends(pid, limit)?, "{what} (process {pid:?}) did not end within {limit:?}");
+    Ok(())
+}
+
+/// Whether a process ends within a limit.
+fn ends(pid: Pid, limit: Duration) -> Result<bool> {
+    // One that is gone and taken back already cannot be opened.
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(true) };
+    let timeout = Timespec::try_from(limit).context("the time limit is out of range")?;
+    Ok(poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout))? != 0)
+}
+
+/// Crashes a process with SIGSEGV. The first one, which no bad access stands behind, only makes Rust's handler give way to the
+/// kernel's.
+pub(crate) fn crash(pid: Pid) -> Result<()> {
+    loop {
+        kill_process(pid, Signal::SEGV)?;
+        if ends(pid, LOOK_AGAIN)? {
+            return Ok(());
+        }
+    }
+}

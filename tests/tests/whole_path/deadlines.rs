@@ -1,0 +1,333 @@
+//! Tasks that are given up before their answer is there: by their deadline, or because the program says so.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use faulty_protocol::{Await, Client, Echoed};
+use rustix::process::{Pid, Signal, kill_process};
+use urom_host::{Completion, DocaError, Error, Host, Service, Worker, block_on, block_on_for};
+
+use crate::provider::{Provider, faulty, faulty_worker};
+
+const SHORT: Duration = Duration::from_millis(20);
+
+/// What a test waits for at most, and what a deadline has to beat by far where nothing else would end the task.
+const LIMIT: Duration = Duration::from_secs(20);
+
+type Notes = Rc<RefCell<Vec<Result<u64, DocaError>>>>;
+
+/// A callback that notes what it gets.
+fn note(notes: &Notes) -> impl FnOnce(Result<Echoed, Error>) + use<> {
+    let notes = Rc::clone(notes);
+    move |answer| notes.borrow_mut().push(answer.map(|echoed| echoed.data).map_err(|error| error.code()))
+}
+
+fn progress_until(service: &Service, done: impl Fn() -> bool) -> Result<()> {
+    let start = Instant::now();
+    while !done() {
+        service.progress();
+        ensure!(start.elapsed() < LIMIT, "nothing came within {LIMIT:?}");
+    }
+    Ok(())
+}
+
+fn has_timed_out(answer: Result<Echoed, Error>) -> bool {
+    answer.is_err_and(|error| error.code() == DocaError::TIME_OUT && error.reply().is_none())
+}
+
+/// Has the handlers that wait for `key` answer, and waits until their answers were thrown away.
+fn answer_late(service: &Service, faulty: &Client<Host>, worker: &Worker, key: u64, late: u64) -> Result<()> {
+    faulty.task_tell(worker, key).submit()?.wait()?;
+    progress_until(service, || worker.late_answers() == late)?;
+    ensure!((worker.given_up(), worker.in_flight()?) == (0, 0));
+    Ok(())
+}
+
+pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let start = Instant::now();
+    let slow = faulty.task_await(&worker, 1, 11).deadline(SHORT).submit()?;
+    let error = slow.wait().err().context("it was answered")?;
+    assert!((SHORT..LIMIT).contains(&start.elapsed()), "{:?}", start.elapsed());
+    assert_eq!(error.code(), DocaError::TIME_OUT);
+    let text = error.to_string();
+    let what = format!("Await on worker {}, plugin `worker_faulty`, failed", worker.id());
+    assert!(text.starts_with(&what) && text.contains("within the deadline of 20ms"), "{text}");
+    assert_eq!((worker.given_up(), worker.in_flight()?, worker.late_answers()), (1, 1, 0));
+    // Others come and go meanwhile.
+    for data in 0..100 {
+        assert_eq!(faulty.task_echo(&worker, data).submit()?.wait()?.data, data);
+    }
+    answer_late(&service, &faulty, &worker, 1, 1)?;
+    assert_eq!(faulty.task_echo(&worker, 7).submit()?.wait()?.data, 7);
+    Ok(())
+}
+
+pub(crate) fn a_deadline_ends_an_awaited_future_and_wakes_a_sleeper(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    block_on_for(LIMIT, async {
+        let (soon, later) = (
+            faulty.task_await(&worker, 1, 1).deadline(SHORT).submit()?,
+            faulty.task_await(&worker, 1, 2).deadline(SHORT * 3).submit()?,
+        );
+        let start = Instant::now();
+        assert!(has_timed_out(later.await) && start.elapsed() >= SHORT * 2);
+        assert!(soon.is_complete() && has_timed_out(soon.await));
+        anyhow::Ok(())
+    })??;
+    answer_late(&service, &faulty, &worker, 1, 2)
+}
+
+pub(crate) fn a_deadline_makes_the_event_handle_readable(provider: &Provider) -> Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let engine = service.engine();
+    for round in 0..3 {
+        let slow = faulty.task_await(&worker, round, 1).deadline(SHORT).submit()?;
+        while !slow.is_complete() {
+            while engine.progress() {}
+            engine.request_notification()?;
+            if slow.is_complete() {
+                break;
+            }
+            let mut fds = [PollFd::new(engine, PollFlags::IN)];
+            let limit = Timespec { tv_sec: 20, tv_nsec: 0 };
+            ensure!(poll(&mut fds, Some(&limit))? == 1, "the handle stayed as it was");
+            engine.clear_notification()?;
+        }
+        assert!(has_timed_out(slow.wait()));
+        answer_late(&service, &faulty, &worker, round, round + 1)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn a_callback_is_told_once_that_its_deadline_passed(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let notes = Notes::default();
+    for value in 0..3 {
+        faulty.task_await(&worker, 5, value).deadline(SHORT).submit_with(note(&notes))?;
+    }
+    faulty.task_echo(&worker, 9).deadline(LIMIT).submit_with(note(&notes))?;
+    progress_until(&service, || notes.borrow().len() == 4)?;
+    // In whatever order: who knows how long this thread was kept from looking.
+    let count = |what| notes.borrow().iter().filter(|note| **note == what).count();
+    assert_eq!((count(Ok(9)), count(Err(DocaError::TIME_OUT))), (1, 3), "{notes:?}");
+    answer_late(&service, &faulty, &worker, 5, 3)?;
+    assert_eq!(notes.borrow().len(), 4);
+    Ok(())
+}
+
+pub(crate) fn a_raw_task_has_a_deadline_too(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let mut command = [0; 64];
+    // What the typed task sends, sent by hand.
+    let length = urom_abi::protocol::Request::encode(&Await { key: 3, value: 4 }, &mut command)?;
+    let answer =
+        worker.task(&faulty)?.deadline(SHORT).submit(&command[..length]).map_err(Error::from)?.wait()?;
+    assert_eq!((answer.status, answer.bytes), (DocaError::TIME_OUT, None));
+    let cancelled = worker.command(&faulty, &command[..length])?;
+    assert!(cancelled.cancel() && !cancelled.cancel());
+    assert_eq!(block_on(cancelled).status, DocaError::SKIPPED);
+    answer_late(&service, &faulty, &worker, 3, 2)
+}
+
+pub(crate) fn a_worker_s_deadline_is_that_of_tasks_which_say_nothing(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let faulty = faulty(&service)?;
+    let worker = service.worker().plugin(&faulty).deadline(SHORT).start().wait()?;
+    let patient = faulty.task_await(&worker, 1, 10).deadline(Duration::MAX).submit()?;
+    let usual = faulty.task_await(&worker, 1, 11).submit()?;
+    assert!(has_timed_out(usual.wait()));
+    let mut command = [0; 64];
+    let length = urom_abi::protocol::Request::encode(&Await { key: 1, value: 12 }, &mut command)?;
+    assert_eq!(worker.command(&faulty, &command[..length])?.wait()?.status, DocaError::TIME_OUT);
+    assert!(!patient.is_complete());
+    faulty.task_tell(&worker, 1).deadline(LIMIT).submit()?.wait()?;
+    assert_eq!(patient.wait()?.data, 10);
+    progress_until(&service, || worker.late_answers() == 2)
+}
+
+pub(crate) fn answers_around_their_deadline_are_right_or_late_but_never_another_s(
+    provider: &Provider,
+) -> Result<()> {
+    let service = provider.connect()?;
+    let faulty = faulty(&service)?;
+    let worker = service.worker().plugin(&faulty).max_inflight(16).start().wait()?;
+    let (mut timed_out, mut right) = (0, 0);
+    for round in 0..500_u64 {
+        let limit = Duration::from_micros(round % 100 * 4);
+        let flights: Vec<_> = (0..4)
+            .map(|n| Ok((round * 4 + n, faulty.task_echo(&worker, round * 4 + n).deadline(limit).submit()?)))
+            .collect::<Result<_, Error>>()?;
+        for (value, flight) in flights {
+            match flight.wait() {
+                Ok(echoed) => {
+                    assert_eq!(echoed.data, value);
+                    right += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error.code(), DocaError::TIME_OUT);
+                    timed_out += 1;
+                }
+            }
+        }
+        progress_until(&service, || worker.given_up() <= 8)?;
+    }
+    progress_until(&service, || worker.given_up() == 0)?;
+    assert_eq!((worker.late_answers(), timed_out + right), (timed_out, 2000));
+    Ok(())
+}
+
+pub(crate) fn a_deadline_of_zero_gives_a_task_up_at_the_first_look(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let slow = faulty.task_await(&worker, 1, 1).deadline(Duration::ZERO).submit()?;
+    assert!(!slow.is_complete(), "nothing has looked yet");
+    progress_until(&service, || slow.is_complete())?;
+    assert!(has_timed_out(slow.wait()));
+    // It was sent all the same.
+    answer_late(&service, &faulty, &worker, 1, 1)
+}
+
+pub(crate) fn a_cancelled_future_is_skipped_and_one_that_is_complete_is_not(
+    provider: &Provider,
+) -> Result<()> {
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let slow = faulty.task_await(&worker, 1, 1).submit()?;
+    let handle = slow.handle();
+    assert!(slow.cancel() && !slow.cancel() && !handle.cancel());
+    let error = slow.wait().err().context("it was answered")?;
+    assert_eq!(error.code(), DocaError::SKIPPED);
+    assert!(error.to_string().contains("it was cancelled before its answer came"), "{error}");
+    answer_late(&service, &faulty, &worker, 1, 1)?;
+
+    let quick = faulty.task_echo(&worker, 8).submit()?;
+    let handle = quick.handle();
+    progress_until(&service, || quick.is_complete())?;
+    assert!(!quick.cancel() && !handle.cancel());
+    assert_eq!(quick.wait()?.data, 8);
+    // The slot is somebody else's now.
+    let other = faulty.task_echo(&worker, 9).submit()?;
+    assert!(!handle.cancel());
+    assert_eq!(other.wait()?.data, 9);
+    assert_eq!(worker.late_answers(), 1);
+    Ok(())
+}
+
+pub(crate) fn a_callback_may_cancel_a_future_and_another_callback(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let notes = Notes::default();
+    let future = faulty.task_await(&worker, 1, 1).submit()?;
+    let one = future.handle();
+    let other = faulty.task_await(&worker, 1, 2).submit_with(note(&notes))?;
+    let itself = Rc::new(RefCell::new(None::<urom_host::TaskHandle>));
+    let mine = Rc::clone(&itself);
+    let handle = faulty.task_echo(&worker, 3).submit_with(move |_| {
+        assert!(one.cancel() && other.cancel() && !other.cancel());
+        assert!(mine.take().is_some_and(|mine| !mine.cancel()), "it is over");
+    })?;
+    itself.replace(Some(handle));
+    assert_eq!(future.wait().map(drop).map_err(|error| error.code()), Err(DocaError::SKIPPED));
+    progress_until(&service, || !notes.borrow().is_empty())?;
+    answer_late(&service, &faulty, &worker, 1, 2)?;
+    assert_eq!(*notes.borrow(), [Err(DocaError::SKIPPED)]);
+    Ok(())
+}
+
+pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let client = faulty(&service)?;
+    let worker = service.worker().plugin(&client).max_inflight(4).start().wait()?;
+    let slow: Vec<Completion<Await>> = (0..3)
+        .map(|n| client.task_await(&worker, 1, n).deadline(SHORT).submit())
+        .collect::<Result<_, _>>()?;
+    for slow in slow {
+        assert!(has_timed_out(slow.wait()));
+    }
+    let last = client.task_await(&worker, 1, 3).submit()?;
+    let error = client.task_echo(&worker, 1).submit().err().context("there was room")?;
+    assert_eq!(error.code(), DocaError::NO_MEMORY);
+    let text = error.to_string();
+    assert!(text.contains("all 4 tasks are allocated, 3 of them for commands that were given up"), "{text}");
+    last.cancel();
+    let error = worker.task(&client).map(drop).unwrap_err();
+    assert!(error.to_string().contains("4 of them for commands that were given up"), "{error}");
+    // A worker that is told by another host answers, and there is room again.
+    let stranger = provider.connect()?;
+    let theirs = faulty(&stranger)?;
+    let same = stranger.worker().id(worker.id()).plugin(&theirs).start().wait()?;
+    theirs.task_tell(&same, 1).submit()?.wait()?;
+    progress_until(&service, || worker.given_up() == 0)?;
+    assert_eq!(client.task_echo(&worker, 5).submit()?.wait()?.data, 5);
+    assert_eq!(worker.late_answers(), 4);
+    assert_eq!(last.wait().map(drop).map_err(|error| error.code()), Err(DocaError::SKIPPED));
+    Ok(())
+}
+
+pub(crate) fn a_worker_with_late_tasks_stops_and_can_be_dropped(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    for stopped in [true, false] {
+        let (faulty, worker) = faulty_worker(&service)?;
+        let told = faulty.task_await(&worker, 1, 1).deadline(SHORT).submit()?;
+        let dropped = faulty.task_await(&worker, 1, 1).deadline(SHORT).submit()?;
+        let untold = faulty.task_await(&worker, 1, 1).deadline(SHORT).submit()?;
+        assert!(has_timed_out(told.wait()));
+        drop(dropped);
+        progress_until(&service, || untold.is_complete())?;
+        let start = Instant::now();
+        match stopped {
+            true => worker.stop().wait()?,
+            false => drop(worker),
+        }
+        assert!(start.elapsed() < LIMIT / 4, "it does not wait for handlers: {:?}", start.elapsed());
+        // It passed its deadline, and the stop came afterwards.
+        assert!(has_timed_out(untold.wait()));
+    }
+    Ok(())
+}
+
+pub(crate) fn deadlines_fire_while_the_worker_is_blocked(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let start = Instant::now();
+    let blocks = faulty.task_stall(&worker, 1500).submit()?;
+    let waits = faulty.task_echo(&worker, 1).deadline(SHORT).submit()?;
+    assert!(has_timed_out(waits.wait()));
+    assert!(start.elapsed() < Duration::from_millis(1400), "only after {:?}", start.elapsed());
+    assert!(!blocks.is_complete());
+    blocks.wait()?;
+    progress_until(&service, || worker.late_answers() == 1)
+}
+
+/// The process of a worker.
+pub(crate) fn process(faulty: &Client<Host>, worker: &Worker) -> Result<Pid> {
+    let pid = faulty.task_pid(worker).submit()?.wait()?.pid;
+    Pid::from_raw(pid.try_into()?).context("a worker without a process")
+}
+
+pub(crate) fn deadlines_fire_while_the_worker_is_stopped(provider: &Provider) -> Result<()> {
+    if !provider.has_processes() {
+        return Ok(());
+    }
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let pid = process(&faulty, &worker)?;
+    kill_process(pid, Signal::STOP)?;
+    let start = Instant::now();
+    let answer = faulty.task_echo(&worker, 1).deadline(SHORT).submit()?.wait();
+    let took = start.elapsed();
+    kill_process(pid, Signal::CONT)?;
+    assert!(has_timed_out(answer) && took < Duration::from_secs(1), "{took:?}");
+    progress_until(&service, || worker.late_answers() == 1)?;
+    assert_eq!(faulty.task_echo(&worker, 2).submit()?.wait()?.data, 2);
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Workers that are started again.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use faulty_protocol::Client;
+use rustix::process::{Signal, kill_process};
+use urom_host::{DocaError, Host, Worker};
+
+use crate::deadlines::process;
+use crate::provider::{Provider, faulty, faulty_worker};
+
+/// A deadline that has to be beaten by far.
+const LIMIT: Duration = Duration::from_secs(20);
+
+pub(crate) fn a_worker_that_runs_is_not_restarted(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let error = worker.restart().wait().err().context("it was restarted")?;
+    assert_eq!(error.code(), DocaError::IN_USE);
+    let text = error.to_string();
+    assert!(
+        text.contains(&format!("restarting worker {}", worker.id())) && text.contains("it still runs"),
+        "{text}"
+    );
+    assert_eq!(faulty.task_echo(&worker, 2).submit()?.wait()?.data, 2);
+    Ok(())
+}
+
+pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(provider: &Provider) -> Result<()> {
+    if !provider.has_processes() {
+        return Ok(());
+    }
+    let service = provider.connect()?;
+    let faulty = faulty(&service)?;
+    let settings = service.worker().group(3).env("UROM_TEST_MARK", "kept").max_inflight(8).deadline(LIMIT);
+    let mut worker = settings.plugin(&faulty).start().wait()?;
+    for round in 0..3 {
+        let (id, pid) = (worker.id(), process(&faulty, &worker)?);
+        let lost = faulty.task_await(&worker, 1, round).submit()?;
+        kill_process(pid, Signal::KILL)?;
+        let error = lost.wait().err().context("it was answered")?;
+        assert_eq!(error.code(), DocaError::CONNECTION_RESET, "{error}");
+        let again = worker.restart().wait()?;
+        assert_eq!((again.id(), again.group()?, again.max_inflight(), again.in_flight()?), (id, 3, 8, 0));
+        assert!(process(&faulty, &again)? != pid);
+        let value = faulty.task_env(&again, faulty_protocol::env_name("UROM_TEST_MARK")).submit()?.wait()?;
+        assert_eq!(&value.value[..4], b"kept");
+        // The old one stays what it was.
+        assert_eq!(
+            faulty.task_echo(&worker, 1).submit().map(drop).map_err(|e| e.code()),
+            Err(DocaError::BAD_STATE)
+        );
+        worker = again;
+    }
+    Ok(())
+}
+
+pub(crate) fn a_restart_without_a_service_says_so(provider: &Provider) -> Result<()> {
+    let Some(daemon) = provider.pid() else { return Ok(()) };
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let lost = faulty.task_await(&worker, 1, 1).submit()?;
+    kill_process(daemon, Signal::KILL)?;
+    assert!(lost.wait().is_err());
+    let error = worker.restart().wait().err().context("it was restarted")?;
+    assert!(error.to_string().contains(&format!("starting worker {}", worker.id())), "{error}");
+    assert!(error.code() != DocaError::IN_USE && error.code() != DocaError::TIME_OUT, "{error}");
+    Ok(())
+}
+
+/// Kills a worker, and waits until this host knows.
+fn kill(faulty: &Client<Host>, worker: &Worker) -> Result<()> {
+    let lost = faulty.task_await(worker, 1, 1).submit()?;
+    kill_process(process(faulty, worker)?, Signal::KILL)?;
+    let error = lost.wait().err().context("it was answered")?;
+    assert_eq!(error.code(), DocaError::CONNECTION_RESET, "{error}");
+    Ok(())
+}
+
+pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(provider: &Provider) -> Result<()> {
+    if !provider.has_processes() {
+        return Ok(());
+    }
+    let (one, other) = (provider.connect()?, provider.connect()?);
+    let (first, second) = (faulty(&one)?, faulty(&other)?);
+    let mark = "UROM_TEST_MARK";
+    let mut a = one.worker().id(9).plugin(&first).env(mark, "one's").start().wait()?;
+    kill(&first, &a)?;
+    let begin = Instant::now();
+    let mut b = loop {
+        match other.worker().id(9).plugin(&second).env(mark, "other").start().wait() {
+            // The daemon does not know yet.
+            Err(error) if error.code() == DocaError::ALREADY_EXIST && begin.elapsed() < LIMIT => {}
+            started => break started?,
+        }
+    };
+    for round in 0..2 {
+        a = a.restart().wait()?;
+        assert_eq!(process(&first, &a)?, process(&second, &b)?, "one worker for both");
+        let value = first.task_env(&a, faulty_protocol::env_name(mark)).submit()?.wait()?.value;
+        assert_eq!(&value[..5], b"other", "the environment is that of who came first");
+        assert_eq!(second.task_echo(&b, round).submit()?.wait()?.data, round);
+        // Next time, too: what `a` was started with makes no difference to that.
+        kill(&first, &a)?;
+        second.task_echo(&b, round).submit().and_then(|task| task.wait()).expect_err("it was killed");
+        b = b.restart().wait()?;
+    }
+    // Alone again, it has its own environment.
+    b.stop().wait()?;
+    a = a.restart().wait()?;
+    let value = first.task_env(&a, faulty_protocol::env_name(mark)).submit()?.wait()?.value;
+    assert_eq!(&value[..5], b"one's");
+    Ok(())
+}
