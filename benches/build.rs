@@ -1,5 +1,22 @@
-//! Lets this program find UCX at run time where it was found at build time.
+//! Lets this program find UCX at run time where it was found at build time, and compiles what counts.
+
+use std::path::Path;
 
 fn main() {
     ucx_probe::emit_rpath();
+    counts();
+}
+
+/// A shared object for the loader to put before glibc. The program is told where it is.
+fn counts() {
+    const SOURCE: &str = "c/counts.c";
+    println!("cargo::rerun-if-changed={SOURCE}");
+    let directory = std::env::var_os("OUT_DIR").expect("cargo says where output goes");
+    let library = Path::new(&directory).join("counts.so");
+    // Any optimisation will do; without builtins, or malloc in terms of calloc may become a call of itself.
+    let mut command = cc::Build::new().opt_level(2).get_compiler().to_command();
+    command.args(["-shared", "-fPIC", "-fno-builtin", SOURCE, "-o"]).arg(&library);
+    let status = command.status().expect("the C compiler starts: `cargo xtask setup` installs it");
+    assert!(status.success(), "{command:?}: {status}");
+    println!("cargo::rustc-env=COUNTS={}", library.display());
 }

@@ -4,17 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::thread::{CpuSet, sched_setaffinity};
-
-/// Pins the calling thread.
-///
-/// # Errors
-/// When the system has no such core, or does not give it.
-pub(crate) fn pin(core: usize) -> rustix::io::Result<()> {
-    let mut set = CpuSet::new();
-    set.set(core);
-    sched_setaffinity(None, &set)
-}
+use crate::cores::pin;
 
 /// How many round trips one figure takes, and how many figures there are.
 const TRIPS: u64 = 20_000;

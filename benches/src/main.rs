@@ -1,84 +1,109 @@
-//! Measures the kit against raw UCX: the same two processes, round by round in alternating order.
+//! Measures the kit against raw UCX and others, and holds the figures against the budgets.
 //!
-//! `cargo xtask bench` runs it. For each transport it starts itself several times, because the placement of memory and
-//! threads differs from launch to launch; each launch starts a `uromd`, one worker, and prints one line of JSON.
+//! `cargo xtask bench` runs it. What is compared is measured in the same processes, round by round in alternating order,
+//! pinned, and started anew several times, because the placement of memory and threads differs from launch to launch.
 
+mod budget;
 mod cache_line;
-mod launch;
+mod child;
+mod cores;
+mod distribution;
+mod extent;
+mod figure;
+mod machine;
+mod processes;
 mod report;
+mod statistics;
+mod suites;
+mod transport;
 
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
+use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Parser;
+use clap::builder::RangedU64ValueParser;
 
-/// Measures loopback commands against raw UCX active messages of the same sizes.
+use extent::Extent;
+use machine::Machine;
+use report::Summary;
+
+/// Measures the kit, writes target/bench/summary.json and target/bench/report.html, and prints the budget table. Fails when a
+/// budget is missed or a suite fails, and when a full run of all suites leaves a budget unmeasured.
 #[derive(Parser)]
 struct Arguments {
-    /// How many times everything is started anew.
-    #[arg(long, default_value_t = 5)]
-    launches: usize,
-    /// Fewer and shorter rounds: a first look, not a figure to quote.
+    /// Which suites; all without one. `--list` says which there are.
+    suites: Vec<String>,
+    /// Fewer and shorter rounds: a first look, not figures to quote.
     #[arg(long)]
     quick: bool,
-    /// One launch in this process; what the program calls itself with.
-    #[arg(long, hide = true)]
-    launch: Option<Transport>,
+    /// How many times everything is started anew: 5, or 1 for a first look. A full run of all suites takes at least 5.
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    launches: Option<usize>,
+    /// Writes the last full run's figures into docs/src/performance.md, and measures nothing.
+    #[arg(long, conflicts_with_all = ["suites", "quick", "launches"])]
+    record: bool,
+    /// Says which suites there are, and measures nothing.
+    #[arg(long)]
+    list: bool,
+    /// A part of a suite in a process of its own; what the program calls itself with.
+    #[arg(long, hide = true, num_args = 2, value_names = ["SUITE", "ARGUMENTS"])]
+    child: Option<Vec<String>>,
 }
 
-/// What UCX may use between host and worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Transport {
-    SharedMemory,
-    Tcp,
-}
-
-impl Transport {
-    /// The value of `UCX_TLS`.
-    fn tls(self) -> &'static str {
-        match self {
-            Transport::SharedMemory => "self,sm",
-            Transport::Tcp => "tcp",
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Transport::SharedMemory => "shared-memory",
-            Transport::Tcp => "tcp",
-        }
-    }
-}
-
-/// Fails when a budget is missed, too.
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
-    if let Some(transport) = arguments.launch {
-        let figures = launch::run(transport, arguments.quick)?;
-        println!("{}", serde_json::to_string(&figures)?);
+    if let Some([suite, child_arguments]) = arguments.child.as_deref() {
+        let child = suites::find(suite)?.child.context("this suite has no part of that kind")?;
+        child(child_arguments)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let launches = if arguments.quick { 2.min(arguments.launches) } else { arguments.launches };
-    let mut figures = Vec::new();
-    for launch in 1..=launches {
-        for transport in [Transport::SharedMemory, Transport::Tcp] {
-            eprintln!("launch {launch} of {launches}: {}", transport.name());
-            figures.push(in_a_child(transport, arguments.quick)?);
-        }
+    if arguments.list {
+        suites::SUITES.iter().for_each(|suite| println!("{:<14} {}", suite.name, suite.about));
+        return Ok(ExitCode::SUCCESS);
     }
-    Ok(if report::print(&figures) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let directory = report::directory()?;
+    let (json, html) = (directory.join("summary.json"), directory.join("report.html"));
+    if arguments.record {
+        report::record(&Summary::read(&json)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let summary = measure(&arguments)?;
+    std::fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    summary.write(&json)?;
+    std::fs::write(&html, report::page(&summary))
+        .with_context(|| format!("cannot write {}", html.display()))?;
+    println!("{}\n{}\n", summary.machine.line(), html.display());
+    report::table::print(&summary.budgets);
+    summary.failures.iter().for_each(|failure| println!("FAILED: {failure}"));
+    Ok(if summary.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// One launch in a process of its own, so that UCX and the allocator start afresh.
-fn in_a_child(transport: Transport, quick: bool) -> Result<launch::Figures> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let mut command = Command::new(program);
-    command.args(["--launch", transport.name()]).env("UCX_TLS", transport.tls()).stderr(Stdio::inherit());
-    if quick {
-        command.arg("--quick");
+/// Runs the suites that were asked for. One that fails is told in the summary, and leaves its rows without a measurement.
+fn measure(arguments: &Arguments) -> Result<Summary> {
+    let selected = suites::select(&arguments.suites)?;
+    let extent = Extent::new(arguments.quick, arguments.launches)?;
+    let (mut figures, mut failures) = (Vec::new(), Vec::new());
+    for suite in &selected {
+        let start = Instant::now();
+        match (suite.run)(&extent) {
+            Ok(measured) => figures.extend(measured),
+            Err(error) => failures.push(format!("suite {}: {error:#}", suite.name)),
+        }
+        eprintln!("{}: {:.0} s", suite.name, start.elapsed().as_secs_f64());
     }
-    let output = command.output().context("cannot start a launch")?;
-    ensure!(output.status.success(), "a launch over {} failed: {}", transport.name(), output.status);
-    serde_json::from_slice(&output.stdout).context("a launch printed something other than its figures")
+    let all_suites = selected.len() == suites::SUITES.len();
+    if all_suites && !arguments.quick {
+        failures.extend(report::too_few(extent.launches));
+    }
+    let summary = Summary {
+        machine: Machine::find()?,
+        quick: arguments.quick,
+        all_suites,
+        launches: extent.launches,
+        failures,
+        figures,
+        budgets: Vec::new(),
+    };
+    Ok(summary.judged())
 }

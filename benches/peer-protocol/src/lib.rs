@@ -1,5 +1,7 @@
 //! How the benchmark asks a worker to answer raw UCX messages for a while.
 
+pub mod graph_in_c;
+
 use urom_abi::{urom_command, urom_notification};
 
 /// Room for a UCX worker address.
@@ -9,10 +11,15 @@ pub const ADDRESS: usize = 1024;
 #[urom_command(plugin = "worker_benchpeer", version = 1)]
 #[expect(clippy::large_enum_variant, reason = "an address is sent once a launch, and never kept")]
 pub enum Command {
-    /// Makes the plugin's raw UCX worker; the answer holds its address.
+    /// Makes the plugin's raw UCX worker, unless it is there; the answer holds its address.
     #[urom(reply = Prepared)]
-    Prepare {},
-    /// Connects to the host's raw UCX worker.
+    Prepare {
+        /// The number under which it sends to hosts.
+        number: u64,
+        /// Whether it is for tag messages, too: 0 or 1.
+        tags: u64,
+    },
+    /// Connects to another raw UCX worker. Hosts that ask are numbered in this order.
     #[urom(reply = Connected)]
     Connect {
         /// Its address, as long as `length` says.
@@ -20,9 +27,21 @@ pub enum Command {
         /// How many bytes of `address` count.
         length: u64,
     },
-    /// Answers raw requests, and nothing else in this worker, until the raw stop message comes.
+    /// Answers raw requests, and nothing else in this worker, until the first host's raw stop message comes.
     #[urom(reply = Served)]
     Serve {},
+    /// The same, and each request has it send so many bytes to whom it was connected second before it answers.
+    #[urom(reply = Served)]
+    Forward {
+        /// How many.
+        bytes: u64,
+    },
+    /// Receives messages of up to so many bytes and tells the first host of each, until its raw stop message comes.
+    #[urom(reply = Served)]
+    Take {
+        /// How many.
+        bytes: u64,
+    },
 }
 
 /// What it answers.

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use bench_protocol::{ADDRESS, Connect, Connected, Handler, Prepare, Prepared, Serve, Served};
+use bench_protocol::{ADDRESS, Connect, Connected, Forward, Handler, Prepare, Prepared, Serve, Served, Take};
 use bench_raw::Peer;
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
 
@@ -21,12 +21,18 @@ impl Handler for BenchPeer {
         Ok(BenchPeer { peer: RefCell::new(None) })
     }
 
-    async fn prepare(&self, _: &Context, _: Prepare) -> Result<Prepared> {
-        let peer = Peer::new().map_err(driver)?;
+    async fn prepare(&self, _: &Context, command: Prepare) -> Result<Prepared> {
+        let mut peer = self.peer.borrow_mut();
+        let peer = match &mut *peer {
+            Some(peer) => peer,
+            none => {
+                let make = if command.tags == 0 { Peer::new } else { Peer::with_tags };
+                none.insert(make(command.number as usize).map_err(driver)?)
+            }
+        };
         let bytes = peer.address().map_err(driver)?;
         let mut address = [0; ADDRESS];
         address.get_mut(..bytes.len()).ok_or(DocaError::TOO_BIG)?.copy_from_slice(&bytes);
-        self.peer.replace(Some(peer));
         Ok(Prepared { address, length: bytes.len() as u64 })
     }
 
@@ -39,6 +45,18 @@ impl Handler for BenchPeer {
 
     async fn serve(&self, _: &Context, _: Serve) -> Result<Served> {
         self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.serve();
+        Ok(Served {})
+    }
+
+    async fn forward(&self, _: &Context, command: Forward) -> Result<Served> {
+        let bytes = vec![0x5a; command.bytes as usize];
+        self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.forward(&bytes);
+        Ok(Served {})
+    }
+
+    async fn take(&self, _: &Context, command: Take) -> Result<Served> {
+        let mut room = vec![0; command.bytes as usize];
+        self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.take(&mut room);
         Ok(Served {})
     }
 }

@@ -3,11 +3,15 @@
 //!
 //! One thread uses a [`Peer`] from beginning to end.
 
+mod tag;
+
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 
 use ucx_sys as sys;
+
+pub use tag::FORWARDED;
 
 /// The size of a request: a command of 16 plugin bytes with DOCA's header of 24.
 pub const REQUEST: &[u8] = &[0x5a; 40];
@@ -16,22 +20,27 @@ pub const REPLY: &[u8] = &[0xa5; 48];
 /// Ends [`Peer::serve`] at the other end.
 pub const STOP: &[u8] = &[0; 1];
 
-const MESSAGE: u32 = 1;
+/// How many may be connected to one that serves.
+pub const MOST: usize = 8;
 
-/// What the receive callback counts.
+/// What the receive callback counts: the messages of one sender, which are known by their active-message id.
 #[derive(Debug, Default)]
 struct Counters {
     received: Cell<u64>,
     stopped: Cell<bool>,
 }
 
-/// One end: a context, a worker, and an endpoint once it is connected.
+/// One end: a context, a worker, and endpoints as it is connected. One that asks has one endpoint, one that serves has one
+/// for each of those.
 #[derive(Debug)]
 pub struct Peer {
     context: sys::ucp_context_h,
     worker: sys::ucp_worker_h,
-    endpoint: sys::ucp_ep_h,
-    counters: Box<Counters>,
+    endpoints: Vec<sys::ucp_ep_h>,
+    /// The active-message id of what it sends.
+    number: u32,
+    /// By sender.
+    counters: Box<[Counters; MOST]>,
 }
 
 fn check(what: &str, status: sys::ucs_status_t) -> Result<(), String> {
@@ -61,22 +70,59 @@ unsafe extern "C" fn on_sent(request: *mut c_void, _status: sys::ucs_status_t, _
     unsafe { sys::ucp_request_free(request) }
 }
 
+/// Counts the messages of one sender.
+fn receive(worker: sys::ucp_worker_h, number: u32, counters: &Counters) -> Result<(), String> {
+    // SAFETY: a C structure of integers and pointers, for which zero is a value.
+    let mut handler: sys::ucp_am_handler_param_t = unsafe { std::mem::zeroed() };
+    handler.field_mask = u64::from(
+        sys::UCP_AM_HANDLER_PARAM_FIELD_ID
+            | sys::UCP_AM_HANDLER_PARAM_FIELD_CB
+            | sys::UCP_AM_HANDLER_PARAM_FIELD_ARG,
+    );
+    handler.id = number;
+    handler.cb = Some(on_message);
+    handler.arg = ptr::from_ref(counters).cast_mut().cast();
+    // SAFETY: the worker is live, and the counters live in a box that is dropped after it.
+    check("ucp_worker_set_am_recv_handler", unsafe { sys::ucp_worker_set_am_recv_handler(worker, &handler) })
+}
+
 impl Peer {
-    /// Starts UCX with active messages only, configured by the environment.
+    /// Starts UCX with active messages only, configured by the environment. Those that ask one that serves are numbered in
+    /// the order in which it connects to them, from 0; it is 0 itself.
     ///
     /// # Errors
-    /// Which call failed, and UCX's status.
-    pub fn new() -> Result<Peer, String> {
+    /// Which call failed, and UCX's status; a number that is too high.
+    pub fn new(number: usize) -> Result<Peer, String> {
+        Peer::with(number, sys::UCP_FEATURE_AM)
+    }
+
+    /// The same with tag messages besides.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_tags(number: usize) -> Result<Peer, String> {
+        Peer::with(number, sys::UCP_FEATURE_AM | sys::UCP_FEATURE_TAG)
+    }
+
+    fn with(number: usize, features: sys::ucp_feature) -> Result<Peer, String> {
+        if number >= MOST {
+            return Err(format!("peer {number} is one too many: there may be {MOST}"));
+        }
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let mut params: sys::ucp_params_t = unsafe { std::mem::zeroed() };
         params.field_mask = u64::from(sys::UCP_PARAM_FIELD_FEATURES);
-        params.features = u64::from(sys::UCP_FEATURE_AM);
+        params.features = u64::from(features);
         let mut context = ptr::null_mut();
         // SAFETY: the parameters say which field is set; a null configuration is the environment's.
         check("ucp_init", unsafe { sys::ucp_init(&params, ptr::null(), &mut context) })?;
 
-        let counters = Box::<Counters>::default();
-        let mut peer = Peer { context, worker: ptr::null_mut(), endpoint: ptr::null_mut(), counters };
+        let mut peer = Peer {
+            context,
+            worker: ptr::null_mut(),
+            endpoints: Vec::new(),
+            number: number as u32,
+            counters: Box::default(),
+        };
         // SAFETY: as above.
         let mut params: sys::ucp_worker_params_t = unsafe { std::mem::zeroed() };
         params.field_mask = u64::from(sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE);
@@ -84,20 +130,9 @@ impl Peer {
         // SAFETY: the context is live and the parameters say which field is set.
         check("ucp_worker_create", unsafe { sys::ucp_worker_create(context, &params, &mut peer.worker) })?;
 
-        // SAFETY: as above.
-        let mut handler: sys::ucp_am_handler_param_t = unsafe { std::mem::zeroed() };
-        handler.field_mask = u64::from(
-            sys::UCP_AM_HANDLER_PARAM_FIELD_ID
-                | sys::UCP_AM_HANDLER_PARAM_FIELD_CB
-                | sys::UCP_AM_HANDLER_PARAM_FIELD_ARG,
-        );
-        handler.id = MESSAGE;
-        handler.cb = Some(on_message);
-        handler.arg = ptr::from_ref::<Counters>(&peer.counters).cast_mut().cast();
-        // SAFETY: the worker is live, and the counters live in a box that is dropped after it.
-        check("ucp_worker_set_am_recv_handler", unsafe {
-            sys::ucp_worker_set_am_recv_handler(peer.worker, &handler)
-        })?;
+        for (number, counters) in peer.counters.iter().enumerate() {
+            receive(peer.worker, number as u32, counters)?;
+        }
         Ok(peer)
     }
 
@@ -117,7 +152,7 @@ impl Peer {
         Ok(bytes)
     }
 
-    /// Connects to the other end's address.
+    /// Connects to another end's address.
     ///
     /// # Errors
     /// UCX's status.
@@ -128,16 +163,24 @@ impl Peer {
         // gives no shared memory to endpoints that are made from an address.
         params.field_mask = u64::from(sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS);
         params.address = address.as_ptr().cast();
+        let mut endpoint = ptr::null_mut();
         // SAFETY: the worker is live; the address is one that the other end's UCX wrote.
-        check("ucp_ep_create", unsafe { sys::ucp_ep_create(self.worker, &params, &mut self.endpoint) })
+        check("ucp_ep_create", unsafe { sys::ucp_ep_create(self.worker, &params, &mut endpoint) })?;
+        self.endpoints.push(endpoint);
+        Ok(())
     }
 
-    /// Sends a message that lives for ever.
+    /// Sends a message that lives for ever to whom it was connected first.
     ///
     /// # Panics
-    /// When UCX fails: a measurement with a lost message is none.
+    /// When UCX fails, or it is not connected: a measurement with a lost message is none.
     #[inline]
     pub fn send(&self, message: &'static [u8]) {
+        self.send_on(self.endpoints[0], message);
+    }
+
+    #[inline]
+    fn send_on(&self, endpoint: sys::ucp_ep_h, message: &'static [u8]) {
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let mut param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
         param.op_attr_mask = sys::UCP_OP_ATTR_FIELD_CALLBACK;
@@ -145,8 +188,8 @@ impl Peer {
         // SAFETY: the endpoint is live, and the message outlives the request.
         let request = unsafe {
             sys::ucp_am_send_nbx(
-                self.endpoint,
-                MESSAGE,
+                endpoint,
+                self.number,
                 ptr::null(),
                 0,
                 message.as_ptr().cast(),
@@ -161,31 +204,56 @@ impl Peer {
         );
     }
 
-    /// Lets UCX work.
-    #[inline]
-    pub fn progress(&self) {
-        // SAFETY: the worker is live and used by this thread only.
-        unsafe { sys::ucp_worker_progress(self.worker) };
+    /// Sends a message that lives for ever on the endpoint that was connected as number `to`, from 0.
+    ///
+    /// # Panics
+    /// As [`send`](Self::send).
+    pub fn send_to(&self, to: usize, message: &'static [u8]) {
+        self.send_on(self.endpoints[to], message);
     }
 
-    /// Answers every request until [`STOP`] comes. Spins.
+    /// Lets UCX work. Whether there was anything to do.
+    #[inline]
+    pub fn progress(&self) -> bool {
+        // SAFETY: the worker is live and used by this thread only.
+        unsafe { sys::ucp_worker_progress(self.worker) != 0 }
+    }
+
+    /// How many messages came from number `from`.
+    ///
+    /// # Panics
+    /// When there can be none of that number.
+    #[inline]
+    pub fn received(&self, from: usize) -> u64 {
+        self.counters[from].received.get()
+    }
+
+    /// Answers every request until [`STOP`] comes from number 0. Spins.
     pub fn serve(&self) {
-        let mut answered = self.counters.received.get();
-        while !self.counters.stopped.take() {
+        let mut answered = [0; MOST];
+        for (answered, counters) in answered.iter_mut().zip(&*self.counters) {
+            *answered = counters.received.get();
+        }
+        while !self.counters[0].stopped.take() {
             self.progress();
-            while answered < self.counters.received.get() {
-                self.send(REPLY);
-                answered += 1;
+            for ((endpoint, counters), answered) in
+                self.endpoints.iter().zip(&*self.counters).zip(&mut answered)
+            {
+                while *answered < counters.received.get() {
+                    self.send_on(*endpoint, REPLY);
+                    *answered += 1;
+                }
             }
         }
     }
 
     /// Makes `count` round trips with up to `depth` requests in flight, against an end that [serves](Self::serve).
     pub fn round_trips(&self, count: u64, depth: u64) {
-        let first = self.counters.received.get();
+        let received = &self.counters[0].received;
+        let first = received.get();
         let mut sent = 0;
         loop {
-            let answered = self.counters.received.get() - first;
+            let answered = received.get() - first;
             if answered == count {
                 return;
             }
@@ -212,28 +280,44 @@ impl Drop for Peer {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+
     use super::*;
 
     #[test]
-    fn requests_are_answered_until_the_stop() {
-        let mut host = Peer::new().unwrap();
-        let (tell, address) = std::sync::mpsc::channel();
-        let (back, host_address) = std::sync::mpsc::channel::<Vec<u8>>();
+    fn requests_of_several_are_answered_until_the_first_says_stop() {
+        let (tell, addresses) = channel::<Vec<u8>>();
+        let (back, server_address) = channel();
         let server = std::thread::spawn(move || {
-            let mut server = Peer::new().unwrap();
-            tell.send(server.address().unwrap()).unwrap();
-            server.connect(&host_address.recv().unwrap()).unwrap();
+            let mut server = Peer::new(0).unwrap();
+            let address = server.address().unwrap();
+            for _ in 0..2 {
+                back.send(address.clone()).unwrap();
+                server.connect(&addresses.recv().unwrap()).unwrap();
+            }
             server.serve();
         });
-        back.send(host.address().unwrap()).unwrap();
-        host.connect(&address.recv().unwrap()).unwrap();
-        host.round_trips(100, 1);
-        host.round_trips(1000, 64);
-        assert_eq!(host.counters.received.get(), 1100);
-        host.send(STOP);
+        let hosts = [0, 1].map(|number| {
+            let mut host = Peer::new(number).unwrap();
+            host.connect(&server_address.recv().unwrap()).unwrap();
+            tell.send(host.address().unwrap()).unwrap();
+            host
+        });
+        for depth in [1, 64] {
+            for host in &hosts {
+                host.round_trips(500, depth);
+            }
+        }
+        assert_eq!(hosts.each_ref().map(|host| host.counters[0].received.get()), [1000, 1000]);
+        hosts[0].send(STOP);
         while !server.is_finished() {
-            host.progress();
+            hosts[0].progress();
         }
         server.join().unwrap();
+    }
+
+    #[test]
+    fn a_number_that_is_too_high_is_refused() {
+        assert!(Peer::new(MOST).unwrap_err().contains("one too many"));
     }
 }

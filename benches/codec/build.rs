@@ -1,0 +1,18 @@
+//! Compiles what the generated code is measured against, and remembers where UCX is, for the plugins that use it.
+
+fn main() {
+    // As C is compiled for use, whatever the profile of this build: the figures are of release builds.
+    cc::Build::new()
+        .file("c/pack.c")
+        .include("../../tests/c")
+        .opt_level(2)
+        .warnings_into_errors(true)
+        .flag("-std=gnu11")
+        .compile("pack");
+    for file in ["c/pack.c", "../../tests/c/graph_protocol.h", "../../tests/c/sandbox_protocol.h"] {
+        println!("cargo::rerun-if-changed={file}");
+    }
+    // Nothing where compiler and loader find UCX by themselves.
+    let ucx = ucx_probe::rpath().map(|directory| directory.display().to_string());
+    println!("cargo::rustc-env=CODEC_UCX_LIBRARIES={}", ucx.unwrap_or_default());
+}

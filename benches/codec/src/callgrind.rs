@@ -1,0 +1,76 @@
+//! Counting the instructions of this program's own loops.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The function whose instructions count, with all that it calls: see [`rounds`].
+const COUNTED: &str = "codec_counted_rounds";
+
+/// Calls `round` so many times, in the function that callgrind is told to count.
+///
+/// # Errors
+/// That of the first round that fails.
+pub(crate) fn rounds(count: usize, mut round: impl FnMut() -> Result<()>) -> Result<()> {
+    let mut failed = None;
+    let mut once = || match round() {
+        Ok(()) => true,
+        Err(error) => {
+            failed = Some(error);
+            false
+        }
+    };
+    codec_counted_rounds(count, &mut once);
+    failed.map_or(Ok(()), Err)
+}
+
+/// Has a name that callgrind can be told.
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn codec_counted_rounds(count: usize, round: &mut dyn FnMut() -> bool) {
+    for _ in 0..count {
+        if !round() {
+            return;
+        }
+    }
+}
+
+/// The instructions of one round of `codec ARGUMENTS.. COUNT`.
+///
+/// # Errors
+/// When valgrind is not there, or the program fails under it.
+pub(crate) fn per_round(arguments: &[OsString], count: usize) -> Result<f64> {
+    // Side by side: instructions do not depend on what else runs.
+    let (once, twice) = std::thread::scope(|scope| {
+        let once = scope.spawn(|| collected(arguments, count));
+        let twice = collected(arguments, 2 * count);
+        (once.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), twice)
+    });
+    let (once, twice) = (once?, twice?);
+    ensure!(
+        twice > once,
+        "callgrind counted {once} instructions for {count} rounds, {twice} for twice as many"
+    );
+    Ok((twice - once) as f64 / count as f64)
+}
+
+fn collected(arguments: &[OsString], count: usize) -> Result<u64> {
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    command.arg(format!("--toggle-collect={COUNTED}"));
+    command.arg(program).args(arguments).arg(count.to_string());
+    // What a sandbox plugin in Rust and one in C both use when there is nothing else. With `self` as well that in C would take
+    // it to reach itself; the other cannot, because it asks to be told of lost peers, and `self` has none to tell of. UCX's
+    // hooks on memory do not get along with valgrind.
+    command.env("UCX_TLS", "shm").env("UCX_MEM_EVENTS", "n");
+    let output = command.output().context("cannot start valgrind: `cargo xtask setup` installs it")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        bail!("{command:?} ended with {}:\n{said}", output.status);
+    }
+    let line = said.lines().find_map(|line| line.split_once("Collected :"));
+    let (_, count) = line.with_context(|| format!("{command:?} printed no count:\n{said}"))?;
+    count.trim().parse().with_context(|| format!("callgrind counted {count:?}"))
+}

@@ -1,0 +1,130 @@
+//! A unary call of gRPC with tonic: what many would use to ask a service on another machine.
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::net::SocketAddr;
+use std::task::{Context as TaskContext, Poll};
+
+use anyhow::{Context, Result, ensure};
+use tonic::body::Body;
+use tonic::codegen::{BoxFuture, Service, http};
+use tonic::server::UnaryService;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Channel, Endpoint, Server};
+use tonic::{Request, Response, Status};
+use tonic_prost::ProstCodec;
+
+use crate::{message, runtime};
+
+/// A client of this peer.
+pub type Client = crate::Client<Channel>;
+
+const METHOD: http::uri::PathAndQuery = http::uri::PathAndQuery::from_static("/urom.bench.Echo/Echo");
+
+/// Request and answer.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Payload {
+    #[prost(bytes = "vec", tag = "1")]
+    data: Vec<u8>,
+}
+
+/// The service, as tonic's code generator would write it.
+#[derive(Clone, Debug)]
+struct Echo;
+
+impl UnaryService<Payload> for Echo {
+    type Response = Payload;
+    type Future = Ready<Result<Response<Payload>, Status>>;
+
+    fn call(&mut self, request: Request<Payload>) -> Self::Future {
+        ready(Ok(Response::new(request.into_inner())))
+    }
+}
+
+impl Service<http::Request<Body>> for Echo {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        Box::pin(async {
+            let mut grpc = tonic::server::Grpc::new(ProstCodec::<Payload, Payload>::default());
+            Ok(grpc.unary(Echo, request).await)
+        })
+    }
+}
+
+/// Answers until the process ends, at a free port of this machine. `ready` is called with the address once clients can
+/// connect.
+///
+/// # Errors
+/// When there can be no such port.
+pub fn serve(ready: impl FnOnce(SocketAddr)) -> Result<()> {
+    runtime()?.block_on(async {
+        let incoming = TcpIncoming::bind(([127, 0, 0, 1], 0).into())
+            .context("cannot listen on loopback")?
+            .with_nodelay(Some(true));
+        ready(incoming.local_addr()?);
+        Ok(Server::builder().serve_with_incoming(Echo, incoming).await?)
+    })
+}
+
+impl Client {
+    /// Connects to a server.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub fn at(address: SocketAddr) -> Result<Client> {
+        Client::connect(async {
+            let endpoint = Endpoint::from_shared(format!("http://{address}"))?.tcp_nodelay(true);
+            endpoint.connect().await.with_context(|| format!("no tonic service at {address}"))
+        })
+    }
+
+    /// Makes `count` unary calls, one after the other; `done` is called after each.
+    ///
+    /// # Errors
+    /// When a call fails or gives something else back.
+    pub fn round_trips(&mut self, count: u64, mut done: impl FnMut()) -> Result<()> {
+        let mut grpc = tonic::client::Grpc::new(self.connection.clone());
+        self.runtime.block_on(async {
+            for number in 0..count {
+                let data = message(number).to_vec();
+                grpc.ready().await?;
+                let codec = ProstCodec::<Payload, Payload>::default();
+                let answer = grpc.unary(Request::new(Payload { data }), METHOD, codec).await?;
+                ensure!(answer.get_ref().data == message(number), "call {number} came back changed");
+                done();
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_is_answered() {
+        let (listening, wait) = std::sync::mpsc::channel();
+        std::thread::spawn(move || serve(|address| listening.send(address).unwrap()));
+        let address = wait.recv().unwrap();
+        let mut done = 0;
+        for _ in 0..2 {
+            Client::at(address).unwrap().round_trips(100, || done += 1).unwrap();
+        }
+        assert_eq!(done, 200);
+    }
+
+    #[test]
+    fn a_client_without_a_server_says_where_it_looked() {
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let error = Client::at(address).unwrap_err();
+        assert!(error.to_string().contains(&address.to_string()), "{error:#}");
+    }
+}

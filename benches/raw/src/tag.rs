@@ -1,0 +1,115 @@
+//! Tag messages, as a plugin in C that forwards them would send and receive them.
+
+use ucx_sys as sys;
+
+use crate::{Peer, REPLY, check};
+
+/// Any tag does: nobody else sends any.
+const TAG: u64 = 7;
+
+/// The size of a reply to a command of the sandbox: 48 plugin bytes with DOCA's header of 32.
+pub const FORWARDED: &[u8] = &[0xa5; 80];
+
+/// A request that UCX has not finished.
+struct Pending<'a> {
+    peer: &'a Peer,
+    request: sys::ucs_status_ptr_t,
+}
+
+impl Peer {
+    /// Sends `bytes` on the endpoint that was connected as number `to`, and waits until they may be changed again.
+    fn tag_send(&self, to: usize, bytes: &[u8]) {
+        // SAFETY: a C structure of integers and pointers, for which zero is a value.
+        let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the endpoint is live, and this waits until UCX has done with the bytes.
+        let request = unsafe {
+            sys::ucp_tag_send_nbx(self.endpoints[to], bytes.as_ptr().cast(), bytes.len(), TAG, &param)
+        };
+        let pending = Pending { peer: self, request };
+        while !pending.is_done() {
+            self.progress();
+        }
+    }
+
+    /// Answers each request by sending `bytes` to the second endpoint and a reply to the first, until the stop comes. Spins.
+    pub fn forward(&self, bytes: &[u8]) {
+        let mut answered = self.counters[0].received.get();
+        while !self.counters[0].stopped.take() {
+            self.progress();
+            while answered < self.counters[0].received.get() {
+                self.tag_send(1, bytes);
+                self.send(FORWARDED);
+                answered += 1;
+            }
+        }
+    }
+
+    /// Receives into `room` and replies to the first endpoint, again and again, until the stop comes. Lets others run while
+    /// nothing comes, because it may share its core with the host.
+    pub fn take(&self, room: &mut [u8]) {
+        loop {
+            // SAFETY: a C structure of integers and pointers, for which zero is a value.
+            let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
+            // SAFETY: the worker is live, and below this waits until UCX has done with the room, if need be by cancelling.
+            let request = unsafe {
+                sys::ucp_tag_recv_nbx(
+                    self.worker,
+                    room.as_mut_ptr().cast(),
+                    room.len(),
+                    TAG,
+                    u64::MAX,
+                    &param,
+                )
+            };
+            let pending = Pending { peer: self, request };
+            while !pending.is_done() {
+                if self.counters[0].stopped.take() {
+                    pending.cancel();
+                    return;
+                }
+                if !self.progress() {
+                    std::thread::yield_now();
+                }
+            }
+            self.send(REPLY);
+        }
+    }
+}
+
+impl Pending<'_> {
+    /// # Panics
+    /// When UCX fails: a measurement with a lost message is none.
+    fn is_done(&self) -> bool {
+        if self.request.is_null() {
+            return true;
+        }
+        assert!(!sys::UCS_PTR_IS_ERR(self.request), "UCX status {}", sys::UCS_PTR_STATUS(self.request).0);
+        // SAFETY: a request of UCX's that nobody freed.
+        let status = unsafe { sys::ucp_request_check_status(self.request) };
+        if status == sys::UCS_INPROGRESS {
+            return false;
+        }
+        if let Err(what) = check("a tag message", status) {
+            panic!("{what}");
+        }
+        true
+    }
+
+    fn cancel(self) {
+        // SAFETY: a request of this worker's that is not done.
+        unsafe { sys::ucp_request_cancel(self.peer.worker, self.request) };
+        // SAFETY: as in `is_done`.
+        while unsafe { sys::ucp_request_check_status(self.request) } == sys::UCS_INPROGRESS {
+            self.peer.progress();
+        }
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if !self.request.is_null() && !sys::UCS_PTR_IS_ERR(self.request) {
+            // SAFETY: a request of UCX's, freed once.
+            unsafe { sys::ucp_request_free(self.request) };
+        }
+    }
+}

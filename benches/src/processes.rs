@@ -1,0 +1,78 @@
+//! What the kernel knows about other processes: children, time on a processor, memory.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rustix::process::Pid;
+
+fn file(pid: Pid, name: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/{name}", pid.as_raw_nonzero()))
+}
+
+fn read(pid: Pid, name: &str) -> Result<String> {
+    let file = file(pid, name);
+    std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+/// A file of each of its threads. Those that end meanwhile are left out.
+fn of_threads(pid: Pid, name: &str) -> Result<Vec<String>> {
+    let entries = std::fs::read_dir(file(pid, "task")).context("the process has ended")?;
+    let texts = entries.map(|entry| Ok(std::fs::read_to_string(entry?.path().join(name)).ok()));
+    Ok(texts.collect::<std::io::Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The processes that `pid` has started, and that are there.
+///
+/// # Errors
+/// When it has ended.
+pub(crate) fn children(pid: Pid) -> Result<Vec<Pid>> {
+    let mut children = Vec::new();
+    for text in of_threads(pid, "children")? {
+        for child in text.split_whitespace() {
+            children.extend(Pid::from_raw(child.parse()?));
+        }
+    }
+    Ok(children)
+}
+
+/// For how long its threads have had a processor.
+///
+/// # Errors
+/// When it has ended.
+pub(crate) fn busy(pid: Pid) -> Result<Duration> {
+    let mut sum = 0;
+    for statistics in of_threads(pid, "schedstat")? {
+        let nanoseconds = statistics.split_whitespace().next().context("schedstat is empty")?;
+        sum += nanoseconds.parse::<u64>()?;
+    }
+    Ok(Duration::from_nanos(sum))
+}
+
+/// How many bytes are its own, with its share of those that it has in common with others (`Pss`).
+///
+/// # Errors
+/// When it has ended.
+pub(crate) fn memory(pid: Pid) -> Result<u64> {
+    let rollup = read(pid, "smaps_rollup")?;
+    let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let kib = pss.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    Ok(kib.context("smaps_rollup has no Pss in kB")? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_children_time_and_memory() {
+        let own = rustix::process::getpid();
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        assert!(children(own).unwrap().contains(&Pid::from_child(&child)));
+        assert!(busy(own).unwrap() > Duration::ZERO);
+        assert!(memory(own).unwrap() > 100_000);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,102 @@
+//! The host process: pauses, and sends a command; and the two threads that it is compared with.
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use rustix::event::{EventfdFlags, eventfd};
+use serde::{Deserialize, Serialize};
+use urom_host::{CpuSet, Service, block_on};
+
+use crate::child;
+use crate::cores::pin;
+
+/// What it is started with.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Arguments {
+    pub(super) daemon: String,
+    pub(super) core: usize,
+    pub(super) worker_core: usize,
+}
+
+/// How many pauses to make.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Order {
+    pub(super) pauses: u64,
+}
+
+/// Nanoseconds from the end of each pause to the answer.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Latencies {
+    pub(super) commands: Vec<u64>,
+    pub(super) threads: Vec<u64>,
+}
+
+/// The process from beginning to end.
+pub(super) fn run(arguments: &str) -> Result<()> {
+    let arguments: Arguments = serde_json::from_str(arguments).context("what a host is started with")?;
+    let service = Service::builder().address(&arguments.daemon).connect()?;
+    let graph = service.plugin::<graph_protocol::Protocol>()?;
+    let cpus: CpuSet = [arguments.worker_core].into_iter().collect();
+    let worker = block_on(service.worker().any_id().plugin(graph.plugin()).cpus(cpus).start())?;
+    let sleeper = Sleeper::start(arguments.worker_core)?;
+    pin(arguments.core).context("cannot pin the host to its core")?;
+    let command = |data| -> Result<()> {
+        let done = graph.task_loopback(&worker, data).submit()?.wait()?;
+        ensure!(done.data == data, "sent {data}, got {}", done.data);
+        Ok(())
+    };
+    // So that nothing is done for the first time.
+    (0..1_000).try_for_each(command)?;
+    child::serve(|Order { pauses }| {
+        let mut latencies = Latencies { commands: Vec::new(), threads: Vec::new() };
+        for number in 0..pauses {
+            latencies.commands.push(after_a_pause(number, || command(number))?);
+            latencies.threads.push(after_a_pause(number, || sleeper.wake())?);
+        }
+        Ok(latencies)
+    })
+}
+
+/// Pauses longer or shorter, to come at another moment of the worker's sleep each time, and times what comes then.
+fn after_a_pause(number: u64, work: impl FnOnce() -> Result<()>) -> Result<u64> {
+    std::thread::sleep(Duration::from_millis(5 + number * 29 % 66));
+    let begin = Instant::now();
+    work()?;
+    Ok(begin.elapsed().as_nanos() as u64)
+}
+
+/// A thread on the worker's core that wakes whoever has woken it. It ends with the process.
+struct Sleeper {
+    there: OwnedFd,
+    back: OwnedFd,
+}
+
+impl Sleeper {
+    fn start(core: usize) -> Result<Sleeper> {
+        let event = || eventfd(0, EventfdFlags::CLOEXEC);
+        let (there, back) = (event()?, event()?);
+        let (theirs, ours) = (there.try_clone()?, back.try_clone()?);
+        std::thread::spawn(move || -> rustix::io::Result<()> {
+            pin(core)?;
+            loop {
+                wait(&theirs)?;
+                ring(&ours)?;
+            }
+        });
+        Ok(Sleeper { there, back })
+    }
+
+    fn wake(&self) -> Result<()> {
+        ring(&self.there)?;
+        Ok(wait(&self.back)?)
+    }
+}
+
+fn ring(event: &OwnedFd) -> rustix::io::Result<()> {
+    rustix::io::write(event, &1u64.to_ne_bytes()).map(drop)
+}
+
+fn wait(event: &OwnedFd) -> rustix::io::Result<()> {
+    rustix::io::read(event, &mut [0; 8]).map(drop)
+}

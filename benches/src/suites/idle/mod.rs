@@ -1,0 +1,92 @@
+//! A worker that has nothing to do: how much of a core it takes, and how soon it answers the first command after a pause.
+//!
+//! The machine has its part in the latter. Beside it stands what two threads on the same two cores take that sleep as long and wake each
+//! other through the kernel, without UCX and without a worker.
+
+mod host;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use urom_tests::{PluginDirectory, Uromd};
+
+use self::host::{Arguments, Latencies, Order};
+use super::Suite;
+use crate::child::Child;
+use crate::distribution::Recorder;
+use crate::extent::Extent;
+use crate::figure::Figure;
+use crate::processes;
+use crate::transport::Transport;
+
+pub(crate) const SUITE: Suite = Suite {
+    name: NAME,
+    about: "the CPU of an idle worker, and the first command after a pause",
+    run,
+    child: Some(host::run),
+};
+
+const NAME: &str = "idle";
+const PEER: &str = "two threads that wake each other";
+
+fn run(extent: &Extent) -> Result<Vec<Figure>> {
+    extent.launches(NAME, |_| {
+        let mut figures = Vec::new();
+        for transport in Transport::ALL {
+            figures.extend(launch(extent, transport)?);
+        }
+        Ok(figures)
+    })
+}
+
+fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
+    let (variable, value) = transport.variable();
+    let plugins = PluginDirectory::with(&["worker_graph"])?;
+    let daemon =
+        Uromd::start_with(plugins.variable(), |command| command.args(["-l", "30"]).env(variable, value))?;
+    let arguments = Arguments {
+        daemon: daemon.address().to_owned(),
+        core: extent.cores.host(0),
+        worker_core: extent.cores.worker(),
+    };
+    let mut host = Child::start(NAME, &arguments, |command| command.env(variable, value))?;
+    let pauses = if extent.quick { 40 } else { 100 };
+    let latencies: Latencies = host.ask(&Order { pauses })?;
+    let workers = processes::children(daemon.pid())?;
+    let [worker] = workers[..] else {
+        anyhow::bail!("the daemon has {} children, and one worker", workers.len())
+    };
+    let cpu = cpu(worker, Duration::from_secs(if extent.quick { 1 } else { 3 }))?;
+    host.finish()?;
+    ensure!(daemon.stop()?.success(), "uromd did not end in order");
+
+    let spread = |samples: &[u64]| {
+        let mut recorder = Recorder::new();
+        samples.iter().for_each(|sample| recorder.record(*sample));
+        recorder.finish()
+    };
+    let (commands, threads) = (spread(&latencies.commands), spread(&latencies.threads));
+    let figure = |name: &str, of: fn(&crate::distribution::Distribution) -> u64| {
+        let name = format!("{NAME}/{name}/{}", transport.name());
+        Figure::new(name, "us", of(&commands) as f64 / 1e3).against(PEER, of(&threads) as f64 / 1e3)
+    };
+    let cpu_name = format!("{NAME}/cpu/{}", transport.name());
+    Ok(vec![
+        Figure::new(cpu_name, "%", cpu * 100.0).note("of a core, all threads of the worker, host connected"),
+        figure("first-command/median", |spread| spread.p50)
+            .histograms(Some(commands.clone()), Some(threads.clone()))
+            .note("after pauses of 5 to 70 ms; the host spins for 50 us, then sleeps, too"),
+        figure("first-command/99-percent", |spread| spread.p99).note("of the same commands"),
+        figure("worst-first-command", |spread| spread.max)
+            .note("the median of the launches' worst; for information, as others run on the machine, too"),
+    ])
+}
+
+/// The part of a core that a process takes.
+fn cpu(pid: rustix::process::Pid, time: Duration) -> Result<f64> {
+    let busy = || processes::busy(pid).context("the worker is gone");
+    let (begin, before) = (Instant::now(), busy()?);
+    std::thread::sleep(time);
+    let (after, elapsed) = (busy()?, begin.elapsed());
+    Ok(after.saturating_sub(before).as_secs_f64() / elapsed.as_secs_f64())
+}

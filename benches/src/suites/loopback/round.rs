@@ -1,0 +1,157 @@
+//! One round of one side in a host process.
+
+use std::collections::VecDeque;
+
+use anyhow::{Result, ensure};
+use bench_protocol::graph_in_c;
+use bench_raw::Peer;
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use urom_host::{Completion, Host, Worker};
+
+use crate::distribution::{Distribution, Recorder};
+
+/// Whose round it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::suites) enum Side {
+    Raw,
+    Kit,
+}
+
+/// What is to be done in a round.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(in crate::suites) struct Work {
+    /// How many round trips.
+    pub(in crate::suites) trips: u64,
+    /// How many of them at the same time.
+    pub(in crate::suites) depth: u64,
+    /// One at a time, each timed by itself. Reading the clock is then part of each.
+    pub(in crate::suites) single: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::suites) struct Done {
+    /// On the clock that all processes of a machine share, in nanoseconds.
+    pub(in crate::suites) begin: u64,
+    pub(in crate::suites) end: u64,
+    pub(in crate::suites) histogram: Option<Distribution>,
+}
+
+/// Before each round, untimed: the other end has to notice that it begins, and caches have to fill.
+const WARM_UP: u64 = 1_000;
+
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn timed(
+    work: Work,
+    all: impl FnOnce() -> Result<()>,
+    mut one: impl FnMut(u64) -> Result<()>,
+) -> Result<Done> {
+    let mut recorder = work.single.then(Recorder::new);
+    let begin = now();
+    if let Some(recorder) = &mut recorder {
+        let mut last = begin;
+        for trip in 0..work.trips {
+            one(trip)?;
+            let time = now();
+            recorder.record(time - last);
+            last = time;
+        }
+    } else {
+        all()?;
+    }
+    Ok(Done { begin, end: now(), histogram: recorder.map(Recorder::finish) })
+}
+
+/// A round of raw UCX, against a worker that serves.
+pub(in crate::suites) fn raw(peer: &Peer, work: Work) -> Result<Done> {
+    peer.round_trips(WARM_UP.min(work.trips), 1);
+    timed(
+        work,
+        || {
+            peer.round_trips(work.trips, work.depth);
+            Ok(())
+        },
+        |_| {
+            peer.round_trips(1, 1);
+            Ok(())
+        },
+    )
+}
+
+/// A client of a plugin that answers loopbacks.
+pub(in crate::suites) trait Loopbacks {
+    type Sent;
+
+    fn send(&self, worker: &Worker, data: u64) -> urom_host::Result<Self::Sent>;
+
+    fn answer(sent: Self::Sent) -> urom_host::Result<u64>;
+}
+
+impl Loopbacks for graph_protocol::Client<Host> {
+    type Sent = Completion<graph_protocol::Loopback>;
+
+    #[inline]
+    fn send(&self, worker: &Worker, data: u64) -> urom_host::Result<Self::Sent> {
+        self.task_loopback(worker, data).submit()
+    }
+
+    #[inline]
+    fn answer(sent: Self::Sent) -> urom_host::Result<u64> {
+        Ok(sent.wait()?.data)
+    }
+}
+
+impl Loopbacks for graph_in_c::Client<Host> {
+    type Sent = Completion<graph_in_c::Loopback>;
+
+    #[inline]
+    fn send(&self, worker: &Worker, data: u64) -> urom_host::Result<Self::Sent> {
+        self.task_loopback(worker, data).submit()
+    }
+
+    #[inline]
+    fn answer(sent: Self::Sent) -> urom_host::Result<u64> {
+        Ok(sent.wait()?.data)
+    }
+}
+
+/// A round of the kit.
+pub(in crate::suites) fn kit<L: Loopbacks>(client: &L, worker: &Worker, work: Work) -> Result<Done> {
+    (0..WARM_UP.min(work.trips)).try_for_each(|data| round_trip(client, worker, data))?;
+    timed(
+        work,
+        || match work.depth {
+            1 => (0..work.trips).try_for_each(|data| round_trip(client, worker, data)),
+            depth => in_flight(client, worker, work.trips, depth),
+        },
+        |data| round_trip(client, worker, data),
+    )
+}
+
+fn round_trip<L: Loopbacks>(client: &L, worker: &Worker, data: u64) -> Result<()> {
+    check::<L>(data, client.send(worker, data)?)
+}
+
+fn in_flight<L: Loopbacks>(client: &L, worker: &Worker, count: u64, depth: u64) -> Result<()> {
+    let mut in_flight = VecDeque::with_capacity(depth as usize);
+    for data in 0..count {
+        if in_flight.len() as u64 == depth
+            && let Some((sent, task)) = in_flight.pop_front()
+        {
+            check::<L>(sent, task)?;
+        }
+        in_flight.push_back((data, client.send(worker, data)?));
+    }
+    in_flight.into_iter().try_for_each(|(sent, task)| check::<L>(sent, task))
+}
+
+fn check<L: Loopbacks>(sent: u64, task: L::Sent) -> Result<()> {
+    let got = L::answer(task)?;
+    ensure!(got == sent, "sent {sent}, got {got}");
+    Ok(())
+}

@@ -1,0 +1,271 @@
+//! The host of a launch: two workers of a domain, each with the sandbox plugin and with raw UCX.
+
+use std::cell::RefCell;
+use std::pin::pin;
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use bench_raw::{Peer, STOP};
+use sandbox_protocol::MapParams;
+use urom_host::gather::InProcess;
+use urom_host::{Completion, CpuSet, Domain, Host, Received, Registered, Service, Worker, block_on};
+
+use super::{Arguments, INLINE, NAME, REGISTERED};
+use crate::cores::pin;
+use crate::figure::Figure;
+use crate::statistics::{alternate, median};
+use crate::suites::loopback::host::padded;
+
+/// How many inline messages are sent one after the other while their receiver need not run: few enough for what UCX has
+/// between two processes to hold all of them.
+const BATCH: usize = 16;
+/// The bytes of a sandbox command without its data, and DOCA's header.
+const HEAD: usize = 72 + 24;
+/// A raw request of any size.
+static REQUEST: [u8; 4096] = [0x5a; 4096];
+/// How the host calls the first byte of registered memory.
+const BASE: u64 = 0x1000;
+const TAG: u64 = 9;
+
+type RawClient = bench_protocol::Client<Host>;
+
+struct Party {
+    sandbox: sandbox_protocol::Client<Host>,
+    peer: RawClient,
+    sender: Worker,
+    receiver: Worker,
+    /// Connected with the sender first and the receiver second.
+    raw: Peer,
+    /// The same bytes for all sizes, registered by the sender and by the receiver.
+    memories: [u64; 2],
+    // Stopped before the workers, which end before the service.
+    _domain: Domain,
+    _service: Service,
+}
+
+pub(super) fn run(arguments: &str) -> Result<()> {
+    let arguments: Arguments = serde_json::from_str(arguments).context("what a launch is started with")?;
+    let party = Party::new(&arguments)?;
+    let mut figures = Vec::new();
+    for (way, sizes) in [(Way::Inline, &INLINE[..]), (Way::Registered, &REGISTERED)] {
+        for &size in sizes {
+            figures.push(
+                party.measure(&arguments, way, size).with_context(|| format!("{way:?}, {size} bytes"))?,
+            );
+        }
+    }
+    println!("{}", serde_json::to_string(&figures)?);
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Inline,
+    Registered,
+}
+
+impl Party {
+    fn new(arguments: &Arguments) -> Result<Party> {
+        let service = Service::builder().address(&arguments.address).connect()?;
+        let sandbox = service.plugin::<sandbox_protocol::Protocol>()?;
+        let peer = service.plugin::<bench_protocol::Protocol>()?;
+        let start = |core| {
+            let cpus: CpuSet = [core].into_iter().collect();
+            let builder = service.worker().any_id().plugin(sandbox.plugin()).plugin(peer.plugin()).cpus(cpus);
+            block_on(builder.max_inflight(64).start())
+        };
+        let [host, sender_core, receiver_core] = arguments.cores;
+        let (sender, receiver) = (start(sender_core)?, start(receiver_core)?);
+        let gather = InProcess::group(1).pop().context("a group of one has a member")?;
+        let domain =
+            block_on(service.domain().gather(gather).worker(0, &sender).worker(1, &receiver).start())?;
+        pin(host).context("cannot pin the host to its core")?;
+        let raw = connect(&peer, &sender, &receiver)?;
+        let most = REGISTERED.iter().copied().max().unwrap_or_default() as u64;
+        let map = |worker| -> Result<u64> {
+            Ok(sandbox.task_mem_map(worker, MapParams::allocate(BASE, most)).submit()?.wait()?.memh_id)
+        };
+        let memories = [map(&sender)?, map(&receiver)?];
+        Ok(Party { sandbox, peer, sender, receiver, raw, memories, _domain: domain, _service: service })
+    }
+
+    fn measure(&self, arguments: &Arguments, way: Way, size: usize) -> Result<Figure> {
+        // As many messages as a round's time is enough for, by the first few of the kit.
+        let first = Instant::now();
+        self.kit(way, size, 1)?;
+        let start = Instant::now();
+        self.kit(way, size, 1)?;
+        let each = start.elapsed().min(first.elapsed() / 2);
+        let messages = (arguments.round.as_nanos() / each.as_nanos().max(1)).clamp(3, 100) as usize;
+        let [raw, kit] =
+            alternate(arguments.rounds, || self.raw(way, size, messages), || self.kit(way, size, messages))?
+                .map(|rounds| median(&rounds));
+        let (raw, kit) = raw.zip(kit).context("no round was measured")?;
+        let (way, peer) = match way {
+            Way::Inline => ("inline", "raw UCX round trip and tag send"),
+            Way::Registered => ("registered", "raw UCX tag send and receive"),
+        };
+        Ok(Figure::new(format!("{NAME}/{way}/{}/{size}", arguments.transport.name()), "ns", kit)
+            .against(peer, raw))
+    }
+
+    /// The median of the messages of a round, in nanoseconds. Inline ones are sent in batches.
+    fn kit(&self, way: Way, size: usize, count: usize) -> Result<f64> {
+        let mut times = Vec::new();
+        for _ in 0..count {
+            match way {
+                Way::Inline => self.inline_batch(size, &mut times)?,
+                Way::Registered => times.push(self.registered(size)?),
+            }
+        }
+        median(&times).context("no message was sent")
+    }
+
+    fn inline_batch(&self, size: usize, times: &mut Vec<f64>) -> Result<()> {
+        let data = &REQUEST[..size];
+        let receive = |_| self.sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX).submit();
+        let receives = (0..BATCH).map(receive).collect::<Result<Vec<_>, _>>()?;
+        for _ in 0..BATCH {
+            let start = Instant::now();
+            let sent = self.sandbox.task_tag_send(&self.sender, 1, TAG).data(data).submit()?.wait()?;
+            times.push(start.elapsed().as_nanos() as f64);
+            ensure!(sent.status == 0, "a send ended with UCX status {}", sent.status);
+        }
+        for receive in receives {
+            let received = receive.wait()?;
+            ensure!(
+                matches!(&received.data, Received::Inline(bytes) if bytes.len() == size),
+                "received something else than {size} bytes, with UCX status {}",
+                received.status
+            );
+        }
+        Ok(())
+    }
+
+    fn registered(&self, size: usize) -> Result<f64> {
+        let [from, to] = self.memories;
+        let from = Registered { memory: from.try_into()?, address: BASE, len: size as u64 };
+        let start = Instant::now();
+        let receive = self.sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX);
+        let receive = receive.memh_id(to).buffer(BASE).submit()?;
+        let sent = self.sandbox.task_tag_send(&self.sender, 1, TAG).data(from).submit()?;
+        let (sent, received) = (self.yielding(sent)??, self.yielding(receive)??);
+        let time = start.elapsed().as_nanos() as f64;
+        ensure!(
+            (sent.status, received.status) == (0, 0),
+            "UCX statuses {} and {}",
+            sent.status,
+            received.status
+        );
+        ensure!(matches!(received.data, Received::Registered { len } if len == size as u64), "not all came");
+        Ok(time)
+    }
+
+    /// Waits, and lets the receiver have the core they share.
+    fn yielding<F: Future>(&self, future: F) -> Result<F::Output> {
+        let mut future = pin!(future);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) {
+                return Ok(output);
+            }
+            if !self.sender.engine().progress() {
+                std::thread::yield_now();
+                ensure!(Instant::now() < deadline, "a message is on its way for a minute");
+            }
+        }
+    }
+
+    /// The same by raw UCX.
+    fn raw(&self, way: Way, size: usize, count: usize) -> Result<f64> {
+        let serving = self.serve(size)?;
+        let times = RefCell::new(Vec::new());
+        let round = |count: usize| match way {
+            Way::Inline => (0..count).for_each(|_| self.raw_batch(size, &mut times.borrow_mut())),
+            Way::Registered => (0..count).for_each(|_| {
+                let start = Instant::now();
+                let (sent, received) = (self.raw.received(0), self.raw.received(1));
+                self.raw.send(&REQUEST[..HEAD]);
+                self.raw_wait(0, sent + 1);
+                self.raw_wait(1, received + 1);
+                times.borrow_mut().push(start.elapsed().as_nanos() as f64);
+            }),
+        };
+        // The first waits for the workers to take their commands.
+        round(1);
+        times.borrow_mut().clear();
+        round(count);
+        for (to, serving) in serving.into_iter().enumerate() {
+            self.raw.send_to(to, STOP);
+            self.raw.progress();
+            serving.wait()?;
+        }
+        median(&times.into_inner()).context("no message was sent")
+    }
+
+    fn raw_batch(&self, size: usize, times: &mut Vec<f64>) {
+        let received = self.raw.received(1);
+        for _ in 0..BATCH {
+            let sent = self.raw.received(0);
+            let start = Instant::now();
+            self.raw.send(&REQUEST[..HEAD + size]);
+            while self.raw.received(0) == sent {
+                self.raw.progress();
+            }
+            times.push(start.elapsed().as_nanos() as f64);
+        }
+        self.raw_wait(1, received + BATCH as u64);
+    }
+
+    /// Waits for messages from one of the workers, and lets the receiver have the core they share.
+    fn raw_wait(&self, from: usize, count: u64) {
+        while self.raw.received(from) < count {
+            if !self.raw.progress() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Gives both workers' threads to raw UCX: first the sender's.
+    fn serve(&self, size: usize) -> Result<[Serving; 2]> {
+        let forward = self.peer.task_forward(&self.sender, size as u64).submit()?;
+        let take = self.peer.task_take(&self.receiver, size as u64).submit()?;
+        Ok([Serving::Forward(forward), Serving::Take(take)])
+    }
+}
+
+/// A worker's thread that is raw UCX's.
+enum Serving {
+    Forward(Completion<bench_protocol::Forward>),
+    Take(Completion<bench_protocol::Take>),
+}
+
+impl Serving {
+    fn wait(self) -> urom_host::Result<()> {
+        match self {
+            Serving::Forward(task) => task.wait().map(drop),
+            Serving::Take(task) => task.wait().map(drop),
+        }
+    }
+}
+
+/// Connects raw UCX of this process with that of both workers, and the sender's with the receiver's.
+fn connect(peer: &RawClient, sender: &Worker, receiver: &Worker) -> Result<Peer> {
+    let raw_error = |what: String| anyhow!(what);
+    let mut raw = Peer::new(0).map_err(raw_error)?;
+    let mut addresses = Vec::new();
+    for (number, worker) in [(0, sender), (1, receiver)] {
+        let theirs = peer.task_prepare(worker, number, 1).submit()?.wait()?;
+        let theirs = theirs.address[..theirs.length as usize].to_vec();
+        raw.connect(&theirs).map_err(raw_error)?;
+        addresses.push(theirs);
+    }
+    let ours = raw.address().map_err(raw_error)?;
+    let [_, of_receiver] = &addresses[..] else { return Err(anyhow!("there are two workers")) };
+    for (worker, address) in [(sender, &ours), (receiver, &ours), (sender, of_receiver)] {
+        let (address, length) = padded(address)?;
+        peer.task_connect(worker, address, length).submit()?.wait()?;
+    }
+    Ok(raw)
+}
