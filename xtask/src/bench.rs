@@ -1,16 +1,15 @@
 //! `cargo xtask bench`: builds the benchmark and what it measures in release mode, and runs it.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use crate::steps::Program;
-use crate::workspace::{Purpose, Workspace};
-use crate::{demo, setup, shell};
+use crate::workspace::{Profile, Workspace};
+use crate::{install, plugins, setup, shell};
 
 const PACKAGE: &str = "urom-bench";
-/// The plugins it needs: those that are measured, and those that are measured against.
-const PLUGINS: [Purpose; 2] = [Purpose::Use, Purpose::Benches];
+/// The programs that it runs: one counts instructions, one has peers die.
+const OTHERS: [&str; 2] = ["bench-codec", "urom-faults"];
 
 /// Sets up, builds and runs; the result is the benchmark's own.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCode> {
@@ -23,10 +22,25 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCod
         );
     };
     setup::run(workspace, None)?;
-    let programs = [Program { package: PACKAGE, name: program }];
-    let directory = demo::build(workspace, &programs, &[], |plugin| PLUGINS.contains(&plugin.purpose))?;
-    let plugins = PLUGINS.map(|purpose| directory.join(purpose.directory()).display().to_string()).join(";");
-    let mut command = Command::new(directory.join(program));
-    let status = shell::status(command.args(arguments).env("UROM_PLUGIN_PATH", plugins))?;
+    let directory = workspace.profile_dir(None, Profile::Release);
+    // Those that are measured, those that are measured against, and those of the programs.
+    let plugins = workspace.plugins();
+    let mut command = shell::cargo();
+    command.args(["build", "--release", install::MESSAGES, "-p", PACKAGE]);
+    let packages = install::PACKAGES.into_iter().chain(plugins.iter().map(|plugin| plugin.package));
+    packages.chain(OTHERS).for_each(|package| {
+        command.args(["-p", package]);
+    });
+    let (status, messages) = shell::output(&mut command)?;
+    if !status.success() {
+        return Ok(shell::exit_code(status));
+    }
+    plugins::link(&directory, &plugins, |_| true)?;
+    // The measured programs in C are compiled against it.
+    install::for_tests(workspace, &directory, &messages)?;
+    let mut command = shell::built(&directory.join(program), &workspace.target_dir);
+    // What cargo sets for the sake of short starts, and users do not: without it UCX allocates for each message over TCP.
+    command.args(arguments).env_remove("UCX_MEM_EVENTS");
+    let status = shell::status(&mut command)?;
     Ok(shell::exit_code(status))
 }

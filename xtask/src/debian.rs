@@ -33,6 +33,12 @@ pub(crate) const OPENSSL: Need =
     Need { found: Found::File("/usr/include/openssl/ssl.h"), packages: &["libssl-dev"] };
 /// Runs the plugin tests under a memory checker.
 pub(crate) const VALGRIND: Need = Need { found: Found::Program("valgrind"), packages: &["valgrind"] };
+/// Counts the system calls of what is measured.
+pub(crate) const STRACE: Need = Need { found: Found::Program("strace"), packages: &["strace"] };
+/// Makes network namespaces and links, and slows them down.
+pub(crate) const IPROUTE: Need = Need { found: Found::Program("ip"), packages: &["iproute2"] };
+/// Drops packets.
+pub(crate) const NFTABLES: Need = Need { found: Found::Program("nft"), packages: &["nftables"] };
 /// Downloads UCX.
 pub(crate) const PIP: Need = Need { found: Found::Pip, packages: &["python3", "python3-pip"] };
 /// Links aarch64 programs.

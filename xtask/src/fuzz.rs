@@ -55,14 +55,20 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
         let status = shell::status(&mut command)?;
         if !status.success() {
             eprintln!(
-                "{target} failed. Copy the input that it names into {} and run `cargo test -p robustness`, which says what \
-                 does not hold",
-                committed.display()
+                "{target} failed. Copy the input that it names into {} and run `cargo test {}`, which says what does not \
+                 hold",
+                committed.display(),
+                if is_of_service(target) { "-p urom-service --lib fuzzing" } else { "-p robustness" }
             );
             return Ok(shell::exit_code(status));
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a target's body is the service's, and not that of the crate `robustness`.
+fn is_of_service(target: &str) -> bool {
+    !["command_decode", "description_read", "notification_decode", "worker_cmd"].contains(&target)
 }
 
 /// The targets, by their sources.
@@ -111,7 +117,9 @@ mod tests {
     fn targets_are_found_by_their_sources() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
         let found = targets(&workspace.root.join("fuzz")).expect("the targets");
-        assert_eq!(found, ["command_decode", "description_read", "notification_decode", "worker_cmd"]);
+        let all = "command_decode control_messages daemon description_read domain_table greeting hello host_control \
+                   host_frames notification_decode worker_cmd worker_control worker_frames";
+        assert_eq!(found, all.split_whitespace().collect::<Vec<_>>());
     }
 
     #[test]

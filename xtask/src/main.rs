@@ -10,6 +10,7 @@ mod cross;
 mod debian;
 mod demo;
 mod docs_coverage;
+mod faults;
 mod fuzz;
 mod guide;
 mod headers;
@@ -91,6 +92,12 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Breaks processes and links of a running service, and checks what everybody else makes of it.
+    Faults {
+        /// Passed on to the program: `--rounds N`, `--seed N`, `--short`, and the names of suites.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Makes the committed UCX bindings again from UCX 1.16's headers.
     Bindings {
         /// Writes nothing and fails when they differ from what is committed.
@@ -130,8 +137,14 @@ enum Task {
     },
     /// Compares the C headers with the Rust code behind them, and with what libdoca_urom.so exports.
     Abi,
-    /// Runs the tests of foreign bytes and foreign memory under the address and leak sanitizers, and under Miri.
-    Sanitize,
+    /// Runs tests under what sees wrong accesses, leaks and races: the sanitizers, valgrind and Miri.
+    Sanitize {
+        /// These checks only.
+        checks: Vec<sanitize::Check>,
+        /// With the service's and the host's whole suites, real processes among them, which takes much longer.
+        #[arg(long)]
+        full: bool,
+    },
     /// Runs them under Miri only.
     Miri,
     /// Runs the fuzz targets.
@@ -173,6 +186,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Cross => return cross::run(&workspace),
         Task::Demo => demo::run(&workspace)?,
         Task::Bench { args } => return bench::run(&workspace, &args),
+        Task::Faults { args } => return faults::run(&workspace, &args),
         Task::Bindings { check } => {
             setup::for_bindings()?;
             bindings::run(&workspace.target_dir, check)?;
@@ -184,8 +198,8 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
             setup::for_bindings()?;
             abi::run(&workspace)?;
         }
-        Task::Sanitize => return sanitize::run(&workspace),
-        Task::Miri => return sanitize::miri(&workspace),
+        Task::Sanitize { checks, full } => return sanitize::run(&workspace, &checks, full),
+        Task::Miri => return sanitize::run(&workspace, &[sanitize::Check::Miri], false),
         Task::Fuzz { target, runs, unsanitized, merge } => {
             let run = fuzz::Work::Run { inputs: runs, sanitized: !unsanitized };
             let work = if merge { fuzz::Work::Merge } else { run };

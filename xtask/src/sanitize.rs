@@ -1,65 +1,177 @@
-//! `cargo xtask sanitize` and `cargo xtask miri`: the tests that read foreign bytes and own memory of C's, under what
-//! sees every wrong access and every leak.
+//! `cargo xtask sanitize` and `cargo xtask miri`: tests under what sees wrong accesses, leaks and races.
 //!
-//! The address and leak sanitizers run with the project's own Rust. Miri takes a nightly one, which is installed when
-//! there is none; `sanitize` does without, and says so, when it cannot be had.
+//! The sanitizers run with the project's own Rust; the thread sanitizer takes the sources of its library, which are brought.
+//! Miri takes a nightly Rust, which is installed when there is none; `sanitize` does without, and says so, when it cannot be
+//! had. UCX is built with none of them: see `tsan.suppressions`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 
-use crate::shell;
 use crate::target::Target;
+use crate::test::{self, Prepared};
 use crate::workspace::Workspace;
+use crate::{debian, setup, shell};
 
 /// What is tested: everything that reads what others wrote, without UCX.
 const PACKAGES: [&str; 4] = ["urom-abi", "test-protocols", "urom-pdk", "robustness"];
 
-/// Runs the tests under the address and leak sanitizers, then under Miri if that can be had.
-pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
-    under_sanitizers(workspace)?;
-    match install_miri() {
-        Ok(()) => under_miri(workspace)?,
-        Err(error) => eprintln!("left out: Miri: {error:#}"),
+/// With threads of their own, and with what other threads call. The service's own tests run the inputs of its fuzz targets.
+const THREADED: [&str; 2] = ["urom-service", "urom-pdk"];
+
+/// The packages whose whole suites `--full` runs.
+const SUITES: [&str; 2] = ["urom-service", "urom-host"];
+
+/// The tests that start programs in C, of the package `urom-tests`.
+const IN_C: [&str; 2] = ["c_library", "pairings"];
+
+/// What starts these programs. Only what is surely lost counts as a leak: libraries keep memory until the process ends.
+const VALGRIND: &str = "valgrind --quiet --error-exitcode=97 --leak-check=full --show-leak-kinds=definite \
+                        --errors-for-leak-kinds=definite";
+
+/// One way to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Check {
+    /// The address and leak sanitizers.
+    Asan,
+    /// The thread sanitizer.
+    Tsan,
+    /// valgrind's memcheck, over the programs in C.
+    Valgrind,
+    /// Miri, over the code without foreign calls.
+    Miri,
+}
+
+/// Runs these checks, or all.
+pub(crate) fn run(workspace: &Workspace, checks: &[Check], full: bool) -> Result<ExitCode> {
+    let all = [Check::Asan, Check::Tsan, Check::Valgrind, Check::Miri];
+    for check in if checks.is_empty() { &all } else { checks } {
+        match check {
+            Check::Asan => asan(workspace, full)?,
+            Check::Tsan => tsan(workspace, full)?,
+            Check::Valgrind => valgrind(workspace)?,
+            Check::Miri => match install_miri() {
+                Ok(()) => under_miri(workspace)?,
+                Err(error) if checks.is_empty() => eprintln!("left out: Miri: {error:#}"),
+                Err(error) => return Err(error),
+            },
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the tests under Miri only.
-pub(crate) fn miri(workspace: &Workspace) -> Result<ExitCode> {
-    install_miri()?;
-    under_miri(workspace)?;
-    Ok(ExitCode::SUCCESS)
+fn asan(workspace: &Workspace, full: bool) -> Result<()> {
+    eprintln!("address and leak sanitizers, with this Rust and RUSTC_BOOTSTRAP=1");
+    let build = workspace.target_dir.join("sanitize");
+    let reports = reports(&build)?;
+    let environment = [
+        ("RUSTFLAGS", rust_flags("address")),
+        // Tests keep the log of plugins from standard error, and would keep reports from it too.
+        (
+            "ASAN_OPTIONS",
+            format!(
+                "detect_leaks=1:allocator_may_return_null=1:log_path={}",
+                reports.join("report").display()
+            ),
+        ),
+    ];
+    let mut tests = cargo_test(&build, &[])?;
+    tests.args(["--lib", "--tests"]).args(named(&PACKAGES));
+    let mut service = cargo_test(&build, &[])?;
+    service.args(["--lib", "-p", "urom-service"]);
+    setup::run(workspace, None)?;
+    let mut runs = vec![tests, service];
+    if full {
+        runs.push(suites(&build)?);
+    }
+    under("the address sanitizer", &reports, &environment, runs)
 }
 
-fn under_sanitizers(workspace: &Workspace) -> Result<()> {
-    let build = workspace.target_dir.join("sanitize");
+fn tsan(workspace: &Workspace, full: bool) -> Result<()> {
+    eprintln!("thread sanitizer, with this Rust, its sources and RUSTC_BOOTSTRAP=1");
+    if let Some(rustup) = shell::on_path("rustup") {
+        shell::run(Command::new(rustup).args(["component", "add", "rust-src"]))?;
+    }
+    let build = workspace.target_dir.join("sanitize-threads");
+    let reports = reports(&build)?;
+    let suppressions = workspace.root.join("xtask/src/tsan.suppressions");
+    let environment = [
+        ("RUSTFLAGS", rust_flags("thread")),
+        (
+            "TSAN_OPTIONS",
+            format!("suppressions={}:log_path={}", suppressions.display(), reports.join("report").display()),
+        ),
+        ("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort,test".to_owned()),
+    ];
+    setup::run(workspace, None)?;
+    let mut threaded = cargo_test(&build, &[])?;
+    threaded.arg("--lib").args(named(&THREADED));
+    let mut runs = vec![threaded];
+    if full {
+        runs.push(suites(&build)?);
+    }
+    under("the thread sanitizer", &reports, &environment, runs)
+}
+
+/// Builds everything with a sanitizer. Its library is part of each program, and plugins find it there when they are loaded.
+fn rust_flags(sanitizer: &str) -> String {
+    format!("-Zsanitizer={sanitizer} -Clink-arg=-rdynamic")
+}
+
+/// The whole suites of service and host. Plugins and `uromd`, which they load and start, are built in the same way.
+fn suites(build: &Path) -> Result<Command> {
+    let xtask = std::env::current_exe().context("this program has no file")?;
+    let mut command = Command::new(xtask);
+    command.args(["test", "--target", Target::host()?.triple()]).args(named(&SUITES));
+    command.env("CARGO_TARGET_DIR", build);
+    Ok(command)
+}
+
+/// A target of its own keeps the flags from build scripts and macros.
+fn cargo_test(build: &Path, words: &[&str]) -> Result<Command> {
+    let mut test = shell::cargo();
+    test.args(["test", "--quiet", "--target", Target::host()?.triple(), "--target-dir"])
+        .arg(build)
+        .args(words);
+    Ok(test)
+}
+
+/// An empty directory for what a sanitizer finds.
+fn reports(build: &Path) -> Result<PathBuf> {
     let reports = build.join("reports");
     if reports.is_dir() {
         std::fs::remove_dir_all(&reports)
             .with_context(|| format!("could not empty {}", reports.display()))?;
     }
     std::fs::create_dir_all(&reports).with_context(|| format!("could not make {}", reports.display()))?;
-    eprintln!("address and leak sanitizers, with this Rust and RUSTC_BOOTSTRAP=1");
-    let mut test = shell::cargo();
-    // A target of its own keeps the flags from build scripts and macros.
-    test.args(["test", "--quiet", "--lib", "--tests", "--target", Target::host()?.triple(), "--target-dir"]);
-    test.arg(&build).args(named(&PACKAGES));
-    test.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
-    // Tests keep the log of plugins from standard error, and would keep this from it too.
-    let report = reports.join("report");
-    test.env(
-        "ASAN_OPTIONS",
-        format!("detect_leaks=1:allocator_may_return_null=1:log_path={}", report.display()),
-    );
-    test.env("UROM_SANITIZED", "1");
-    let status = shell::status(&mut test)?;
-    let found = print(&reports)?;
-    if !status.success() || found > 0 {
-        bail!("the tests failed under the address sanitizer ({status}, {found} reports)");
+    Ok(reports)
+}
+
+/// Runs commands one after the other, in an environment; what they report counts, whatever they return.
+fn under(what: &str, reports: &Path, environment: &[(&str, String)], runs: Vec<Command>) -> Result<()> {
+    for mut run in runs {
+        run.env("RUSTC_BOOTSTRAP", "1").env("UROM_SANITIZED", "1");
+        run.envs(environment.iter().map(|(name, value)| (name, value)));
+        let status = shell::status(&mut run)?;
+        let found = print(reports)?;
+        if !status.success() || found > 0 {
+            bail!("the tests failed under {what} ({status}, {found} reports)");
+        }
     }
     Ok(())
+}
+
+fn valgrind(workspace: &Workspace) -> Result<()> {
+    debian::ensure(&[&debian::VALGRIND])?;
+    eprintln!("valgrind, over the programs in C");
+    if let Prepared::Failed(status) = test::prepare(workspace, None, &["urom-tests".to_owned()])? {
+        bail!("what the programs need does not build: {status}");
+    }
+    let mut tests = shell::cargo();
+    tests.args(["test", "-p", "urom-tests"]).args(IN_C.iter().flat_map(|name| ["--test", name]));
+    shell::run(tests.env("UROM_C_LAUNCHER", VALGRIND))
 }
 
 /// Prints the errors that the sanitizers reported, and gives their number. Other reports are warnings of allocations that
@@ -72,7 +184,7 @@ fn print(reports: &Path) -> Result<usize> {
         let file = entry?.path();
         let text = std::fs::read(&file).with_context(|| format!("could not read {}", file.display()))?;
         let text = String::from_utf8_lossy(&text);
-        if text.contains("ERROR: ") {
+        if text.contains("ERROR: ") || text.contains("WARNING: ThreadSanitizer") {
             eprintln!("{text}");
             count += 1;
         }
@@ -117,7 +229,7 @@ mod tests {
     #[test]
     fn every_package_that_is_tested_exists() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
-        for package in PACKAGES {
+        for package in PACKAGES.into_iter().chain(THREADED).chain(SUITES) {
             assert!(workspace.has_package(package), "{package} is not in the workspace");
         }
     }
@@ -130,10 +242,11 @@ mod tests {
             ("report.1", "==7==ERROR: AddressSanitizer: heap-buffer-overflow"),
             ("report.2", "==8==WARNING: AddressSanitizer failed to allocate 0x8000000000000037 bytes"),
             ("report.3", "==9==ERROR: LeakSanitizer: detected memory leaks"),
+            ("report.4", "WARNING: ThreadSanitizer: data race (pid=10)"),
         ] {
             std::fs::write(directory.path().join(name), text).expect("it is writable");
         }
-        assert_eq!(print(directory.path()).expect("it is readable"), 2);
+        assert_eq!(print(directory.path()).expect("it is readable"), 3);
         assert!(print(&directory.path().join("nowhere")).is_err());
     }
 }

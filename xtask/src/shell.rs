@@ -1,6 +1,6 @@
 //! Running other programs: what is echoed, what is kept quiet, and what a failure says.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Instant;
@@ -33,6 +33,26 @@ fn forget_package(command: &mut Command) {
 
 fn is_about_this_package(variable: &str) -> bool {
     variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
+}
+
+/// A program that was built in `target`, without the directories there that `cargo run` has the loader look in for xtask:
+/// they hold another profile's libraries of the same names.
+pub(crate) fn built(program: &Path, target: &Path) -> Command {
+    let mut command = Command::new(program);
+    let searched = std::env::var_os(LIBRARY_PATH).and_then(|path| without(target, &path));
+    match searched {
+        Some(searched) => command.env(LIBRARY_PATH, searched),
+        None => command.env_remove(LIBRARY_PATH),
+    };
+    command
+}
+
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// A search path without what lies in `target`; nothing when nothing is left.
+fn without(target: &Path, path: &OsStr) -> Option<OsString> {
+    let others = std::env::split_paths(path).filter(|directory| !directory.starts_with(target));
+    std::env::join_paths(others).ok().filter(|left| !left.is_empty())
 }
 
 /// Echoes `command`, runs it with this program's output, and returns how it ended.
@@ -118,9 +138,11 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Where `program` is on the search path.
+/// Where `program` is: on the search path, or where Debian has what only root can use.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
-    find_in(std::env::split_paths(&std::env::var_os("PATH")?), program)
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let more = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    find_in(std::env::split_paths(&path).chain(more), program)
 }
 
 fn find_in(mut directories: impl Iterator<Item = PathBuf>, program: &str) -> Option<PathBuf> {
@@ -164,6 +186,13 @@ mod tests {
         assert!(is_about_this_package("CARGO_MANIFEST_DIR"));
         assert!(!is_about_this_package("CARGO_TARGET_DIR"));
         assert!(!is_about_this_package("CARGO_HOME"));
+    }
+
+    #[test]
+    fn what_cargo_adds_to_a_search_path_is_taken_out_again() {
+        let without = |path: &str| without(Path::new("/t"), OsStr::new(path));
+        assert_eq!(without("/t/debug/deps:/opt/lib:/t/debug:/t2").unwrap(), "/opt/lib:/t2");
+        assert_eq!(without("/t/debug/deps:/t/debug"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: builds everything the tests start or load, then runs them.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Result, bail};
 
@@ -12,7 +12,9 @@ use crate::{install, plugins};
 
 /// Packages that are left out when the target's programs run under emulation, unless `-p` names them.
 const NOT_EMULATED: &[(&str, &str)] = &[
+    ("bench-codec", "counts instructions of this machine"),
     ("bench-peer", "measures the emulator"),
+    ("bench-peers", "see bench-peer"),
     ("bench-protocol", "see bench-peer"),
     ("bench-raw", "see bench-peer"),
     ("guide", "is about the same code on every machine"),
@@ -20,6 +22,7 @@ const NOT_EMULATED: &[(&str, &str)] = &[
     ("ping-pong", "see multi-worker-bootstrap"),
     ("ui-tests", "runs cargo, which is this machine's"),
     ("urom-bench", "see bench-peer"),
+    ("urom-faults", "see urom-tests"),
     ("urom-tests", "starts uromd and workers: the kernel cannot start a foreign program without binfmt_misc"),
     ("xtask", "runs on this machine only"),
 ];
@@ -39,26 +42,54 @@ pub(crate) fn run(
             bail!("no package `{package}` in this workspace");
         }
     }
+    let plan = match prepare(workspace, target, packages)? {
+        Prepared::Plan(plan) => plan,
+        Prepared::Failed(status) => return Ok(shell::exit_code(status)),
+    };
+    let mut test = cargo(target, "test", &plan.test)?;
+    // One run tells all that fails.
+    test.arg("--no-fail-fast");
+    if !arguments.is_empty() {
+        test.arg("--").args(arguments);
+    }
+    Ok(shell::exit_code(shell::status(&mut test)?))
+}
+
+/// Whether the tests can be run.
+pub(crate) enum Prepared {
+    /// As this says.
+    Plan(Plan),
+    /// Something does not build.
+    Failed(ExitStatus),
+}
+
+fn cargo(target: Option<Target>, subcommand: &str, words: &[String]) -> Result<Command> {
+    let mut command = shell::cargo();
+    command.arg(subcommand).args(words);
+    if let Some(target) = target {
+        command.args(["--target", target.triple()]).envs(target.environment(Target::host()?).iter().copied());
+    }
+    Ok(command)
+}
+
+/// Sets up, and builds what the tests of these packages, or of all, start or load.
+pub(crate) fn prepare(
+    workspace: &Workspace,
+    target: Option<Target>,
+    packages: &[String],
+) -> Result<Prepared> {
     setup::run(workspace, target)?;
     let host = Target::host()?;
     let emulated = target.is_some_and(|target| target != host);
     let plan = Plan::new(workspace, emulated, packages);
-    let cargo = |subcommand: &str, words: &[String]| {
-        let mut command = shell::cargo();
-        command.arg(subcommand).args(words);
-        if let Some(target) = target {
-            command.args(["--target", target.triple()]).envs(target.environment(host).iter().copied());
-        }
-        command
-    };
     for (package, reason) in &plan.left_out {
         eprintln!("left out: {package}: {reason}");
     }
     let mut messages = Vec::new();
     for words in &plan.build {
-        let (status, said) = shell::output(cargo("build", words).arg(install::MESSAGES))?;
+        let (status, said) = shell::output(cargo(target, "build", words)?.arg(install::MESSAGES))?;
         if !status.success() {
-            return Ok(shell::exit_code(status));
+            return Ok(Prepared::Failed(status));
         }
         messages = said;
     }
@@ -67,11 +98,7 @@ pub(crate) fn run(
     if !emulated {
         install::for_tests(workspace, &profile_dir, &messages)?;
     }
-    let mut test = cargo("test", &plan.test);
-    if !arguments.is_empty() {
-        test.arg("--").args(arguments);
-    }
-    Ok(shell::exit_code(shell::status(&mut test)?))
+    Ok(Prepared::Plan(plan))
 }
 
 /// Whether the tests of `package` can run.
@@ -83,7 +110,7 @@ fn runs(package: &str, emulated: bool) -> bool {
 const TOOL: &str = "cargo-urom";
 
 /// What is given to `cargo build` and to `cargo test`.
-struct Plan {
+pub(crate) struct Plan {
     /// One build after another. The last makes what tests load and start, by itself: with test programs in the same build
     /// it would have the features that those ask for, such as the plugin kit's `test-util`.
     build: Vec<Vec<String>>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::mem::offset_of;
 
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{CtxState, Data, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE};
+use urom_abi::host::{CmdTaskEnd, CtxState, Data, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE};
 use urom_abi::list::ListLink;
 use urom_abi::log::{DISABLE, Level};
 use urom_abi::plugin::{
@@ -96,6 +96,7 @@ macro_rules! layout {
 /// All of them.
 pub(crate) const LAYOUTS: &[Layout] = &[
     layout!(Data = "doca_data" { "ptr" = ptr, "u64" = u64 }),
+    layout!(CmdTaskEnd = "urom_cmd_task_end" { "status" = status, "response" = response, "length" = length }),
     layout!(OobColl = "doca_urom_domain_oob_coll" {
         "allgather" = allgather,
         "req_test" = req_test,
