@@ -53,7 +53,7 @@ fn launch(extent: &Extent, transport: Transport, program: &Path) -> Result<Vec<F
         core,
         worker_core: extent.cores.worker(),
     };
-    let mut in_rust = Child::start(loopback::NAME, &arguments, |command| command.env(variable, value))?;
+    let mut in_rust = Child::start(loopback::NAME, &[arguments], |command| command.env(variable, value))?;
     let worker: u64 = in_rust.ask(&Order::Join)?;
     let mut command = Command::new(program);
     command.args([DEVICE, &worker.to_string(), &core.to_string(), &DEPTH.to_string()]);
@@ -62,7 +62,8 @@ fn launch(extent: &Extent, transport: Transport, program: &Path) -> Result<Vec<F
     let in_rust = RefCell::new(in_rust);
     let round_in_rust = |trips, depth| -> Result<f64> {
         let work = Work { trips, depth, single: false };
-        each(in_rust.borrow_mut().ask(&Order::Round(Side::Kit, work))?, trips)
+        let [done] = in_rust.borrow_mut().ask(&Order::Round(Side::Kit, work))?;
+        each(done, trips)
     };
     let round_in_c =
         |trips: u64, depth: u64| -> Result<f64> { each(in_c.borrow_mut().ask(&[trips, depth])?, trips) };

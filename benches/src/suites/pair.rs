@@ -47,7 +47,7 @@ impl Pair {
             core: extent.cores.host(0),
             worker_core: extent.cores.worker(),
         };
-        let mut command = host(Child::command(loopback::NAME, &arguments)?);
+        let mut command = host(Child::command(loopback::NAME, &[arguments])?);
         command.env(variable, value);
         let mut host = Child::of(command)?;
         host.ask::<u64>(&Order::Join)?;
@@ -60,7 +60,7 @@ impl Pair {
     /// When one fails.
     pub(super) fn loopbacks(&mut self, trips: u64, depth: u64) -> Result<()> {
         let work = Work { trips, depth, single: false };
-        let Done { .. } = self.host.ask(&Order::Round(Side::Kit, work))?;
+        let [Done { .. }] = self.host.ask(&Order::Round(Side::Kit, work))?;
         Ok(())
     }
 
@@ -71,7 +71,7 @@ impl Pair {
     pub(super) fn raw_round_trip(&mut self, trips: u64) -> Result<f64> {
         let work = Work { trips, depth: 1, single: false };
         self.host.ask::<()>(&Order::Serve)?;
-        let Done { begin, end, .. } = self.host.ask(&Order::Round(Side::Raw, work))?;
+        let [Done { begin, end, .. }] = self.host.ask(&Order::Round(Side::Raw, work))?;
         self.host.ask::<()>(&Order::EndServe)?;
         Ok(end.saturating_sub(begin) as f64 / trips as f64)
     }

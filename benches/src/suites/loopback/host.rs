@@ -1,4 +1,4 @@
-//! A host process: connects to a worker twice, with the kit and with raw UCX, and does the rounds it is told.
+//! A host: connects to a worker twice, with the kit and with raw UCX, and does the rounds it is told.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 use urom_host::{Completion, CpuSet, Host, Service, Worker, block_on};
 
 use super::round::{self, Done, Side, Work};
-use crate::child;
 use crate::cores::pin;
 
-/// What a host process is started with.
+/// What a host is started with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::suites) struct Arguments {
     pub(in crate::suites) place: Place,
@@ -35,8 +34,8 @@ pub(in crate::suites) enum Place {
     Embedded { plugins: PathBuf },
 }
 
-/// What it is told.
-#[derive(Debug, Serialize, Deserialize)]
+/// What a process is told.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::suites) enum Order {
     /// Says the worker's id.
     Join,
@@ -54,7 +53,8 @@ pub(in crate::suites) enum Order {
 pub(in crate::suites) enum Answer {
     Id(u64),
     Nothing(()),
-    Round(Done),
+    /// Of each of its hosts.
+    Round(Vec<Done>),
 }
 
 pub(in crate::suites) struct Party {
@@ -65,14 +65,6 @@ pub(in crate::suites) struct Party {
     serving: Option<Completion<bench_protocol::Serve>>,
     // After everything that it serves.
     _service: Service,
-}
-
-/// A host process from beginning to end.
-pub(super) fn run(arguments: &str) -> Result<()> {
-    let arguments: Arguments =
-        serde_json::from_str(arguments).context("what a host process is started with")?;
-    let mut party = Party::new(&arguments)?;
-    child::serve(|order| party.obey(order))
 }
 
 impl Party {
@@ -116,13 +108,14 @@ impl Party {
                 let Served {} = served.wait()?;
                 Ok(Answer::Nothing(()))
             }
-            Order::Round(side, work) => {
-                let done = match side {
-                    Side::Raw => round::raw(&self.raw, work)?,
-                    Side::Kit => round::kit(&self.graph, &self.worker, work)?,
-                };
-                Ok(Answer::Round(done))
-            }
+            Order::Round(side, work) => Ok(Answer::Round(vec![self.round(side, work)?])),
+        }
+    }
+
+    pub(super) fn round(&self, side: Side, work: Work) -> Result<Done> {
+        match side {
+            Side::Raw => round::raw(&self.raw, work),
+            Side::Kit => round::kit(&self.graph, &self.worker, work),
         }
     }
 }

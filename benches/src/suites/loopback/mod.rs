@@ -1,9 +1,11 @@
 //! Loopback commands against raw UCX active messages of the same sizes: round trips and rates, over both transports, with
 //! one and with four hosts, with `uromd` and embedded.
 //!
-//! Hosts are processes. Each holds a connection of the kit's and one of raw UCX to the same worker, and both sides have
-//! their rounds in turns. While raw UCX has its round, the worker's thread belongs to it.
+//! Hosts are processes; those of an embedded service, which is there for its own process only, are threads of that one. Each
+//! holds a connection of the kit's and one of raw UCX to the same worker, and both sides have their rounds in turns. While raw
+//! UCX has its round, the worker's thread belongs to it.
 
+mod crew;
 pub(super) mod host;
 pub(super) mod round;
 
@@ -24,7 +26,7 @@ pub(crate) const SUITE: Suite = Suite {
     name: NAME,
     about: "loopback commands against raw UCX active messages of the same sizes",
     run,
-    child: Some(host::run),
+    child: Some(crew::run),
 };
 
 pub(super) const NAME: &str = "loopback";
@@ -49,7 +51,7 @@ fn cells(quick: bool) -> Vec<Cell> {
     let depths = [&[1, 8, 64][..], &[512]];
     for depths in &depths[..if quick { 1 } else { 2 }] {
         for transport in Transport::ALL {
-            for (embedded, hosts) in [(false, 1), (false, MANY), (true, 1)] {
+            for (embedded, hosts) in [(false, 1), (false, MANY), (true, 1), (true, MANY)] {
                 cells.push(Cell { transport, embedded, hosts, depths });
             }
         }
@@ -143,7 +145,7 @@ impl Cell {
     }
 }
 
-/// The host processes of a cell.
+/// The hosts of a cell, by process.
 struct Hosts(Vec<Child>);
 
 /// One round of all hosts.
@@ -173,10 +175,11 @@ impl Round {
 
 impl Hosts {
     fn start(cell: &Cell, extent: &Extent, place: &Place) -> Result<Hosts> {
-        let mut hosts = Vec::new();
+        let mut processes = Vec::new();
         let mut worker = None;
-        for number in 0..cell.hosts {
-            let arguments = Arguments {
+        let numbers: Vec<_> = (0..cell.hosts).collect();
+        for numbers in numbers.chunks(if cell.embedded { cell.hosts } else { 1 }) {
+            let arguments = |&number: &usize| Arguments {
                 place: place.clone(),
                 number,
                 worker,
@@ -184,22 +187,26 @@ impl Hosts {
                 core: extent.cores.host(number),
                 worker_core: extent.cores.worker(),
             };
+            let arguments: Vec<_> = numbers.iter().map(arguments).collect();
             let (variable, value) = cell.transport.variable();
-            let mut host = Child::start(NAME, &arguments, |command| command.env(variable, value))?;
-            worker = Some(host.ask(&Order::Join)?);
-            hosts.push(host);
+            let mut process = Child::start(NAME, &arguments, |command| command.env(variable, value))?;
+            worker = Some(process.ask(&Order::Join)?);
+            processes.push(process);
         }
-        Ok(Hosts(hosts))
+        Ok(Hosts(processes))
     }
 
     fn round(&mut self, side: Side, work: Work) -> Result<Round> {
         if side == Side::Raw {
             self.first()?.ask::<()>(&Order::Serve)?;
         }
-        for host in &mut self.0 {
-            host.order(&Order::Round(side, work))?;
+        for process in &mut self.0 {
+            process.order(&Order::Round(side, work))?;
         }
-        let done = self.0.iter_mut().map(Child::answer).collect::<Result<_>>()?;
+        let mut done = Vec::new();
+        for process in &mut self.0 {
+            done.extend(process.answer::<Vec<Done>>()?);
+        }
         if side == Side::Raw {
             self.first()?.ask::<()>(&Order::EndServe)?;
         }
@@ -218,6 +225,17 @@ impl Hosts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_transport_has_one_host_and_many_with_uromd_and_embedded() {
+        let names: Vec<_> = cells(true).iter().map(|cell| cell.name("rate", 1)).collect();
+        for transport in ["shm", "tcp"] {
+            for place in ["uromd/1-host", "uromd/4-hosts", "embedded/1-host", "embedded/4-hosts"] {
+                let name = format!("loopback/rate/{transport}/{place}/1");
+                assert!(names.contains(&name), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn what_the_budgets_are_about_is_in_the_matrix() {
