@@ -2,19 +2,22 @@
 
 mod notifier;
 mod poll_set;
+mod session;
+mod sync;
 
 use std::future::Future;
 use std::os::fd::AsRawFd;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
 
-use self::notifier::{Notifier, Session};
+use self::notifier::Notifier;
 pub(crate) use self::poll_set::PollSet;
+use self::session::Session;
+use self::sync::Bell;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::thread;
@@ -87,15 +90,15 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
     let waker = Waker::from(Arc::clone(notifier));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
-    notifier.notified.store(true, Ordering::Relaxed);
+    notifier.begin();
     let mut idle = Idle::default();
     loop {
-        if notifier.notified.swap(false, Ordering::AcqRel)
+        if notifier.take()
             && let Poll::Ready(output) = future.as_mut().poll(&mut context)
         {
             return Some(output);
         }
-        if thread::spin_all() || notifier.notified.load(Ordering::Acquire) {
+        if thread::spin_all() || notifier.is_notified() {
             idle.restart();
         }
         let Some(now) = idle.tick() else { continue };
@@ -225,20 +228,14 @@ fn until(now: Instant, deadline: Option<Instant>) -> Option<Duration> {
 
 /// Sleeps until an engine of this thread or the notifier has news, at most `limit`.
 fn sleep(notifier: &Notifier, limit: Option<Duration>) {
-    // The other half is in `Notifier::wake`: whichever of the two stores comes second sees the first.
-    notifier.asleep.store(true, Ordering::SeqCst);
-    if !notifier.notified.load(Ordering::SeqCst) {
-        sleep_armed(notifier, limit);
-    }
-    notifier.asleep.store(false, Ordering::SeqCst);
-    notifier.quiet();
+    notifier.sleep(|bell| sleep_armed(bell, limit));
 }
 
-fn sleep_armed(notifier: &Notifier, limit: Option<Duration>) {
+fn sleep_armed(bell: Option<&Bell>, limit: Option<Duration>) {
     let mut limit = limit;
     let mut at_most = |most: Duration| limit = Some(limit.unwrap_or(most).min(most));
     let mut set = PollSet::take();
-    match &notifier.bell {
+    match bell {
         Some(bell) => set.add(bell.as_raw_fd()),
         None => at_most(BLIND_SLEEP),
     }
@@ -263,7 +260,7 @@ fn sleep_armed(notifier: &Notifier, limit: Option<Duration>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
 
     #[test]

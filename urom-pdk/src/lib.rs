@@ -147,6 +147,8 @@ mod lookups;
 mod pool;
 mod side;
 mod slot;
+mod sync;
+mod woken;
 
 pub use domain::{DomainHandle, Domains, Segment};
 pub use error::{Error, Result};

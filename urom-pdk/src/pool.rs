@@ -6,12 +6,12 @@
 use std::future::Future;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Wake, Waker};
 
 use crate::slot::Slot;
+use crate::woken::Woken;
 
-/// How many slots share one word of ready bits, and are allocated together.
+/// How many slots share one word of woken bits, and are allocated together.
 pub(crate) const CHUNK: usize = u64::BITS as usize;
 
 /// All slots of a plugin, and which of them are free.
@@ -99,7 +99,7 @@ impl<F> Pool<F> {
 
 /// Slots that were allocated together, and the word that says which of them were woken.
 pub(crate) struct Chunk<F> {
-    ready: Arc<AtomicU64>,
+    woken: Arc<Woken>,
     /// A vector that never grows. A `Box` would claim to be the only way to the slots whenever it is moved, but futures
     /// point into them.
     slots: Vec<Slot<F>>,
@@ -114,25 +114,24 @@ impl<F> Chunk<F> {
     /// One bit for each slot that was woken since the last call.
     #[inline]
     pub(crate) fn take_woken(&self) -> u64 {
-        // Looking first keeps the line shared with the threads that wake: most of the time nothing is there.
-        if self.ready.load(Ordering::Relaxed) == 0 { 0 } else { self.ready.swap(0, Ordering::Acquire) }
+        self.woken.take()
     }
 }
 
 impl<F: Future> Chunk<F> {
     /// Free slots, none of them woken.
     pub(crate) fn new() -> Chunk<F> {
-        let ready = Arc::new(AtomicU64::new(0));
+        let woken = Arc::new(Woken::new());
         let waker =
-            |index: usize| Waker::from(Arc::new(SlotWaker { ready: Arc::clone(&ready), bit: 1 << index }));
+            |index: usize| Waker::from(Arc::new(SlotWaker { woken: Arc::clone(&woken), bit: 1 << index }));
         let slots = (0..CHUNK).map(|index| Slot::new(waker(index))).collect();
-        Chunk { ready, slots }
+        Chunk { woken, slots }
     }
 }
 
 /// What a slot's waker does: sets the slot's bit. It allocates nothing and may run on any thread, at any time.
 struct SlotWaker {
-    ready: Arc<AtomicU64>,
+    woken: Arc<Woken>,
     bit: u64,
 }
 
@@ -142,7 +141,7 @@ impl Wake for SlotWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ready.fetch_or(self.bit, Ordering::Release);
+        self.woken.set(self.bit);
     }
 }
 

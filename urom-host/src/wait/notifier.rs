@@ -1,31 +1,52 @@
-//! What wakes a thread that waits: a flag, and a descriptor for when it sleeps.
+//! What wakes a thread that waits: a flag, and a bell for when it sleeps.
 
-use std::cell::Cell;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Wake;
 
-use rustix::event::{EventfdFlags, eventfd};
+use super::sync::{AtomicBool, Bell, Ordering};
 
-/// Wakes this thread, from any thread.
+/// Wakes the thread that waits, from any thread.
 pub(super) struct Notifier {
-    pub(super) notified: AtomicBool,
-    pub(super) asleep: AtomicBool,
-    pub(super) bell: Option<OwnedFd>,
+    /// Somebody woke it, and it has not looked since.
+    notified: AtomicBool,
+    /// It sleeps, or is about to.
+    asleep: AtomicBool,
+    bell: Option<Bell>,
 }
 
 impl Notifier {
-    fn new() -> Notifier {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
-        Notifier { notified: AtomicBool::new(false), asleep: AtomicBool::new(false), bell }
+    pub(super) fn new() -> Notifier {
+        Notifier { notified: AtomicBool::new(false), asleep: AtomicBool::new(false), bell: Bell::new() }
     }
 
-    /// Takes back what [`Wake`] wrote.
-    pub(super) fn quiet(&self) {
+    /// As if somebody had woken it, by the thread that waits itself: for the first look.
+    pub(super) fn begin(&self) {
+        self.notified.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody woke it since the last call. What they did before can be seen then.
+    #[inline]
+    pub(super) fn take(&self) -> bool {
+        self.notified.swap(false, Ordering::AcqRel)
+    }
+
+    /// Whether [`take`](Notifier::take) would say so.
+    #[inline]
+    pub(super) fn is_notified(&self) -> bool {
+        self.notified.load(Ordering::Acquire)
+    }
+
+    /// Has the thread sleep by `until`, which returns when the bell can be heard, or sooner; not at all if somebody woke it
+    /// already.
+    pub(super) fn sleep(&self, until: impl FnOnce(Option<&Bell>)) {
+        // The other half is in `wake_by_ref`: whichever of the two stores comes second sees the first.
+        self.asleep.store(true, Ordering::SeqCst);
+        if !self.notified.load(Ordering::SeqCst) {
+            until(self.bell.as_ref());
+        }
+        self.asleep.store(false, Ordering::SeqCst);
         if let Some(bell) = &self.bell {
-            // Nothing to read is the usual case.
-            let _ = rustix::io::read(bell, &mut [0; 8]);
+            bell.lower();
         }
     }
 }
@@ -40,31 +61,7 @@ impl Wake for Notifier {
         if self.asleep.load(Ordering::SeqCst)
             && let Some(bell) = &self.bell
         {
-            // It can only fail when the counter is full, and then the thread is awake.
-            let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+            bell.raise();
         }
-    }
-}
-
-thread_local! {
-    static NOTIFIER: Cell<Option<Arc<Notifier>>> = const { Cell::new(None) };
-}
-
-/// One wait. It borrows the thread's notifier; a wait inside another one makes a second.
-pub(super) struct Session {
-    pub(super) notifier: Arc<Notifier>,
-}
-
-impl Session {
-    pub(super) fn begin() -> Session {
-        let spare = NOTIFIER.try_with(Cell::take).ok().flatten();
-        Session { notifier: spare.unwrap_or_else(|| Arc::new(Notifier::new())) }
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let notifier = Arc::clone(&self.notifier);
-        let _ = NOTIFIER.try_with(|spare| spare.set(Some(notifier)));
     }
 }

@@ -1,9 +1,12 @@
-//! The models. What a file here includes with `#[path]` is the code itself; where it says that it restates something, a
-//! change there has to be made here too.
+//! The models. What a file here includes with `#[path]` is the code itself, with the types of `sync` in the place of its own.
 
 #[path = "../../../../urom-service/src/mailbox.rs"]
 mod mailbox;
 mod mailboxes;
+#[path = "../../../../urom-host/src/wait/notifier.rs"]
 mod notifier;
+mod sleepers;
 mod sync;
 mod wakers;
+#[path = "../../../../urom-pdk/src/woken.rs"]
+mod woken;

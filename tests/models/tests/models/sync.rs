@@ -1,11 +1,50 @@
-//! loom's types in the place of `urom-service/src/sync.rs`.
+//! loom's types in the place of those of `urom-service/src/sync.rs`, `urom-pdk/src/sync.rs` and
+//! `urom-host/src/wait/sync.rs`.
 
+use std::cell::Cell;
 use std::io;
 
 use loom::sync::Condvar;
 pub(crate) use loom::sync::Mutex;
-pub(crate) use loom::sync::atomic::{AtomicBool, Ordering};
+use loom::sync::atomic::{self, fence};
+pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 pub(crate) use std::sync::PoisonError;
+
+/// A flag. loom takes operations for acquire and release at most, but models fences in full. What sequential consistency adds
+/// is that no load comes before a store that it follows: there is a fence between the two if both are.
+#[derive(Debug)]
+pub(crate) struct AtomicBool(atomic::AtomicBool);
+
+impl AtomicBool {
+    pub(crate) fn new(value: bool) -> AtomicBool {
+        AtomicBool(atomic::AtomicBool::new(value))
+    }
+
+    pub(crate) fn load(&self, order: Ordering) -> bool {
+        if order == Ordering::SeqCst && STORED.with(Cell::take) {
+            fence(order);
+        }
+        self.0.load(order)
+    }
+
+    pub(crate) fn store(&self, value: bool, order: Ordering) {
+        // Nothing comes between what a swap reads and what it writes. loom lets a store come there, but no other swap.
+        self.swap(value, order);
+        if order == Ordering::SeqCst {
+            STORED.with(|stored| stored.set(true));
+        }
+    }
+
+    /// Of no order that is more than acquire and release.
+    pub(crate) fn swap(&self, value: bool, order: Ordering) -> bool {
+        self.0.swap(value, order)
+    }
+}
+
+loom::thread_local! {
+    /// Whether this thread has stored something with sequential consistency, and loaded nothing with it since.
+    static STORED: Cell<bool> = Cell::new(false);
+}
 
 /// A descriptor that is readable from `raise` to `lower`.
 #[derive(Debug)]
@@ -38,5 +77,27 @@ impl Wake {
         while !*readable {
             readable = self.changed.wait(readable).unwrap();
         }
+    }
+}
+
+/// A descriptor of a host's, which may be none.
+#[derive(Debug)]
+pub(crate) struct Bell(Wake);
+
+impl Bell {
+    pub(crate) fn new() -> Option<Bell> {
+        Wake::new().ok().map(Bell)
+    }
+
+    pub(crate) fn raise(&self) {
+        self.0.raise();
+    }
+
+    pub(crate) fn lower(&self) {
+        self.0.lower();
+    }
+
+    pub(crate) fn wait(&self) {
+        self.0.wait();
     }
 }

@@ -1,44 +1,36 @@
-//! The word by which the wakers of a plugin's futures, on any thread, tell the executor which of them to poll. This restates
-//! `Chunk::take_woken` and `SlotWaker::wake` of `urom-pdk/src/slot.rs`.
+//! `urom-pdk/src/woken.rs`: from the wakers of a plugin's futures, on any thread, to the executor that polls them.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
+
+use crate::woken::Woken;
 
 /// The word, and what wakers have written before they woke.
 struct Chunk {
-    ready: AtomicU64,
+    woken: Woken,
     done: [UnsafeCell<bool>; 2],
 }
 
 impl Chunk {
     fn new() -> Arc<Chunk> {
-        Arc::new(Chunk { ready: AtomicU64::new(0), done: [UnsafeCell::new(false), UnsafeCell::new(false)] })
-    }
-
-    fn take_woken(&self) -> u64 {
-        if self.ready.load(Ordering::Relaxed) == 0 { 0 } else { self.ready.swap(0, Ordering::Acquire) }
-    }
-
-    fn wake(&self, bit: usize) {
-        self.ready.fetch_or(1 << bit, Ordering::Release);
+        Arc::new(Chunk { woken: Woken::new(), done: [UnsafeCell::new(false), UnsafeCell::new(false)] })
     }
 
     /// What the future in a slot sees that was woken. loom reports a race with whoever writes it.
-    fn is_done(&self, bit: usize) -> bool {
-        self.done[bit].with(|done| {
+    fn is_done(&self, slot: usize) -> bool {
+        self.done[slot].with(|done| {
             // SAFETY: written before the wake that led here.
             unsafe { *done }
         })
     }
 
-    fn finish(&self, bit: usize) {
-        self.done[bit].with_mut(|done| {
+    fn finish(&self, slot: usize) {
+        self.done[slot].with_mut(|done| {
             // SAFETY: nobody reads before the wake.
             unsafe { *done = true }
         });
-        self.wake(bit);
+        self.woken.set(1 << slot);
     }
 }
 
@@ -46,19 +38,19 @@ impl Chunk {
 fn every_wake_is_seen_once_with_what_was_written_before_it() {
     loom::model(|| {
         let chunk = Chunk::new();
-        let wakers = [0, 1].map(|bit| {
+        let wakers = [0, 1].map(|slot| {
             let chunk = Arc::clone(&chunk);
-            thread::spawn(move || chunk.finish(bit))
+            thread::spawn(move || chunk.finish(slot))
         });
         let mut seen = 0;
         for _ in 0..2 {
-            let woken = chunk.take_woken();
+            let woken = chunk.woken.take();
             assert_eq!(seen & woken, 0, "a wake counts once");
-            (0..2).filter(|bit| woken >> bit & 1 != 0).for_each(|bit| assert!(chunk.is_done(bit)));
+            (0..2).filter(|slot| woken >> slot & 1 != 0).for_each(|slot| assert!(chunk.is_done(slot)));
             seen |= woken;
         }
         wakers.into_iter().for_each(|waker| waker.join().unwrap());
-        seen |= chunk.take_woken();
+        seen |= chunk.woken.take();
         assert_eq!(seen, 0b11, "a wake was lost");
     });
 }
