@@ -17,10 +17,10 @@ pub(crate) fn escape(text: &str) -> String {
 
 /// Nanoseconds.
 pub(crate) fn time(nanoseconds: f64) -> String {
-    match nanoseconds {
-        _ if nanoseconds >= 1e9 => format!("{} s", plain(nanoseconds / 1e9)),
-        _ if nanoseconds >= 1e6 => format!("{} ms", plain(nanoseconds / 1e6)),
-        _ if nanoseconds >= 1e3 => format!("{} µs", plain(nanoseconds / 1e3)),
+    match nanoseconds.abs() {
+        magnitude if magnitude >= 1e9 => format!("{} s", plain(nanoseconds / 1e9)),
+        magnitude if magnitude >= 1e6 => format!("{} ms", plain(nanoseconds / 1e6)),
+        magnitude if magnitude >= 1e3 => format!("{} µs", plain(nanoseconds / 1e3)),
         _ => format!("{} ns", plain(nanoseconds)),
     }
 }
@@ -34,13 +34,14 @@ pub(crate) fn rate(each_second: f64) -> String {
     }
 }
 
-/// Bytes.
+/// Bytes; few of them in full, unless they are whole KiB.
 pub(crate) fn size(bytes: f64) -> String {
     match bytes {
-        _ if bytes % 1024.0 != 0.0 => format!("{bytes} B"),
         _ if bytes >= 1_048_576.0 => format!("{} MiB", plain(bytes / 1_048_576.0)),
-        _ if bytes >= 1024.0 => format!("{} KiB", plain(bytes / 1024.0)),
-        _ => format!("{bytes} B"),
+        _ if bytes >= 1024.0 && (bytes >= 10_240.0 || bytes % 1024.0 == 0.0) => {
+            format!("{} KiB", plain(bytes / 1024.0))
+        }
+        _ => format!("{} B", plain(bytes)),
     }
 }
 
@@ -65,7 +66,8 @@ pub(crate) fn plain(value: f64) -> String {
         _ => format!("{value:.2}"),
     };
     let trimmed = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    trimmed.to_owned()
+    // A negative value that is nearly nothing is nothing.
+    if trimmed == "-0" { "0".to_owned() } else { trimmed.to_owned() }
 }
 
 #[cfg(test)]
@@ -83,5 +85,22 @@ mod tests {
             (size(8.0), size(4096.0), size(16_777_216.0)),
             ("8 B".into(), "4 KiB".into(), "16 MiB".into())
         );
+    }
+
+    #[test]
+    fn a_mean_of_bytes_is_read_as_a_round_number_of_them_is() {
+        assert_eq!(quantity(5_402_364.0, "bytes"), "5.15 MiB");
+        assert_eq!(quantity(20_000.5, "bytes"), "19.5 KiB");
+        assert_eq!(quantity(4000.0, "bytes"), "4000 B");
+        assert_eq!(quantity(0.0, "bytes"), "0 B");
+    }
+
+    #[test]
+    fn what_is_less_than_nothing_keeps_its_unit_and_what_is_nearly_nothing_has_no_sign() {
+        assert_eq!(quantity(-0.001, "allocations"), "0 allocations");
+        assert_eq!(quantity(-0.0, ""), "0");
+        assert_eq!(quantity(-0.4, ""), "-0.4");
+        assert_eq!(quantity(-2_080.0, "ns"), "-2.08 µs");
+        assert_eq!(quantity(-2.08, "ns"), "-2.08 ns");
     }
 }
