@@ -25,7 +25,7 @@ const SUITES: [&str; 2] = ["chaos", "network"];
 /// How many rounds it takes until everybody was broken in every way.
 const ALL_WAYS: usize = 15;
 
-/// Once: each of these figures is the longest of several losses, most of which take seconds.
+/// Once: each of these figures is one loss, most of which take seconds. The budgets are about the longest of them.
 fn run(_: &Extent) -> Result<Vec<Figure>> {
     let program = profile_directory()?.join(PROGRAM);
     let directory = TempDir::new()?;

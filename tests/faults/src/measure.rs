@@ -44,7 +44,10 @@ impl Times {
                 name,
                 "s",
                 times.iter().max().copied().unwrap_or_default().as_secs_f64(),
-                format!("the longest of {}", times.len()),
+                match times.len() {
+                    1 => "the only one".to_owned(),
+                    many => format!("the longest of {many}"),
+                },
             )
         };
         self.0.into_iter().map(figure).collect()
