@@ -217,6 +217,43 @@ fn a_worker_asks_for_the_key_too_and_a_ticket_alone_opens_nothing() {
     assert_eq!(client.enter(started, 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
 }
 
+/// How bytes may be spelled in a text: as they are, in hex, in base64 wherever in it they begin, and as numbers.
+fn spellings(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let numbers = bytes.iter().map(u8::to_string).collect::<Vec<_>>();
+    let mut spellings = vec![hex.to_uppercase(), hex, numbers.join(","), numbers.join(", ")];
+    for last in [(b'+', b'/'), (b'-', b'_')] {
+        for skipped in 0..3 {
+            // What a whole group of three bytes becomes depends on nothing else.
+            let groups = bytes[skipped..].as_chunks().0;
+            spellings.push(groups.iter().flat_map(|group| base64(*group, last)).collect());
+        }
+    }
+    spellings.into_iter().map(String::into_bytes).chain([bytes.to_vec()]).collect()
+}
+
+/// Three bytes as four letters, with the last two of the alphabet.
+fn base64([a, b, c]: [u8; 3], (plus, slash): (u8, u8)) -> [char; 4] {
+    let bits = u32::from_be_bytes([0, a, b, c]);
+    [18, 12, 6, 0].map(|shift| match (bits >> shift & 63) as u8 {
+        digit @ 0..26 => char::from(b'A' + digit),
+        digit @ 26..52 => char::from(b'a' + digit - 26),
+        digit @ 52..62 => char::from(b'0' + digit - 52),
+        62 => char::from(plus),
+        _ => char::from(slash),
+    })
+}
+
+#[test]
+fn bytes_are_found_however_they_are_spelled() {
+    let spelled = spellings(b"\x00~~~\xff\xff\xff");
+    for spelling in
+        ["007e7e7effffff", "007E7E7EFFFFFF", "0,126,126,126,255,255,255", "AH5+fv//", "AH5-fv__", "fn5+////"]
+    {
+        assert!(spelled.contains(&spelling.as_bytes().to_vec()), "{spelling} in {spelled:?}");
+    }
+}
+
 #[test]
 fn the_key_stands_in_no_command_line_and_no_environment() {
     let (plugins, keys) = (Plugins::obedient(), Keys::new());
@@ -225,14 +262,31 @@ fn the_key_stands_in_no_command_line_and_no_environment() {
     let mut client = Client::connect_with(uromd.address, Some(&key)).unwrap();
     let host = client.attach(any(), 1);
     let worker = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
-    let bytes = fs::read(&file).unwrap();
-    let secret = format!("{:?}", key.worker_secret(host.started.id));
-    assert_eq!(secret, "Secret(..)");
-    for what in ["cmdline", "environ"] {
-        let text = fs::read(format!("/proc/{worker}/{what}")).unwrap();
-        assert!(!text.is_empty());
-        let has = |part: &[u8]| text.windows(part.len()).any(|window| window == part);
-        assert!(!has(&bytes) && !has(b"key-file") && !has(file.to_str().unwrap().as_bytes()), "{what}");
+    // The worker has been let in with the first of these. They are written as their bytes alone.
+    let secrets = [key.worker_secret(host.started.id), key.daemon_secret()]
+        .map(|secret| postcard::to_stdvec(&secret).unwrap());
+    assert!(secrets.iter().all(|secret| secret.len() == 32));
+    let kept = [
+        ("the worker's", &secrets[0]),
+        ("the daemon's", &secrets[1]),
+        ("the key", &fs::read(&file).unwrap()),
+    ];
+    for process in [worker, uromd.pid().as_raw_pid().unsigned_abs().into()] {
+        for what in ["cmdline", "environ"] {
+            let text = fs::read(format!("/proc/{process}/{what}")).unwrap();
+            assert!(!text.is_empty());
+            let has = |part: &[u8]| text.windows(part.len()).any(|window| window == part);
+            for (whose, secret) in kept {
+                assert!(
+                    !spellings(secret).iter().any(|spelling| has(spelling)),
+                    "{whose} in {what} of {process}"
+                );
+            }
+            // The daemon was told where the key is.
+            if process == worker {
+                assert!(!has(b"key-file") && !has(file.to_str().unwrap().as_bytes()), "{what}");
+            }
+        }
     }
     assert_eq!(uromd.lines_with("a key of these tests"), 0);
 }
