@@ -36,6 +36,14 @@ pub enum Command {
         /// How many.
         bytes: u64,
     },
+    /// The same with what came: each request is copied, and so many of its bytes behind the first few are sent on.
+    #[urom(reply = Served)]
+    Relay {
+        /// How many bytes come before those.
+        head: u64,
+        /// How many.
+        bytes: u64,
+    },
     /// Receives messages of up to so many bytes and tells the first host of each, until its raw stop message comes.
     #[urom(reply = Served)]
     Take {

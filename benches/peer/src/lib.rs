@@ -3,7 +3,9 @@
 
 use std::cell::RefCell;
 
-use bench_protocol::{ADDRESS, Connect, Connected, Forward, Handler, Prepare, Prepared, Serve, Served, Take};
+use bench_protocol::{
+    ADDRESS, Connect, Connected, Forward, Handler, Prepare, Prepared, Relay, Serve, Served, Take,
+};
 use bench_raw::Peer;
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
 
@@ -51,6 +53,12 @@ impl Handler for BenchPeer {
     async fn forward(&self, _: &Context, command: Forward) -> Result<Served> {
         let bytes = vec![0x5a; command.bytes as usize];
         self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.forward(&bytes);
+        Ok(Served {})
+    }
+
+    async fn relay(&self, _: &Context, command: Relay) -> Result<Served> {
+        let Relay { head, bytes } = command;
+        self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.relay(head as usize, bytes as usize);
         Ok(Served {})
     }
 

@@ -5,7 +5,7 @@
 
 mod tag;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -28,6 +28,8 @@ pub const MOST: usize = 8;
 struct Counters {
     received: Cell<u64>,
     stopped: Cell<bool>,
+    /// Where the last message is copied to by who [relays](Peer::relay) them: as many bytes as there is room for.
+    copy: RefCell<Vec<u8>>,
 }
 
 /// One end: a context, a worker, and endpoints as it is connected. One that asks has one endpoint, one that serves has one
@@ -65,13 +67,48 @@ unsafe extern "C" fn on_message(
     sys::UCS_OK
 }
 
+/// UCX's `ucp_am_recv_callback_t`.
+type OnMessage = unsafe extern "C" fn(
+    *mut c_void,
+    *const c_void,
+    usize,
+    *mut c_void,
+    usize,
+    *const sys::ucp_am_recv_param_t,
+) -> sys::ucs_status_t;
+
+/// The same, and keeps what came.
+unsafe extern "C" fn on_message_to_copy(
+    arg: *mut c_void,
+    header: *const c_void,
+    header_length: usize,
+    data: *mut c_void,
+    length: usize,
+    param: *const sys::ucp_am_recv_param_t,
+) -> sys::ucs_status_t {
+    // SAFETY: as in `on_message`.
+    let counters = unsafe { &*arg.cast::<Counters>() };
+    let mut copy = counters.copy.take();
+    let length_here = length.min(copy.len());
+    // SAFETY: UCX says that `length` bytes are there, and they are not in a vector of ours.
+    unsafe { ptr::copy_nonoverlapping(data.cast::<u8>(), copy.as_mut_ptr(), length_here) };
+    counters.copy.replace(copy);
+    // SAFETY: with the arguments of this one, which has the same contract.
+    unsafe { on_message(arg, header, header_length, data, length, param) }
+}
+
 unsafe extern "C" fn on_sent(request: *mut c_void, _status: sys::ucs_status_t, _user: *mut c_void) {
     // SAFETY: UCX calls this once for a request that it handed out, and nobody kept it.
     unsafe { sys::ucp_request_free(request) }
 }
 
-/// Counts the messages of one sender.
-fn receive(worker: sys::ucp_worker_h, number: u32, counters: &Counters) -> Result<(), String> {
+/// Has `on_message` count the messages of one sender.
+fn receive(
+    worker: sys::ucp_worker_h,
+    number: u32,
+    counters: &Counters,
+    on_message: OnMessage,
+) -> Result<(), String> {
     // SAFETY: a C structure of integers and pointers, for which zero is a value.
     let mut handler: sys::ucp_am_handler_param_t = unsafe { std::mem::zeroed() };
     handler.field_mask = u64::from(
@@ -131,7 +168,7 @@ impl Peer {
         check("ucp_worker_create", unsafe { sys::ucp_worker_create(context, &params, &mut peer.worker) })?;
 
         for (number, counters) in peer.counters.iter().enumerate() {
-            receive(peer.worker, number as u32, counters)?;
+            receive(peer.worker, number as u32, counters, on_message)?;
         }
         Ok(peer)
     }

@@ -2,7 +2,7 @@
 
 use ucx_sys as sys;
 
-use crate::{Peer, REPLY, check};
+use crate::{OnMessage, Peer, REPLY, check, on_message, on_message_to_copy, receive};
 
 /// Any tag does: nobody else sends any.
 const TAG: u64 = 7;
@@ -33,14 +33,43 @@ impl Peer {
 
     /// Answers each request by sending `bytes` to the second endpoint and a reply to the first, until the stop comes. Spins.
     pub fn forward(&self, bytes: &[u8]) {
+        self.forward_each(|| self.tag_send(1, bytes));
+    }
+
+    /// The same with what came: each request is copied first, as a plugin gets its commands, and what follows its first `head`
+    /// bytes, `bytes` of them, is sent from the copy.
+    ///
+    /// # Panics
+    /// When UCX fails: a measurement with a lost message is none.
+    pub fn relay(&self, head: usize, bytes: usize) {
+        let counters = &self.counters[0];
+        counters.copy.replace(vec![0; head + bytes]);
+        self.count_by(on_message_to_copy);
+        self.forward_each(|| {
+            let copy = counters.copy.take();
+            self.tag_send(1, &copy[head..]);
+            counters.copy.replace(copy);
+        });
+        self.count_by(on_message);
+        counters.copy.take();
+    }
+
+    fn forward_each(&self, forward: impl Fn()) {
         let mut answered = self.counters[0].received.get();
         while !self.counters[0].stopped.take() {
             self.progress();
             while answered < self.counters[0].received.get() {
-                self.tag_send(1, bytes);
+                forward();
                 self.send(FORWARDED);
                 answered += 1;
             }
+        }
+    }
+
+    /// Changes how messages of the first sender are received.
+    fn count_by(&self, on_message: OnMessage) {
+        if let Err(what) = receive(self.worker, 0, &self.counters[0], on_message) {
+            panic!("{what}");
         }
     }
 

@@ -1,6 +1,5 @@
 //! The host of a launch: two workers of a domain, each with the sandbox plugin and with raw UCX.
 
-use std::cell::RefCell;
 use std::pin::pin;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -48,21 +47,50 @@ pub(super) fn run(arguments: &str) -> Result<()> {
     let arguments: Arguments = serde_json::from_str(arguments).context("what a launch is started with")?;
     let party = Party::new(&arguments)?;
     let mut figures = Vec::new();
-    for (way, sizes) in [(Way::Inline, &INLINE[..]), (Way::Registered, &REGISTERED)] {
+    for (what, kit, peer, sizes) in COMPARED {
         for &size in sizes {
-            figures.push(
-                party.measure(&arguments, way, size).with_context(|| format!("{way:?}, {size} bytes"))?,
-            );
+            let figure = party.measure(&arguments, what, [kit, peer], size);
+            figures.push(figure.with_context(|| format!("{what}, {size} bytes"))?);
         }
     }
     println!("{}", serde_json::to_string(&figures)?);
     Ok(())
 }
 
+/// Who sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Side {
+    /// The sandbox plugin, what came with the command.
     Inline,
+    /// The sandbox plugin, from memory of one worker to memory of the other.
     Registered,
+    /// Raw UCX, bytes of its own, for a request as long as the command.
+    RawInline,
+    /// Raw UCX, what came with the request, from a copy: DOCA's interface has a worker make one for the plugin.
+    RawRelayed,
+    /// Raw UCX, from memory of one worker to memory of the other.
+    RawRegistered,
+}
+
+/// What is compared with what. A worker that finds a busy process on its core sleeps rather than yields for the second after that,
+/// and where the receiver shares the host's, the host is busy while it sends inline: that comes last.
+const COMPARED: [(&str, Side, Side, &[usize]); 4] = [
+    ("registered", Side::Registered, Side::RawRegistered, &REGISTERED),
+    ("inline", Side::Inline, Side::RawInline, &INLINE),
+    ("relayed", Side::Inline, Side::RawRelayed, &INLINE),
+    ("copy-alone", Side::RawRelayed, Side::RawInline, &INLINE),
+];
+
+impl Side {
+    /// As the tables call it.
+    fn name(self) -> &'static str {
+        match self {
+            Side::Inline | Side::Registered => "the kit",
+            Side::RawInline => "raw UCX round trip and tag send",
+            Side::RawRelayed => "the same with a copy of what came",
+            Side::RawRegistered => "raw UCX tag send and receive",
+        }
+    }
 }
 
 impl Party {
@@ -90,33 +118,38 @@ impl Party {
         Ok(Party { sandbox, peer, sender, receiver, raw, memories, _domain: domain, _service: service })
     }
 
-    fn measure(&self, arguments: &Arguments, way: Way, size: usize) -> Result<Figure> {
+    fn measure(&self, arguments: &Arguments, what: &str, sides: [Side; 2], size: usize) -> Result<Figure> {
+        let [kit, peer] = sides;
         // As many messages as a round's time is enough for, by the first few of the kit.
         let first = Instant::now();
-        self.kit(way, size, 1)?;
+        self.round(kit, size, 1)?;
         let start = Instant::now();
-        self.kit(way, size, 1)?;
+        self.round(kit, size, 1)?;
         let each = start.elapsed().min(first.elapsed() / 2);
         let messages = (arguments.round.as_nanos() / each.as_nanos().max(1)).clamp(3, 100) as usize;
-        let [raw, kit] =
-            alternate(arguments.rounds, || self.raw(way, size, messages), || self.kit(way, size, messages))?
-                .map(|rounds| median(&rounds));
-        let (raw, kit) = raw.zip(kit).context("no round was measured")?;
-        let (way, peer) = match way {
-            Way::Inline => ("inline", "raw UCX round trip and tag send"),
-            Way::Registered => ("registered", "raw UCX tag send and receive"),
-        };
-        Ok(Figure::new(format!("{NAME}/{way}/{}/{size}", arguments.transport.name()), "ns", kit)
-            .against(peer, raw))
+        let [peers, ours] = alternate(
+            arguments.rounds,
+            || self.round(peer, size, messages),
+            || self.round(kit, size, messages),
+        )?
+        .map(|rounds| median(&rounds));
+        let (peers, ours) = peers.zip(ours).context("no round was measured")?;
+        let name = format!("{NAME}/{what}/{}/{size}", arguments.transport.name());
+        Ok(Figure::new(name, "ns", ours).against(peer.name(), peers))
     }
 
     /// The median of the messages of a round, in nanoseconds. Inline ones are sent in batches.
-    fn kit(&self, way: Way, size: usize, count: usize) -> Result<f64> {
+    fn round(&self, side: Side, size: usize, count: usize) -> Result<f64> {
         let mut times = Vec::new();
-        for _ in 0..count {
-            match way {
-                Way::Inline => self.inline_batch(size, &mut times)?,
-                Way::Registered => times.push(self.registered(size)?),
+        match side {
+            Side::Inline => (0..count).try_for_each(|_| self.inline_batch(size, &mut times))?,
+            Side::Registered => {
+                for _ in 0..count {
+                    times.push(self.registered(size)?);
+                }
+            }
+            Side::RawInline | Side::RawRelayed | Side::RawRegistered => {
+                times = self.raw(side, size, count)?
             }
         }
         median(&times).context("no message was sent")
@@ -177,31 +210,35 @@ impl Party {
         }
     }
 
-    /// The same by raw UCX.
-    fn raw(&self, way: Way, size: usize, count: usize) -> Result<f64> {
-        let serving = self.serve(size)?;
-        let times = RefCell::new(Vec::new());
-        let round = |count: usize| match way {
-            Way::Inline => (0..count).for_each(|_| self.raw_batch(size, &mut times.borrow_mut())),
-            Way::Registered => (0..count).for_each(|_| {
-                let start = Instant::now();
-                let (sent, received) = (self.raw.received(0), self.raw.received(1));
-                self.raw.send(&REQUEST[..HEAD]);
-                self.raw_wait(0, sent + 1);
-                self.raw_wait(1, received + 1);
-                times.borrow_mut().push(start.elapsed().as_nanos() as f64);
-            }),
-        };
+    /// The times of raw UCX.
+    fn raw(&self, side: Side, size: usize, count: usize) -> Result<Vec<f64>> {
+        let serving = self.serve(side, size)?;
+        let mut times = Vec::new();
         // The first waits for the workers to take their commands.
-        round(1);
-        times.borrow_mut().clear();
-        round(count);
+        for count in [1, count] {
+            times.clear();
+            for _ in 0..count {
+                match side {
+                    Side::RawRegistered => times.push(self.raw_registered()),
+                    _ => self.raw_batch(size, &mut times),
+                }
+            }
+        }
         for (to, serving) in serving.into_iter().enumerate() {
             self.raw.send_to(to, STOP);
             self.raw.progress();
             serving.wait()?;
         }
-        median(&times.into_inner()).context("no message was sent")
+        Ok(times)
+    }
+
+    fn raw_registered(&self) -> f64 {
+        let start = Instant::now();
+        let (sent, received) = (self.raw.received(0), self.raw.received(1));
+        self.raw.send(&REQUEST[..HEAD]);
+        self.raw_wait(0, sent + 1);
+        self.raw_wait(1, received + 1);
+        start.elapsed().as_nanos() as f64
     }
 
     fn raw_batch(&self, size: usize, times: &mut Vec<f64>) {
@@ -228,16 +265,22 @@ impl Party {
     }
 
     /// Gives both workers' threads to raw UCX: first the sender's.
-    fn serve(&self, size: usize) -> Result<[Serving; 2]> {
-        let forward = self.peer.task_forward(&self.sender, size as u64).submit()?;
+    fn serve(&self, side: Side, size: usize) -> Result<[Serving; 2]> {
+        let forward = match side {
+            Side::RawRelayed => {
+                Serving::Relay(self.peer.task_relay(&self.sender, HEAD as u64, size as u64).submit()?)
+            }
+            _ => Serving::Forward(self.peer.task_forward(&self.sender, size as u64).submit()?),
+        };
         let take = self.peer.task_take(&self.receiver, size as u64).submit()?;
-        Ok([Serving::Forward(forward), Serving::Take(take)])
+        Ok([forward, Serving::Take(take)])
     }
 }
 
 /// A worker's thread that is raw UCX's.
 enum Serving {
     Forward(Completion<bench_protocol::Forward>),
+    Relay(Completion<bench_protocol::Relay>),
     Take(Completion<bench_protocol::Take>),
 }
 
@@ -245,6 +288,7 @@ impl Serving {
     fn wait(self) -> urom_host::Result<()> {
         match self {
             Serving::Forward(task) => task.wait().map(drop),
+            Serving::Relay(task) => task.wait().map(drop),
             Serving::Take(task) => task.wait().map(drop),
         }
     }
