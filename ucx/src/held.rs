@@ -12,15 +12,18 @@ use std::rc::Rc;
 pub(crate) struct Held<B>(MaybeUninit<B>);
 
 impl<B> Held<B> {
+    #[inline]
     pub(crate) fn new(buffer: B) -> Self {
         Held(MaybeUninit::new(buffer))
     }
 
+    #[inline]
     pub(crate) fn get(&self) -> &B {
         // SAFETY: initialised by `new`, and nobody asks once it was taken.
         unsafe { self.0.assume_init_ref() }
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self) -> &mut B {
         // SAFETY: as in `get`.
         unsafe { self.0.assume_init_mut() }
@@ -31,6 +34,7 @@ impl<B> Held<B> {
     /// # Safety
     ///
     /// Called once, and nothing else after it.
+    #[inline]
     pub(crate) unsafe fn take(&mut self) -> B {
         // SAFETY: initialised by `new`, and the caller uses this value no more.
         unsafe { self.0.assume_init_read() }

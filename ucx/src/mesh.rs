@@ -1,7 +1,7 @@
 //! Workers that all connect to each other: over shared memory on one machine, and none is lost unnoticed.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -9,6 +9,7 @@ use std::num::NonZeroU16;
 use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
 
+use rustc_hash::FxHashMap;
 use rustix::net::{SocketFlags, accept_with};
 use rustix::process::{Resource, getrlimit};
 
@@ -70,7 +71,7 @@ const AT_ONCE: usize = 16;
 pub struct Mesh {
     worker: Worker,
     /// By the seal of the address that they lead to: hashing all of an address takes as long as sending a message.
-    endpoints: RefCell<HashMap<u64, Vec<Known>>>,
+    endpoints: RefCell<FxHashMap<u64, Vec<Known>>>,
     /// Nothing where nothing can listen.
     door: Option<Door>,
 }

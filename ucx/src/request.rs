@@ -266,6 +266,20 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self.into_done()
     }
 
+    /// As `poll`, for what was not done when it was started.
+    #[inline(never)]
+    fn poll_later(&mut self, cx: &mut TaskContext<'_>) -> Poll<(Result<T, Status>, B)> {
+        if let Some(done) = self.take() {
+            return Poll::Ready(done);
+        }
+        let Phase::Pending { slot, .. } = &self.phase else { panic!("a request was polled after its end") };
+        // SAFETY: the request is live while this phase lasts.
+        let slot = unsafe { slot.as_ref() };
+        let waker = slot.waker.take().filter(|waker| waker.will_wake(cx.waker()));
+        slot.waker.set(Some(waker.unwrap_or_else(|| cx.waker().clone())));
+        Poll::Pending
+    }
+
     /// Takes the result and the buffer out when the operation has ended and they are still here.
     fn take(&mut self) -> Option<(Result<T, Status>, B)> {
         let completion = match &self.phase {
@@ -285,34 +299,10 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         let buffer = unsafe { self.buffer.take() };
         Some((outcome(&completion), buffer))
     }
-}
 
-fn outcome<T: Outcome>(completion: &Completion) -> Result<T, Status> {
-    completion.status.ok().map(|()| T::from_completion(completion))
-}
-
-impl<B: 'static, T: Outcome> Future for Request<B, T> {
-    type Output = (Result<T, Status>, B);
-
-    /// # Panics
-    ///
-    /// When polled again after it has ended.
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        if let Some(done) = this.take() {
-            return Poll::Ready(done);
-        }
-        let Phase::Pending { slot, .. } = &this.phase else { panic!("a request was polled after its end") };
-        // SAFETY: the request is live while this phase lasts.
-        let slot = unsafe { slot.as_ref() };
-        let waker = slot.waker.take().filter(|waker| waker.will_wake(cx.waker()));
-        slot.waker.set(Some(waker.unwrap_or_else(|| cx.waker().clone())));
-        Poll::Pending
-    }
-}
-
-impl<B: 'static, T: Outcome> Drop for Request<B, T> {
-    fn drop(&mut self) {
+    /// The drop of a request whose result nobody took.
+    #[inline(never)]
+    fn give_up(&mut self) {
         if let Phase::Pending { slot, worker, cancel: true } = &self.phase {
             // SAFETY: a live request of this worker. UCX may call back at once; the slot then says so.
             unsafe { sys::ucp_request_cancel(worker.raw(), slot.as_ptr().cast()) };
@@ -328,6 +318,39 @@ impl<B: 'static, T: Outcome> Drop for Request<B, T> {
         slot.waker.set(None);
         slot.parked.set(Some(Box::new(parked)));
         worker.inner().park();
+    }
+}
+
+#[inline]
+fn outcome<T: Outcome>(completion: &Completion) -> Result<T, Status> {
+    completion.status.ok().map(|()| T::from_completion(completion))
+}
+
+impl<B: 'static, T: Outcome> Future for Request<B, T> {
+    type Output = (Result<T, Status>, B);
+
+    /// # Panics
+    ///
+    /// When polled again after it has ended.
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        // Most are done when they are first polled. UCX may still have bytes on their way to another core's memory then, and whoever
+        // reads what was written after those in other pieces waits for them.
+        let Phase::Done(completion) = this.phase else { return this.poll_later(cx) };
+        this.phase = Phase::Taken;
+        // SAFETY: the buffer was there in that phase, and from now on the phase says that it is not.
+        let buffer = unsafe { this.buffer.take() };
+        Poll::Ready((outcome(&completion), buffer))
+    }
+}
+
+impl<B: 'static, T: Outcome> Drop for Request<B, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if !matches!(self.phase, Phase::Taken) {
+            self.give_up();
+        }
     }
 }
 

@@ -25,11 +25,13 @@ pub struct Stable<B>(B);
 
 impl<B> Stable<B> {
     /// Wraps a value.
+    #[inline]
     pub const fn new(value: B) -> Self {
         Stable(value)
     }
 
     /// The value.
+    #[inline]
     pub fn into_inner(self) -> B {
         self.0
     }
@@ -59,9 +61,11 @@ impl<B> DerefMut for Stable<B> {
 // every `deref` gives the same. Rust's rules for shared references keep them unchanged: a request owns the value, and
 // whoever else may reach the bytes, such as a clone, has them shared too.
 unsafe impl<B: StableDeref<Target = [u8]> + 'static> Buffer for Stable<B> {
+    #[inline]
     fn start(&self) -> *const u8 {
         self.0.as_ptr()
     }
+    #[inline]
     fn len(&self) -> usize {
         self.0.deref().len()
     }

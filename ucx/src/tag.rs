@@ -71,6 +71,7 @@ impl Endpoint {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     pub fn tag_send<B: Buffer>(&self, tag: u64, data: B) -> Request<B> {
         self.tag_send_by(sys::ucp_tag_send_nbx, tag, data)
     }
@@ -93,6 +94,7 @@ impl Endpoint {
         self.tag_send_by(sys::ucp_tag_send_sync_nbx, tag, data)
     }
 
+    #[inline]
     fn tag_send_by<B: Buffer>(&self, send: Send, tag: u64, data: B) -> Request<B> {
         let worker = self.worker();
         if !worker.features().contains(Features::TAG) {

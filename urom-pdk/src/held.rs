@@ -47,6 +47,7 @@ pub struct Held {
 }
 
 impl Held {
+    #[inline]
     pub(crate) fn new(command: &SharedCommand, bytes: &[u8]) -> Result<Held> {
         let whole = command.payload();
         // Taken from the command's own bytes again, because what comes in may lie behind them by chance.

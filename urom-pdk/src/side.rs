@@ -159,6 +159,7 @@ impl Context {
     ///     Ok(())
     /// }
     /// ```
+    #[inline]
     pub fn hold(&self, bytes: &[u8]) -> Result<Held> {
         Held::new(&self.command, bytes)
     }
