@@ -5,8 +5,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use crate::shell;
 use crate::workspace::Workspace;
+use crate::{setup, shell};
 
 /// The version that is installed when there is another or none.
 const CARGO_FUZZ: &str = "0.13.2";
@@ -30,6 +30,8 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
     if chosen.is_empty() {
         bail!("no fuzz target `{}`: there are {}", only.unwrap_or_default(), targets.join(", "));
     }
+    // Some targets are of crates that need UCX.
+    setup::run(workspace, None)?;
     let tools = install(&workspace.target_dir)?;
     let build = workspace.target_dir.join("fuzz");
     for target in chosen {
@@ -38,13 +40,22 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
         for made in [&committed, &found] {
             std::fs::create_dir_all(made).with_context(|| format!("could not make {}", made.display()))?;
         }
-        let mut command = cargo_fuzz(&tools)?;
-        command.args(["fuzz", "run", "--fuzz-dir"]).arg(&directory).arg("--target-dir").arg(&build);
-        command.arg(target);
+        let sanitizer = if matches!(work, Work::Run { sanitized: false, .. }) { "none" } else { "address" };
+        let fuzz = |verb| -> Result<Command> {
+            let mut command = cargo_fuzz(&tools)?;
+            command.args(["fuzz", verb, "--sanitizer", sanitizer, "--fuzz-dir"]).arg(&directory);
+            command.arg("--target-dir").arg(&build).arg(target);
+            Ok(command)
+        };
+        // Apart from the run, whose failure is that of an input.
+        let status = shell::status(&mut fuzz("build")?)?;
+        if !status.success() {
+            return Ok(shell::exit_code(status));
+        }
+        let mut command = fuzz("run")?;
         match work {
             // New inputs go to the first directory.
-            Work::Run { inputs, sanitized } => {
-                command.args(["--sanitizer", if *sanitized { "address" } else { "none" }]);
+            Work::Run { inputs, .. } => {
                 command.args([&found, &committed]).arg("--").arg(format!("-runs={inputs}"))
             }
             Work::Merge => command.args([&committed, &found]).args(["--", "-merge=1"]),
