@@ -24,12 +24,24 @@ const THREADED: [&str; 2] = ["urom-service", "urom-pdk"];
 /// The packages whose whole suites `--full` runs.
 const SUITES: [&str; 2] = ["urom-service", "urom-host"];
 
-/// The tests that start programs in C, of the package `urom-tests`.
-const IN_C: [&str; 2] = ["c_library", "pairings"];
+/// The tests that start programs in C, of the package `urom-tests`. Not `installed`, which is about where files lie and what
+/// the loader makes of them, and has programs that hang or that the address sanitizer must find out; nor `cross`, whose
+/// programs are another machine's.
+const IN_C: [&str; 4] = ["c_library", "pairings", "hostile", "logging"];
 
-/// What starts these programs. Only what is surely lost counts as a leak: libraries keep memory until the process ends.
-const VALGRIND: &str = "valgrind --quiet --error-exitcode=97 --leak-check=full --show-leak-kinds=definite \
-                        --errors-for-leak-kinds=definite";
+/// Tests among them whose programs valgrind cannot follow, and why.
+const NOT_FOLLOWED: [(&str, &str); 1] = [(
+    "threads_of_the_library_leave_signals_to_the_program",
+    "valgrind's threads block signals of their own accord",
+)];
+
+/// What starts these programs. Threads take turns: a host that spins would keep its embedded service from answering in time.
+const VALGRIND: &str = "valgrind --quiet --error-exitcode=97 --fair-sched=try";
+
+/// What valgrind reads besides, where a test of a program that leaves memory behind can say otherwise. Only what is surely
+/// lost counts as a leak: libraries keep memory until the process ends.
+const VALGRIND_OPTIONS: &str =
+    "--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite";
 
 /// One way to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -170,8 +182,15 @@ fn valgrind(workspace: &Workspace) -> Result<()> {
         bail!("what the programs need does not build: {status}");
     }
     let mut tests = shell::cargo();
-    tests.args(["test", "-p", "urom-tests"]).args(IN_C.iter().flat_map(|name| ["--test", name]));
-    shell::run(tests.env("UROM_C_LAUNCHER", VALGRIND))
+    tests.args(["test", "-p", "urom-tests", "--no-fail-fast"]);
+    tests.args(IN_C.iter().flat_map(|name| ["--test", name]));
+    // One at a time: a host waits four seconds for its service, which is not much for two that valgrind slows down.
+    tests.args(["--", "--test-threads=1"]);
+    for (test, why) in NOT_FOLLOWED {
+        eprintln!("left out: {test}: {why}");
+        tests.args(["--skip", test]);
+    }
+    shell::run(tests.env("UROM_C_LAUNCHER", VALGRIND).env("VALGRIND_OPTS", VALGRIND_OPTIONS))
 }
 
 /// Prints the errors that the sanitizers reported, and gives their number. Other reports are warnings of allocations that
@@ -231,6 +250,18 @@ mod tests {
         let workspace = Workspace::load().expect("cargo knows this workspace");
         for package in PACKAGES.into_iter().chain(THREADED).chain(SUITES) {
             assert!(workspace.has_package(package), "{package} is not in the workspace");
+        }
+    }
+
+    #[test]
+    fn every_test_that_valgrind_cannot_follow_exists() {
+        let tests = Workspace::load().expect("cargo knows this workspace").root.join("tests/tests");
+        let files = IN_C.iter().flat_map(|suite| std::fs::read_dir(tests.join(suite)).expect("it is there"));
+        let sources: String = files
+            .map(|file| std::fs::read_to_string(file.expect("it is listed").path()).expect("it is text"))
+            .collect();
+        for (test, _) in NOT_FOLLOWED {
+            assert!(sources.contains(&format!("fn {test}(")), "{test}");
         }
     }
 

@@ -47,6 +47,13 @@ impl Source {
         self
     }
 
+    /// Plain, and with the address sanitizer. Plain alone where a memory checker starts programs: it takes no other, and is
+    /// slow.
+    pub fn each_way(self) -> Vec<Source> {
+        let sanitized = launcher().is_none().then(|| self.clone().asan());
+        std::iter::once(self).chain(sanitized).collect()
+    }
+
     /// Calls UCX itself.
     pub fn ucx(mut self) -> Source {
         self.ucx = true;

@@ -10,7 +10,7 @@ use super::{programs, surroundings};
 
 /// A program with the flags -d/--device <name>, -n/--number <count>, --all and -gid/--gid-index <index>.
 struct Flags {
-    programs: [PathBuf; 2],
+    programs: Vec<PathBuf>,
     service: Service,
 }
 
@@ -32,9 +32,11 @@ impl Flags {
             host.run(&self.service)
         });
         let outputs: Vec<Output> = outputs.collect::<Result<_>>()?;
-        assert_eq!(outputs[0].stdout, outputs[1].stdout, "{line:?}\n{}", outputs[1].stderr);
-        assert_eq!(outputs[0].stderr, outputs[1].stderr, "{line:?}");
-        outputs.into_iter().next().context("there are two")
+        for pair in outputs.windows(2) {
+            assert_eq!(pair[0].stdout, pair[1].stdout, "{line:?}\n{}", pair[1].stderr);
+            assert_eq!(pair[0].stderr, pair[1].stderr, "{line:?}");
+        }
+        outputs.into_iter().next().context("it is run one way at least")
     }
 
     /// What the callbacks got.

@@ -1,7 +1,7 @@
 //! Codes, devices, tasks, and what is not supported.
 
 use anyhow::Result;
-use urom_tests::c::Host;
+use urom_tests::c::{Host, Source};
 
 use super::{programs, surroundings};
 
@@ -28,7 +28,7 @@ fn a_query_is_freed_as_any_task_and_the_cpus_are_those_of_the_variable() -> Resu
 #[test]
 fn cpus_that_nobody_can_read_fail_the_start_and_are_named() -> Result<()> {
     let service = surroundings()?;
-    let [program, _] = programs("group_query.c")?;
+    let program = Source::new("group_query.c").program()?;
     for cpus in ["x", "7-0", "1024"] {
         let output = Host::new(&program).env("UROM_CPUS", cpus).run(&service)?.success()?;
         let start = "DOCA_ERROR_BAD_CONFIG: the embedded service cannot be started: UROM_CPUS is";

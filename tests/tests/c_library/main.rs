@@ -10,9 +10,8 @@ use urom_tests::PluginDirectory;
 use urom_tests::c::{Service, Source};
 
 /// A program of `tests/c`, without the sanitizer and with it.
-fn programs(file: &str) -> Result<[PathBuf; 2]> {
-    let source = Source::new(file);
-    Ok([source.program()?, source.asan().program()?])
+fn programs(file: &str) -> Result<Vec<PathBuf>> {
+    Source::new(file).each_way().iter().map(Source::program).collect()
 }
 
 /// Where programs run; they start no service unless they ask for it.

@@ -14,7 +14,7 @@ fn services() -> Result<[Service; 2]> {
 
 /// Runs a program plain and with the address sanitizer, at a daemon and embedded. It has to find nothing to complain of.
 fn everywhere(source: &str, run: impl Fn(Host, &Service) -> Result<Output>) -> Result<()> {
-    for source in [Source::new(source), Source::new(source).asan()] {
+    for source in Source::new(source).each_way() {
         let program = source.program()?;
         for service in services()? {
             run(Host::new(&program), &service)?.success()?;
@@ -62,7 +62,7 @@ fn a_wrong_order_gives_errors_and_everything_goes_on() -> Result<()> {
 fn exchanges_may_end_their_own_domain() -> Result<()> {
     everywhere("wrong_order.c", |host, service| {
         // What a request that was given up may still be written to is kept for good.
-        host.arg("exchanges").env("ASAN_OPTIONS", "detect_leaks=0").run(service)
+        host.arg("exchanges").leaving_memory().run(service)
     })
 }
 
@@ -75,7 +75,7 @@ fn loops_that_trust_progress_blindly_see_what_they_trust_in() -> Result<()> {
 fn a_child_that_exits_waits_for_no_thread_of_its_parent() -> Result<()> {
     everywhere("forked_exit.c", |host, service| {
         // What the parent's threads point to looks lost in the child.
-        host.env("ASAN_OPTIONS", "detect_leaks=0").run(service)
+        host.leaving_memory().run(service)
     })
 }
 
@@ -89,7 +89,7 @@ fn a_host_may_leave_without_cleaning_up() -> Result<()> {
     for how in ["", "exit", "stopping", "starting"] {
         everywhere("walk_away.c", |host, service| {
             // Whoever leaves so leaves memory behind.
-            host.arg(how).env("ASAN_OPTIONS", "detect_leaks=0").run(service)
+            host.arg(how).leaving_memory().run(service)
         })?;
     }
     Ok(())
@@ -98,7 +98,7 @@ fn a_host_may_leave_without_cleaning_up() -> Result<()> {
 #[test]
 fn a_daemon_serves_the_next_host_after_one_that_just_left() -> Result<()> {
     let [service, _] = services()?;
-    let rude = Host::new(Source::new("walk_away.c").program()?);
+    let rude = Host::new(Source::new("walk_away.c").program()?).leaving_memory();
     for how in ["", "exit", "stopping", "starting", ""] {
         rude.clone().arg(how).run(&service)?.success()?;
     }

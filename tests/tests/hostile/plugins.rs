@@ -17,9 +17,8 @@ fn plugins(trouble: &Source) -> Result<PluginDirectory> {
     Ok(plugins)
 }
 
-fn hosts() -> Result<[PathBuf; 2]> {
-    let source = Source::new("trouble_host.c");
-    Ok([source.program()?, source.asan().program()?])
+fn hosts() -> Result<Vec<PathBuf>> {
+    Source::new("trouble_host.c").each_way().iter().map(Source::program).collect()
 }
 
 /// Trouble that costs a process: only where workers have their own.

@@ -85,10 +85,8 @@ fn a_plugin_in_rust_logs_as_its_worker_at_the_level_of_the_program() -> Result<(
 #[test]
 fn a_plugin_in_c_of_an_embedded_service_logs_with_the_program() -> Result<()> {
     let service = c::Service::embedded(plugins()?)?;
-    for asan in [false, true] {
-        let source = Source::new("service_start.c");
-        let program = if asan { source.asan() } else { source }.program()?;
-        let output = Host::new(program).arg(c::DEVICE).run(&service)?.success()?;
+    for source in Source::new("service_start.c").each_way() {
+        let output = Host::new(source.program()?).arg(c::DEVICE).run(&service)?.success()?;
         let lines = Line::all(&output.stderr)?;
         // The program has no backend.
         assert_eq!(of(&lines, "DOCA", "log_plugin.c"), [("WRN", "loaded, as source of its own")]);

@@ -9,19 +9,19 @@ use urom_tests::c::{Host, Output, Service, Source};
 use crate::line::{EACH, Line, said};
 
 /// Runs the program, plain and with the address sanitizer, and gives what each printed.
-fn run(arguments: &[&str]) -> Result<[Output; 2]> {
+fn run(arguments: &[&str]) -> Result<Vec<Output>> {
     run_with(arguments, &[])
 }
 
-fn run_with(arguments: &[&str], variables: &[(&str, &str)]) -> Result<[Output; 2]> {
-    let source = || Source::new("log_host.c").flag("-pthread");
+fn run_with(arguments: &[&str], variables: &[(&str, &str)]) -> Result<Vec<Output>> {
     let service = Service::embedded(PluginDirectory::with(&[])?)?;
-    let run = |program| {
+    let run = |source: &Source| {
+        let program = source.program()?;
         let host = arguments.iter().fold(Host::new(program), |host, argument| host.arg(argument));
         let host = variables.iter().fold(host, |host, (name, value)| host.env(name, value));
         host.run(&service)?.success()
     };
-    Ok([run(source().program()?)?, run(source().asan().program()?)?])
+    Source::new("log_host.c").flag("-pthread").each_way().iter().map(run).collect()
 }
 
 #[test]
