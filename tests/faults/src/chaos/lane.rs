@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal};
 use urom_tests::{PluginDirectory, Uromd};
 
-use super::judge::names_the_cause;
+use super::judge::Cause;
 use super::plan::{Blow, Round, Victim};
 use crate::blocked::{is_blocked, names_the_queue};
 use crate::host::Kind;
@@ -194,6 +194,10 @@ impl Lane {
         }
     }
 
+    fn cause(&self, victim: Victim, blow: Blow) -> Cause {
+        Cause { victim, blow, transports: self.transports }
+    }
+
     /// Ends a stopped process in the way of the round.
     fn finish(&self, pid: Pid, blow: Blow) -> Result<()> {
         match blow {
@@ -204,10 +208,10 @@ impl Lane {
     }
 
     fn lose_worker(&mut self, blow: Blow) -> Result<Duration> {
-        let worker = self.workers[0];
+        let (worker, cause) = (self.workers[0], self.cause(Victim::Worker, blow));
         let begin = now();
         strike(worker, blow)?;
-        let mut last = lost(&mut self.a, ONE, blow)?.max(lost(&mut self.b, ONE, blow)?);
+        let mut last = lost(&mut self.a, ONE, cause)?.max(lost(&mut self.b, ONE, cause)?);
         // Its daemon may have killed it already.
         if blow.stops() {
             let _ = self.finish(worker, blow);
@@ -229,12 +233,12 @@ impl Lane {
     }
 
     fn lose_daemon(&mut self, blow: Blow) -> Result<Duration> {
-        let pid = self.daemon.pid();
+        let (pid, cause) = (self.daemon.pid(), self.cause(Victim::Daemon, blow));
         let begin = now();
         strike(pid, blow)?;
-        let mut last = lost(&mut self.a, ONE, blow)?;
-        last = last.max(lost(&mut self.b, ONE, blow)?);
-        last = last.max(lost(&mut self.b, TWO, blow)?);
+        let mut last = lost(&mut self.a, ONE, cause)?;
+        last = last.max(lost(&mut self.b, ONE, cause)?);
+        last = last.max(lost(&mut self.b, TWO, cause)?);
         for worker in self.workers {
             wait_for_end(worker, END, "a worker without its daemon")?;
         }
@@ -273,7 +277,8 @@ impl Lane {
         }
         self.finish(host, blow)?;
         if blow == Blow::StopThenContinue {
-            lost(&mut self.a, ONE, blow)?;
+            let cause = self.cause(Victim::Host, blow);
+            lost(&mut self.a, ONE, cause)?;
             self.a.leave(ONE)?;
             self.a.disconnect()?;
             self.a.connect(self.daemon.address())?;
@@ -364,9 +369,9 @@ fn strike(pid: Pid, blow: Blow) -> Result<()> {
 }
 
 /// Waits for the end of every task of a worker that was lost; when the last of them came.
-fn lost(host: &mut HostProcess, worker: u64, blow: Blow) -> Result<u64> {
+fn lost(host: &mut HostProcess, worker: u64, cause: Cause) -> Result<u64> {
     let tally = host.over(worker, PATIENCE)?;
-    names_the_cause(&tally, worker, blow)?;
+    cause.is_named_by(&tally, worker)?;
     Ok(tally.last_end)
 }
 
