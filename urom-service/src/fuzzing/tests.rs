@@ -302,12 +302,14 @@ fn of_worker_frames() -> Vec<(String, Vec<u8>)> {
     let busy = vec![0, 8, 3, 1, 2, 4, 1, 2, 4, 0, 7];
     let leaves = vec![0, 3, 3, 0, 1, 1, 1, 1, 1, 2, 1, 1, 3, 1, 1, 7, 2, 15, 0, 15];
     let long = vec![0, 3, 1, 0, 0xf4, 0, 1, 0x84, 0, 7];
+    let back_at_once = vec![0, 3, 1, 0, 0, 0, 0, 0, 0, 33, 0, 0, 7, 7];
     let sent = frame::command_header(1, 2, 0, 3);
     let bytes = [&[0, 6, 11], &sent[..], &[0, 1, 2, 7]].concat();
     vec![
         ("all".to_owned(), [vec![0], all].concat()),
         ("damaged".to_owned(), damaged),
         ("beyond".to_owned(), beyond),
+        ("back-at-once".to_owned(), back_at_once),
         ("busy".to_owned(), busy),
         ("leaves".to_owned(), leaves),
         ("long".to_owned(), long),

@@ -14,8 +14,10 @@ use crate::fuzzing::program::Program;
 use crate::log::LogLevel;
 use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header};
 
-/// Hosts, by the channels that they want to see in notifications.
 const HOSTS: u16 = 3;
+/// The channels that hosts want to see in notifications. Each is used once and then rests, as a host's do: what is on its way to
+/// an earlier connection is not the next one's.
+const CHANNELS: u16 = 1024;
 const SLOTS: u8 = 8;
 const LIMIT: usize = 256;
 /// The bit of a plugin that is not there.
@@ -51,6 +53,8 @@ pub fn worker_frames(input: &[u8]) {
 struct Host {
     /// The worker's number for it, while it is in.
     channel: Option<u16>,
+    /// Its own.
+    own: u16,
     /// Commands in each slot that were sent and not answered.
     waiting: [usize; SLOTS as usize],
     /// It sent what it may not, so that it may be thrown out.
@@ -70,6 +74,8 @@ struct Rig {
     leaving: Option<LinkKey>,
     /// Frames that were sent since the worker's last turn.
     unseen: usize,
+    /// The next host's channel.
+    next: u16,
 }
 
 impl Rig {
@@ -101,13 +107,22 @@ impl Rig {
         ucx.set_am_handler(AM_NOTIFICATIONS, note).expect("a handler");
         ucx.set_am_handler(AM_GREET, |message| {
             let channel = u16::from_le_bytes(message.header.try_into().expect("two bytes"));
-            assert!(channel < HOSTS, "a greeting for {channel}");
+            assert!(channel < CHANNELS, "a greeting for {channel}");
         })
         .expect("a handler");
         let address = WorkerAddress::from_bytes(&data.address).expect("the worker's address");
         let endpoint = ucx.endpoint().error_mode(ErrorMode::None).connect(&address).expect("an endpoint");
-        let mut rig =
-            Rig { data, from_data, ucx, endpoint, notes, hosts: HashMap::new(), leaving: None, unseen: 0 };
+        let mut rig = Rig {
+            data,
+            from_data,
+            ucx,
+            endpoint,
+            notes,
+            hosts: HashMap::new(),
+            leaving: None,
+            unseen: 0,
+            next: 0,
+        };
         rig.settle();
         rig
     }
@@ -117,14 +132,13 @@ impl Rig {
         let link = LinkKey::from(host) + 1;
         match step % 8 {
             0 => {
-                let attach = self.attach(host);
+                let attach = self.attach();
                 self.come(link, attach);
             }
             1 => {
                 // As it may come, the UCX address apart: UCX trusts that, so its seal is broken or whole.
-                let attach = postcard::from_bytes(program.bytes()).unwrap_or_else(|_| self.attach(host));
-                let channel = host;
-                self.come(link, Attach { channel, ..attach });
+                let attach = postcard::from_bytes(program.bytes()).unwrap_or_else(|_| self.attach());
+                self.come(link, attach);
             }
             2 => self.leave(link),
             3 | 4 => {
@@ -151,11 +165,11 @@ impl Rig {
         }
     }
 
-    fn attach(&self, channel: u16) -> Attach {
+    fn attach(&self) -> Attach {
         Attach {
             ticket: 0,
             ucx_address: self.ucx.address().expect("an address").as_bytes().to_vec(),
-            channel,
+            channel: 0,
             max_inflight: u32::from(SLOTS),
             max_message: LIMIT as u64,
             same_machine: true,
@@ -166,8 +180,10 @@ impl Rig {
         if self.hosts.contains_key(&link) || attach.max_inflight > u32::from(SLOTS) {
             return;
         }
-        self.hosts.insert(link, Host::default());
-        self.data.mailbox.post(ToData::Attach { link, attach });
+        let channel = self.next;
+        self.next = (channel + 1) % CHANNELS;
+        self.hosts.insert(link, Host { own: channel, ..Host::default() });
+        self.data.mailbox.post(ToData::Attach { link, attach: Attach { channel, ..attach } });
         self.turn();
     }
 
@@ -233,7 +249,8 @@ impl Rig {
         for note in frame::notifications(&notes) {
             let note = note.expect("a worker sends whole frames");
             // One that was thrown out or has left may still be told.
-            let Some(host) = self.hosts.get_mut(&(LinkKey::from(note.channel) + 1)) else { continue };
+            let of = |host: &&mut Host| host.own == note.channel;
+            let Some(host) = self.hosts.values_mut().find(of) else { continue };
             let waiting = host.waiting.get_mut(usize::from(note.slot)).expect("a slot of its own");
             *waiting = waiting.checked_sub(1).expect("an answer to a command");
         }
