@@ -2,7 +2,7 @@
 //!
 //! The sanitizers run with the project's own Rust; the thread sanitizer takes the sources of its library, which are brought.
 //! Miri takes a nightly Rust, which is installed when there is none; `sanitize` does without, and says so, when it cannot be
-//! had. UCX is built with none of them: see `tsan.suppressions`.
+//! had. UCX is built with none of them: see `tsan.suppressions`, and `lsan.suppressions` for what is kept on purpose.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -86,6 +86,13 @@ fn asan(workspace: &Workspace, full: bool) -> Result<()> {
             format!(
                 "detect_leaks=1:allocator_may_return_null=1:log_path={}",
                 reports.join("report").display()
+            ),
+        ),
+        (
+            "LSAN_OPTIONS",
+            format!(
+                "print_suppressions=0:suppressions={}",
+                workspace.root.join("xtask/src/lsan.suppressions").display()
             ),
         ),
     ];
