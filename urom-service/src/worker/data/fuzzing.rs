@@ -15,8 +15,8 @@ use crate::log::LogLevel;
 use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header};
 
 const HOSTS: u16 = 3;
-/// The channels that hosts want to see in notifications. Each is used once and then rests, as a host's do: what is on its way to
-/// an earlier connection is not the next one's.
+/// After how many hosts a worker makes room for a new one: UCX keeps endpoints to a peer that has one back, and the memory that they
+/// map, until it ends.
 const CHANNELS: u16 = 1024;
 const SLOTS: u8 = 8;
 const LIMIT: usize = 256;
@@ -45,6 +45,9 @@ pub fn worker_frames(input: &[u8]) {
             }
             rig.end();
         });
+        if rig.next >= CHANNELS {
+            *rig = Rig::new();
+        }
     });
 }
 
@@ -74,7 +77,8 @@ struct Rig {
     leaving: Option<LinkKey>,
     /// Frames that were sent since the worker's last turn.
     unseen: usize,
-    /// The next host's channel.
+    /// The channel that the next host wants to see in notifications. Each is used once, as a host's rests: what is on its way to an
+    /// earlier connection is not the next one's.
     next: u16,
 }
 
@@ -107,7 +111,7 @@ impl Rig {
         ucx.set_am_handler(AM_NOTIFICATIONS, note).expect("a handler");
         ucx.set_am_handler(AM_GREET, |message| {
             let channel = u16::from_le_bytes(message.header.try_into().expect("two bytes"));
-            assert!(channel < CHANNELS, "a greeting for {channel}");
+            assert!(channel < 2 * CHANNELS, "a greeting for {channel}");
         })
         .expect("a handler");
         let address = WorkerAddress::from_bytes(&data.address).expect("the worker's address");
@@ -183,7 +187,7 @@ impl Rig {
         // What is on its way to a number that nobody has yet is not this host's.
         self.settle();
         let channel = self.next;
-        self.next = (channel + 1) % CHANNELS;
+        self.next += 1;
         self.hosts.insert(link, Host { own: channel, ..Host::default() });
         self.data.mailbox.post(ToData::Attach { link, attach: Attach { channel, ..attach } });
         self.turn();
