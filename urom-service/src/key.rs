@@ -46,7 +46,7 @@ pub struct Secret([u8; 32]);
 #[error("the key file {path} {problem}", path = .path.display())]
 pub struct KeyFileError {
     path: PathBuf,
-    #[source]
+    /// Part of the text, so not told again as its source.
     problem: KeyProblem,
 }
 

@@ -88,13 +88,14 @@ enum Task {
     Demo,
     /// Measures the kit against raw UCX.
     Bench {
-        /// Passed on to the benchmark program.
+        /// Passed on to the benchmark program: `--quick`, `--list`, `--launches N`, `--record`, and the names of suites; `-- --help`
+        /// says more.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
     /// Breaks processes and links of a running service, and checks what everybody else makes of it.
     Faults {
-        /// Passed on to the program: `--rounds N`, `--seed N`, `--short`, and the names of suites.
+        /// Passed on to the program: `--rounds N`, `--seed N`, `--short`, and the names of suites; `-- --help` says more.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },

@@ -2,9 +2,11 @@
 //!
 //! Every directory on the way to a plugin counts, those of symbolic links too: who may write to one of them can put
 //! something else where the next one is. In a directory with the sticky bit, such as `/tmp`, they cannot, so it may be on
-//! the way to a directory of plugins, or to a single file; but it is no directory of plugins, as everybody could add one. A group whose number is the user's own counts as the user: it is what
-//! distributions make for each user, and then let write. Where there is an access control list, the group's bits are those
-//! of everybody whom the list names.
+//! the way to a directory of plugins, or to a single file; but it is no directory of plugins, as everybody could add one.
+//!
+//! A group whose number is the user's own counts as the user: it is what distributions make for each user, and then let
+//! write. Root's does not, because it may have other members. Where there is an access control list, the group's bits are
+//! those of everybody whom the list names.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
