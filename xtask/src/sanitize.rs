@@ -24,10 +24,12 @@ const THREADED: [&str; 2] = ["urom-service", "urom-pdk"];
 /// The packages whose whole suites `--full` runs.
 const SUITES: [&str; 2] = ["urom-service", "urom-host"];
 
-/// The tests that start programs in C, of the package `urom-tests`. Not `installed`, which is about where files lie and what
+/// The tests that start programs in C, of the package `urom-tests`; and those of programs that misbehave and log, which `--full`
+/// runs as well, because one after the other they take minutes. Not `installed`, which is about where files lie and what
 /// the loader makes of them, and has programs that hang or that the address sanitizer must find out; nor `cross`, whose
 /// programs are another machine's.
-const IN_C: [&str; 4] = ["c_library", "pairings", "hostile", "logging"];
+const IN_C: [&str; 2] = ["c_library", "pairings"];
+const MORE_IN_C: [&str; 2] = ["hostile", "logging"];
 
 /// Tests among them whose programs valgrind cannot follow, and why.
 const NOT_FOLLOWED: [(&str, &str); 1] = [(
@@ -63,7 +65,7 @@ pub(crate) fn run(workspace: &Workspace, checks: &[Check], full: bool) -> Result
         match check {
             Check::Asan => asan(workspace, full)?,
             Check::Tsan => tsan(workspace, full)?,
-            Check::Valgrind => valgrind(workspace)?,
+            Check::Valgrind => valgrind(workspace, full)?,
             Check::Miri => match install_miri() {
                 Ok(()) => under_miri(workspace)?,
                 Err(error) if checks.is_empty() => eprintln!("left out: Miri: {error:#}"),
@@ -182,7 +184,7 @@ fn under(what: &str, reports: &Path, environment: &[(&str, String)], runs: Vec<C
     Ok(())
 }
 
-fn valgrind(workspace: &Workspace) -> Result<()> {
+fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     debian::ensure(&[&debian::VALGRIND])?;
     eprintln!("valgrind, over the programs in C");
     if let Prepared::Failed(status) = test::prepare(workspace, None, &["urom-tests".to_owned()])? {
@@ -190,7 +192,8 @@ fn valgrind(workspace: &Workspace) -> Result<()> {
     }
     let mut tests = shell::cargo();
     tests.args(["test", "-p", "urom-tests", "--no-fail-fast"]);
-    tests.args(IN_C.iter().flat_map(|name| ["--test", name]));
+    let more = if full { &MORE_IN_C[..] } else { &[] };
+    tests.args(IN_C.iter().chain(more).flat_map(|name| ["--test", name]));
     // One at a time: a host waits four seconds for its service, which is not much for two that valgrind slows down.
     tests.args(["--", "--test-threads=1"]);
     for (test, why) in NOT_FOLLOWED {
@@ -263,7 +266,8 @@ mod tests {
     #[test]
     fn every_test_that_valgrind_cannot_follow_exists() {
         let tests = Workspace::load().expect("cargo knows this workspace").root.join("tests/tests");
-        let files = IN_C.iter().flat_map(|suite| std::fs::read_dir(tests.join(suite)).expect("it is there"));
+        let suites = IN_C.iter().chain(&MORE_IN_C);
+        let files = suites.flat_map(|suite| std::fs::read_dir(tests.join(suite)).expect("it is there"));
         let sources: String = files
             .map(|file| std::fs::read_to_string(file.expect("it is listed").path()).expect("it is text"))
             .collect();
