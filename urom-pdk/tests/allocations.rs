@@ -2,6 +2,9 @@
 //!
 //! The descriptors that the interface demands are on the C heap, which is not counted here.
 
+// Hundreds of the same commands, which take Miri minutes; others run there.
+#![cfg(not(miri))]
+
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

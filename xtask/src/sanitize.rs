@@ -230,6 +230,8 @@ fn under_miri(workspace: &Workspace) -> Result<()> {
         test.arg(workspace.target_dir.join("miri")).args(named(packages));
         // Log lines carry the time, which Miri otherwise refuses to tell.
         test.env("MIRIFLAGS", "-Zmiri-disable-isolation");
+        // Tests that panic on purpose would take Miri seconds each to say where they are.
+        test.env("RUST_BACKTRACE", "0");
         running.push(shell::start(&mut test)?);
     }
     // All are waited for, whatever becomes of the first.
