@@ -39,8 +39,17 @@ messages!(HostToDaemon, DaemonToHost, HostToWorker, WorkerToHost, DaemonToWorker
 /// How many messages a peer may leave unread before it is given up.
 pub(crate) const BACKLOG: usize = 1024;
 
+/// How many events may wait for the one who acts on them.
+const UNHEARD: usize = 16;
+
 /// How long the peer has to read the last message of a stream.
 const LINGER: Duration = Duration::from_millis(500);
+
+/// A queue for what happens on many streams. Each event may be a message of a megabyte, so few wait there. Sessions wait for a
+/// place, and hear no more of their peers until then; the one who takes events out must never wait to put one in.
+pub(crate) fn events<E>() -> (mpsc::Sender<E>, mpsc::Receiver<E>) {
+    mpsc::channel(UNHEARD)
+}
 
 /// Carries messages until one end is done: `outgoing` to the stream, what comes in to `incoming` as `map` makes it.
 ///
@@ -105,5 +114,53 @@ async fn send<Out: Serialize>(
         Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(StreamError::Closed),
         Ok(Err(error)) => Err(error.into()),
         Err(_) => Err(StreamError::Silent),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::duplex;
+
+    use super::*;
+    use crate::wire::control::StartWorker;
+
+    /// Greeted streams' two ends; nobody takes out what the session hears.
+    fn session() -> (impl AsyncRead + AsyncWrite + Unpin, mpsc::Receiver<HostToDaemon>, impl Sized) {
+        let (ours, theirs) = duplex(1 << 10);
+        let (outbox, outgoing) = mpsc::channel::<DaemonToHost>(BACKLOG);
+        let (sender, events) = events();
+        let session = async move { run(ours, outgoing, &sender, |message: HostToDaemon| message).await };
+        (theirs, events, (outbox, tokio::spawn(session)))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_waits_at_its_senders_and_not_in_memory() {
+        let (mut peer, events, _session) = session();
+        let worker = StartWorker { id: 1, plugins: 1, gid: 1, env: None, cpus: Some("0".repeat(1 << 19)) };
+        let message = HostToDaemon::Start { request: 1, worker };
+        let mut sent = 0;
+        while timeout(HEARTBEAT, stream::send(&mut peer, &message)).await.is_ok() {
+            sent += 1;
+            assert!(sent < 50, "nothing holds the peer up");
+        }
+        assert!(sent >= 16 && !events.is_empty(), "{sent}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_whose_words_wait_for_a_place_is_not_taken_for_silent() {
+        let (mut peer, mut events, session) = session();
+        let count = 2 * UNHEARD as u64;
+        for request in 0..count {
+            stream::send(&mut peer, &HostToDaemon::Group { request, gid: 4 }).await.unwrap();
+        }
+        // It says nothing for much longer than that, either, and hears that the other end is there.
+        for _ in 0..3 * PATIENCE.as_secs() {
+            assert!(matches!(stream::receive(&mut peer).await.unwrap(), DaemonToHost::Ping));
+        }
+        for expected in 0..count {
+            let heard = events.recv().await.unwrap();
+            assert!(matches!(heard, HostToDaemon::Group { request, .. } if request == expected));
+        }
+        drop(session);
     }
 }

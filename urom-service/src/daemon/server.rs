@@ -26,7 +26,7 @@ use super::supervisor::{self, GRACE};
 use super::tickets::Tickets;
 use crate::entrance::Entrance;
 use crate::key::Key;
-use crate::session::BACKLOG;
+use crate::session::{self, BACKLOG};
 use crate::wire::control::{
     DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
 };
@@ -81,7 +81,7 @@ pub(crate) async fn serve(
     launcher: Launcher,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let (events, mut happened) = mpsc::channel(BACKLOG);
+    let (events, mut happened) = session::events();
     let reception = Arc::new(Reception {
         catalogue: Catalogue::default().into(),
         plugin_path: config.plugin_path.clone(),

@@ -12,10 +12,12 @@ use urom_abi::DocaError;
 
 use super::address::Address;
 use super::event::{Event, Mailbox};
-use super::failure::{failure, stream_code};
+use super::failure::{failure, invalid, stream_code};
 use super::stream::Stream;
 use crate::key::Key;
-use crate::wire::control::{CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, PluginEntry, StartWorker};
+use crate::wire::control::{
+    CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, MAX_VARIABLES, PluginEntry, StartWorker,
+};
 use crate::wire::hello::Role;
 use crate::wire::stream::StreamError;
 
@@ -144,6 +146,14 @@ pub(super) async fn answer(
                     stream.close().await;
                     return None;
                 }
+                // Nothing but this start ends with it; the daemon would end the stream.
+                Some(Request::Start(StartWorker { env: Some(env), .. }, answer)) if env.len() > MAX_VARIABLES => {
+                    let text = format!(
+                        "a worker's environment of {} variables cannot be: {MAX_VARIABLES} are the most", env.len()
+                    );
+                    // A start that was given up needs no answer.
+                    let _ = answer.send(Err(invalid(text)));
+                }
                 Some(request) => {
                     next_request += 1;
                     let message = match request {
@@ -203,7 +213,8 @@ pub(super) const ANSWER_DEADLINE: Duration = Duration::from_millis(4500);
 mod tests {
     use super::*;
     use crate::wire::hello::Hello;
-    use crate::wire::stream::{greet, send};
+    use crate::wire::stream::{greet, receive, send};
+    use tokio::io::duplex;
     use tokio::net::TcpSocket;
 
     #[tokio::test(start_paused = true)]
@@ -236,5 +247,33 @@ mod tests {
         let failure = connect(&address, None).await.map(|(_, welcome)| welcome).unwrap_err();
         assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
         assert!(begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING, "{:?}", begin.elapsed());
+    }
+    #[tokio::test]
+    async fn a_worker_of_too_many_variables_is_not_asked_for_and_everything_else_goes_on() {
+        let (ours, mut theirs) = duplex(1 << 20);
+        let somewhere = ([127, 0, 0, 1], 5000).into();
+        let (ask, requests) = mpsc::unbounded_channel();
+        let start = |count| {
+            let env = Some(vec!["A=b".to_owned(); count]);
+            let (answer, answered) = oneshot::channel();
+            let worker = StartWorker { id: 1, plugins: 1, gid: 4, env, cpus: None };
+            assert!(ask.send(Request::Start(worker, answer)).is_ok());
+            answered
+        };
+        let (too_many, _most) = (start(MAX_VARIABLES + 1), start(MAX_VARIABLES));
+        let mailbox = Mailbox::new().unwrap();
+        let host = answer(Stream::carry(ours, somewhere, somewhere), requests, &mailbox, 1, somewhere);
+        let daemon = async {
+            let failure = too_many.await.unwrap().unwrap_err();
+            assert_eq!(failure.code(), DocaError::INVALID_VALUE, "{failure}");
+            assert!(failure.text.contains("4097") && failure.text.contains("4096"), "{failure}");
+            let HostToDaemon::Start { worker, .. } = receive(&mut theirs).await.unwrap() else {
+                panic!("a start")
+            };
+            assert_eq!(worker.env.unwrap().len(), MAX_VARIABLES);
+            drop(theirs);
+        };
+        let (end, ()) = tokio::join!(host, daemon);
+        assert_eq!(end.unwrap().code(), DocaError::CONNECTION_RESET);
     }
 }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use urom_abi::DocaError;
+use urom_abi::{DocaError, MAX_PLUGINS};
 
-use super::bytes;
+use super::{bounded, bytes};
 use crate::key::Secret;
 
 /// How long a side may be silent.
@@ -24,6 +24,9 @@ pub const PATIENCE: Duration = Duration::from_millis(3500);
 
 /// How long connecting, greeting and being answered may take in all.
 pub const CONNECT_DEADLINE: Duration = Duration::from_secs(4);
+
+/// The most variables that a host may set for a worker.
+pub const MAX_VARIABLES: usize = 4096;
 
 /// The TCP port of the daemon when nothing names another.
 pub const DEFAULT_PORT: u16 = 18700;
@@ -111,6 +114,7 @@ pub struct StartWorker {
     /// The group.
     pub gid: u32,
     /// `NAME=value`, for a worker that is spawned: with an existing one, `Some` is an error (`ALREADY_EXIST`).
+    #[serde(deserialize_with = "bounded::list_if_any::<_, _, MAX_VARIABLES>")]
     pub env: Option<Vec<String>>,
     /// CPUs, as words of a `doca_cpu_set_t`-style text (`0-3`); `None` for all of the service's.
     pub cpus: Option<String>,
@@ -135,6 +139,7 @@ pub enum DaemonToHost {
     /// The first message: what there is.
     Welcome {
         /// The plugins, found just now.
+        #[serde(deserialize_with = "bounded::list::<_, _, MAX_PLUGINS>")]
         plugins: Vec<PluginEntry>,
         /// The CPUs workers may be given, as text.
         cpus: String,
@@ -206,6 +211,7 @@ pub struct Attach {
     /// From the daemon.
     pub ticket: u128,
     /// The host's UCX worker address.
+    #[serde(with = "bytes")]
     pub ucx_address: Vec<u8>,
     /// The channel number the host wants to see in notifications' frames.
     pub channel: u16,
@@ -227,12 +233,14 @@ pub enum WorkerToHost {
     /// The host is in: it may connect UCX and send commands.
     Attached {
         /// The worker's UCX worker address.
+        #[serde(with = "bytes")]
         ucx_address: Vec<u8>,
         /// The channel number the worker wants to see in commands' frames.
         channel: u16,
         /// The limit in bytes that now holds for both.
         max_message: u64,
         /// Where the worker's plugins are reached.
+        #[serde(deserialize_with = "bounded::list::<_, _, MAX_PLUGINS>")]
         plugins: Vec<PluginAddress>,
     },
     /// A domain's table is complete, and plugins find its workers from now on; or that failed.
@@ -311,6 +319,38 @@ pub enum WorkerToDaemon {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fuzzing::memory::within;
+
+    fn start(variables: usize) -> HostToDaemon {
+        let env = Some(vec![String::new(); variables]);
+        HostToDaemon::Start { request: 9, worker: StartWorker { id: 7, plugins: 1, gid: 4, env, cpus: None } }
+    }
+
+    /// Whether a message is read, and whatever it is, without more memory than a message may take.
+    fn is_read<T: Serialize + serde::de::DeserializeOwned>(message: &T) -> bool {
+        let bytes = postcard::to_extend(message, Vec::new()).unwrap();
+        within(256 << 10, || postcard::from_bytes::<T>(&bytes).is_ok())
+    }
+
+    #[test]
+    fn a_megabyte_of_empty_variables_does_not_become_many_megabytes() {
+        assert!(is_read(&start(MAX_VARIABLES)));
+        assert!(!is_read(&start(MAX_VARIABLES + 1)));
+        assert!(!is_read(&start(1 << 20)));
+    }
+
+    #[test]
+    fn nobody_is_told_of_more_plugins_than_there_can_be() {
+        let entry = PluginEntry { id: 1, version: 1, name: String::new() };
+        let address = PluginAddress { name: String::new(), address: Vec::new() };
+        for (count, is_possible) in [(MAX_PLUGINS, true), (MAX_PLUGINS + 1, false), (1 << 18, false)] {
+            let (plugins, cpus) = (vec![entry.clone(); count], String::new());
+            assert_eq!(is_read(&DaemonToHost::Welcome { plugins, cpus, max_message: 1 }), is_possible);
+            let (plugins, ucx_address) = (vec![address.clone(); count], Vec::new());
+            let attached = WorkerToHost::Attached { ucx_address, channel: 1, max_message: 1, plugins };
+            assert_eq!(is_read(&attached), is_possible);
+        }
+    }
 
     #[test]
     fn nothing_shows_what_a_variable_is_set_to() {

@@ -7,17 +7,14 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::{Error, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::bytes;
 use super::control::Failure;
+use super::{bounded, bytes};
 
 /// The longest table in bytes: 64 MiB.
 pub const MAX_TABLE: usize = 64 << 20;
@@ -32,10 +29,10 @@ pub const PIECE: usize = 256 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participant<'a> {
     /// Its workers: at least one.
-    #[serde(borrow, deserialize_with = "bounded::<_, _, MAX_MEMBERS>")]
+    #[serde(borrow, deserialize_with = "bounded::list::<_, _, MAX_MEMBERS>")]
     pub members: Vec<Member<'a>>,
     /// Its buffers, in the order in which they were added.
-    #[serde(borrow, deserialize_with = "bounded::<_, _, MAX_SEGMENTS>")]
+    #[serde(borrow, deserialize_with = "bounded::list::<_, _, MAX_SEGMENTS>")]
     pub segments: Vec<Segment<'a>>,
 }
 
@@ -45,7 +42,7 @@ pub struct Member<'a> {
     /// The id it has in the domain.
     pub id: u64,
     /// Where its plugins are reached.
-    #[serde(borrow, deserialize_with = "bounded::<_, _, { urom_abi::MAX_PLUGINS }>")]
+    #[serde(borrow, deserialize_with = "bounded::list::<_, _, { urom_abi::MAX_PLUGINS }>")]
     pub addresses: Vec<Address<'a>>,
 }
 
@@ -80,32 +77,6 @@ impl Participant<'_> {
         // A vector takes everything there is to write.
         postcard::to_extend(self, Vec::new()).unwrap_or_default()
     }
-}
-
-/// Reads a sequence that may have `MAX` elements, and stops at the first too many.
-fn bounded<'de, D, T, const MAX: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    struct Few<T, const MAX: usize>(PhantomData<T>);
-    impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Few<T, MAX> {
-        type Value = Vec<T>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "at most {MAX} elements")
-        }
-        fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Vec<T>, A::Error> {
-            let mut all = Vec::new();
-            while let Some(element) = elements.next_element()? {
-                if all.len() == MAX {
-                    return Err(A::Error::invalid_length(MAX + 1, &self));
-                }
-                all.push(element);
-            }
-            Ok(all)
-        }
-    }
-    deserializer.deserialize_seq(Few::<T, MAX>(PhantomData))
 }
 
 /// What a process says in the first round: how long its blob is, 0 when it failed and has none.

@@ -8,6 +8,7 @@
 //!   that was stopped or cut off, which UCX alone does not.
 //! - **UCX active messages** between host and worker carry commands and notifications as [`frame`]s.
 
+mod bounded;
 mod bytes;
 pub mod control;
 pub mod domain;

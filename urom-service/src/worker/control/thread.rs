@@ -18,7 +18,7 @@ use super::{Control, Event};
 use crate::entrance::Entrance;
 use crate::log::Budget;
 use crate::mailbox::Mailbox;
-use crate::session::BACKLOG;
+use crate::session::{self, BACKLOG};
 use crate::wire::control::{Failure, PATIENCE, WorkerToHost};
 use crate::worker::Place;
 use crate::worker::domains::Domains;
@@ -87,7 +87,7 @@ async fn run(setup: Setup) -> End {
             return End::Orderly;
         }
     };
-    let (events, mut happened) = mpsc::channel(BACKLOG);
+    let (events, mut happened) = session::events();
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let mut sessions = JoinSet::new();
     sessions.spawn(daemon_session(daemon, outgoing, events.clone()));
