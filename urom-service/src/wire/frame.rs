@@ -31,6 +31,8 @@ pub const COMMAND_HEADER: usize = size_of::<urom_abi::plugin::WorkerCmd>();
 pub const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>();
 /// The most bytes a frame can carry behind its header, and the largest message limit: 16 MiB less one.
 pub const MAX_PAYLOAD: usize = (1 << 24) - 1;
+/// The largest status that travels: a plugin's that is above it becomes `UNEXPECTED`.
+pub const MAX_STATUS: u32 = NO_PAYLOAD - 1;
 /// The most tasks a connection can have in flight: slots are 16 bits.
 pub const MAX_SLOTS: usize = 1 << 16;
 
@@ -165,12 +167,14 @@ pub fn notification_header(
     if !long {
         return (bytes, HEADER_LEN);
     }
+    // Without its top bit it would be another status, and perhaps that of success.
+    let status = if status.0 > MAX_STATUS { DocaError::UNEXPECTED } else { status };
     let absent = if payload.is_none() { NO_PAYLOAD } else { 0 };
-    bytes[HEADER_LEN..].copy_from_slice(&(status.0 & !NO_PAYLOAD | absent).to_le_bytes());
+    bytes[HEADER_LEN..].copy_from_slice(&(status.0 | absent).to_le_bytes());
     (bytes, HEADER_LEN + 4)
 }
 
-/// In a long status: there is no payload. DOCA's codes are small numbers; a plugin's status loses its top bit.
+/// In a long status: there is no payload. DOCA's codes are small numbers.
 const NO_PAYLOAD: u32 = 1 << 31;
 
 /// The commands in a message, in order. After an error there are no more.
@@ -282,6 +286,19 @@ mod tests {
                     found,
                     Notification { channel: 9, slot: 65535, status: DocaError(status), payload }
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn a_status_with_the_top_bit_is_not_taken_for_another() {
+        for status in [1 << 31, 1 << 31 | 1, 1 << 31 | 300, u32::MAX] {
+            for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
+                let bytes = notification_bytes(DocaError(status), payload);
+                let header_len = notification_header_len(DocaError(status));
+                assert_eq!(bytes.len(), header_len + payload.map_or(0, <[u8]>::len), "there is room for it");
+                let found = notifications(&bytes).next().unwrap().unwrap();
+                assert_eq!((found.status, found.payload), (DocaError::UNEXPECTED, payload), "{status:#x}");
             }
         }
     }

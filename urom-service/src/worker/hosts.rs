@@ -16,7 +16,7 @@ use super::messages::ToControl;
 use super::outgoing::Pool;
 use super::throttle::Throttle;
 use crate::wire::control::Failure;
-use crate::wire::frame::NOTIFICATION_HEADER;
+use crate::wire::frame::{MAX_STATUS, NOTIFICATION_HEADER};
 
 /// The connections of hosts, and what is on the way to them.
 #[derive(Debug)]
@@ -34,6 +34,7 @@ pub(crate) struct Hosts {
     control: ControlHandle,
     forged: Throttle,
     refused: Throttle,
+    strange: Throttle,
 }
 
 impl Hosts {
@@ -48,6 +49,7 @@ impl Hosts {
             control,
             forged: Throttle::default(),
             refused: Throttle::default(),
+            strange: Throttle::default(),
         }
     }
 
@@ -112,7 +114,8 @@ impl Hosts {
             let token = Token::unpack(command.header().urom_context);
             self.orphans.retain(|(context, _), _| *context != token.pack());
             let Some(connection) = self.connections.get(token.channel) else { continue };
-            if connection.vacate(token.slot, token.generation, place as u8) {
+            let is_its = connection.dest_id == command.dest_id();
+            if is_its && connection.vacate(token.slot, token.generation, place as u8) {
                 self.refuse(token.channel, token.slot, code, "its plugin did not take it");
             }
         }
@@ -138,6 +141,9 @@ impl Hosts {
         plugin.answered();
         if len > connection.longest {
             return self.too_long(plugin, token, len);
+        }
+        if status.0 > MAX_STATUS {
+            note_strange(&mut self.strange, &plugin.name, status);
         }
         // Not above the limit, which is one.
         let len = len as usize;
@@ -316,6 +322,18 @@ fn join(dirty: &mut u16, channel: u16, connection: &mut Connection) {
     if !connection.is_dirty {
         connection.is_dirty = true;
         connection.next_dirty = std::mem::replace(dirty, channel);
+    }
+}
+
+/// Says that a plugin's status does not travel.
+#[cold]
+fn note_strange(strange: &mut Throttle, plugin: &str, status: DocaError) {
+    if let Some(count) = strange.count() {
+        warn!(
+            "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; answer              with a doca_error_t ({count} times so far)",
+            status.0,
+            DocaError::UNEXPECTED
+        );
     }
 }
 

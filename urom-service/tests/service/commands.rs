@@ -117,6 +117,18 @@ fn any_status_of_a_plugin_reaches_the_host_with_its_bytes() {
 }
 
 #[test]
+fn a_plugins_status_that_is_none_does_not_become_success_and_is_logged() {
+    let mut setting = setting();
+    let host = setting.client.attach(any(), 1);
+    for status in [1 << 31, u64::from(u32::MAX)] {
+        let note = host.call(op::STATUS, status);
+        let expected = ok(0, &words(op::STATUS, status));
+        assert_eq!(note, Note { status: DocaError::UNEXPECTED, ..expected });
+        setting.uromd.logged(&["obedient", &format!("{status:#x}")]);
+    }
+}
+
+#[test]
 fn commands_behind_one_that_fails_are_delivered_all_the_same() {
     let mut setting = setting();
     let host = setting.client.attach(any(), 8);
