@@ -2,9 +2,11 @@
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+#[cfg(test)]
+mod tests;
 mod thread;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -104,6 +106,8 @@ struct Control {
     port: u16,
     expected: HashSet<u128>,
     links: HashMap<LinkKey, Link>,
+    /// Who was thrown out without having been let in and still reads why, the first one first, and what has its stream end.
+    lingering: VecDeque<(LinkKey, oneshot::Sender<()>)>,
     /// Lines about the ends of links that were not let in.
     strangers: Budget,
     events: mpsc::Sender<Event>,
@@ -166,12 +170,17 @@ impl Control {
         }
     }
 
-    /// Hangs up on a host that has shown no ticket, if there are as many as may be: the same one that the lobby would. To tell
-    /// it why would keep its descriptor for a while, and those are limited.
+    /// Hangs up on a host that is not in, if there are as many as may be: the first of those that read why, or else the one that
+    /// the lobby would. To tell that one why would keep its descriptor for a while, and those are limited.
     fn make_room(&mut self) {
         let waiting = self.links.iter().filter(|(_, link)| !link.is_admitted());
         let mut waiting: Vec<(LinkKey, IpAddr)> = waiting.map(|(key, link)| (*key, link.peer.ip())).collect();
-        if waiting.len() < UNPROVEN {
+        if waiting.len() + self.lingering.len() < UNPROVEN {
+            return;
+        }
+        if let Some((_, give_up)) = self.lingering.pop_front() {
+            // Its stream may have ended by itself.
+            let _ = give_up.send(());
             return;
         }
         // The oldest first.
@@ -254,7 +263,9 @@ impl Control {
     }
 
     fn host_gone(&mut self, key: LinkKey, end: Option<StreamError>) {
-        let Some(link) = self.links.remove(&key) else { return };
+        let Some(link) = self.links.remove(&key) else {
+            return self.lingering.retain(|(link, _)| *link != key);
+        };
         if let Some(more) = self.line_about(&link) {
             match end {
                 None | Some(StreamError::Closed) => info!("host {} left{more}", link.peer),
@@ -273,6 +284,9 @@ impl Control {
         // A host that reads nothing does not learn why.
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
         self.part(key, &link);
+        if link.ticket.is_none() {
+            self.lingering.push_back((key, link.give_up));
+        }
     }
 
     /// Whether the end of a link is worth a line: always that of a host that was let in.
@@ -332,65 +346,5 @@ impl Control {
             self.stopping = true;
             self.mailbox.post(ToData::Stop);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::io::AsyncReadExt;
-    use tokio::net::{TcpListener, TcpStream};
-
-    use super::fuzzing::Worker;
-    use super::*;
-    use crate::lobby::Lobby;
-    use crate::session::BACKLOG;
-    use crate::wire::hello::{Hello, Role};
-    use crate::wire::stream::greet;
-    use crate::worker::sessions::host_session;
-
-    async fn comes(worker: &mut Worker, link: LinkKey, from: [u8; 4]) {
-        let ((outbox, _), (give_up, _)) = (mpsc::channel(BACKLOG), oneshot::channel());
-        worker.control.handle(Event::HostCame { link, peer: (from, 4000).into(), outbox, give_up }).await;
-    }
-
-    #[tokio::test]
-    async fn hosts_without_a_ticket_push_out_the_oldest_of_the_address_with_the_most() {
-        let mut worker = Worker::new();
-        let (honest, many) = (1, 2..=10 * UNPROVEN as LinkKey);
-        comes(&mut worker, honest, [10, 0, 0, 1]).await;
-        for link in many.clone() {
-            comes(&mut worker, link, [10, 0, 0, 2]).await;
-        }
-        let mut left: Vec<LinkKey> = worker.control.links.keys().copied().collect();
-        left.sort_unstable();
-        let newest = many.skip(10 * UNPROVEN - 1 - (UNPROVEN - 1));
-        assert_eq!(left, std::iter::once(honest).chain(newest).collect::<Vec<_>>());
-    }
-
-    #[tokio::test]
-    async fn who_is_pushed_out_is_hung_up_on_at_once() {
-        let mut worker = Worker::new();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut host = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let (stream, peer) = listener.accept().await.unwrap();
-        let (events, mut happened) = mpsc::channel(BACKLOG);
-        let seat = Lobby::new(1).enter(peer.ip());
-        let session = tokio::spawn(host_session(1, stream, (peer, seat), None, events));
-        greet(&mut host, Hello::new(Role::Host), Role::Worker, None).await.unwrap();
-        worker.control.handle(happened.recv().await.unwrap()).await;
-        // From here on whoever waits for time to pass lets it pass.
-        tokio::time::pause();
-        let begin = tokio::time::Instant::now();
-        for link in 2..=1 + UNPROVEN as LinkKey {
-            comes(&mut worker, link, [127, 0, 0, 1]).await;
-        }
-        session.await.unwrap();
-        assert_eq!(begin.elapsed(), Duration::ZERO, "it lingers");
-        assert!(host.read_to_end(&mut Vec::new()).await.is_ok_and(|len| len == 0), "closed, without a word");
-        // Its end is news to nobody.
-        let end = happened.recv().await.unwrap();
-        assert!(matches!(end, Event::HostGone { link: 1, end: None }));
-        worker.control.handle(end).await;
-        assert_eq!(worker.control.links.len(), UNPROVEN);
     }
 }

@@ -58,6 +58,7 @@ impl Worker {
             port: 5000,
             expected: HashSet::new(),
             links: HashMap::new(),
+            lingering: VecDeque::new(),
             strangers: Budget::default(),
             events: sender,
             sessions: JoinSet::new(),

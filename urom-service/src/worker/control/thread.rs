@@ -1,6 +1,6 @@
 //! The thread that the control part runs on: its event loop, from the streams it starts with to the last word to hosts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
@@ -100,6 +100,7 @@ async fn run(setup: Setup) -> End {
         port,
         expected: HashSet::new(),
         links: HashMap::new(),
+        lingering: VecDeque::new(),
         strangers: Budget::default(),
         events,
         sessions,
