@@ -121,7 +121,8 @@ async fn welcome(address: &Address, mut stream: DaemonStream) -> Result<(DaemonS
         Ok(other) => Err(failure(
             DocaError::IO_FAILED,
             format!(
-                "the daemon at {daemon} began with {other:?} instead of a welcome: use the same release on both"
+                "the daemon at {daemon} began with `{}` instead of a welcome: use the same release on both",
+                other.name()
             ),
         )),
         Err(error) => Err(address.not_welcomed(daemon, &error)),
@@ -248,6 +249,26 @@ mod tests {
         assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
         assert!(begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING, "{:?}", begin.elapsed());
     }
+    #[tokio::test]
+    async fn what_a_daemon_says_in_the_place_of_a_welcome_is_named_and_not_shown() {
+        let somewhere = ([127, 0, 0, 1], 5000).into();
+        let failure = || Failure::new(DocaError::FULL, "hidden ".repeat(1000));
+        let words = [
+            (DaemonToHost::Started { request: 1, id: 7, address: somewhere, ticket: 123_456_789 }, "Started"),
+            (DaemonToHost::Group { request: 1, ids: vec![123_456_789; 1000] }, "Group"),
+            (DaemonToHost::Failed { request: 1, failure: failure() }, "Failed"),
+        ];
+        for (word, name) in words {
+            let (ours, mut theirs) = duplex(1 << 20);
+            send(&mut theirs, &word).await.unwrap();
+            let stream = Stream::carry(ours, somewhere, somewhere);
+            let Err(failure) = welcome(&Address::embedded(somewhere), stream).await else { panic!("{name}") };
+            assert_eq!(failure.code(), DocaError::IO_FAILED);
+            assert!(failure.text.contains(name) && failure.text.len() < 200, "{failure}");
+            assert!(!failure.text.contains("123456789") && !failure.text.contains("hidden"), "{failure}");
+        }
+    }
+
     #[tokio::test]
     async fn a_worker_of_too_many_variables_is_not_asked_for_and_everything_else_goes_on() {
         let (ours, mut theirs) = duplex(1 << 20);

@@ -175,6 +175,20 @@ pub enum DaemonToHost {
     },
 }
 
+impl DaemonToHost {
+    /// Which message it is, without what is in it: that may be long, or a ticket.
+    pub fn name(&self) -> &'static str {
+        match self {
+            DaemonToHost::Ping => "Ping",
+            DaemonToHost::Welcome { .. } => "Welcome",
+            DaemonToHost::Started { .. } => "Started",
+            DaemonToHost::Group { .. } => "Group",
+            DaemonToHost::Refused(_) => "Refused",
+            DaemonToHost::Failed { .. } => "Failed",
+        }
+    }
+}
+
 /// Host to worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum HostToWorker {
