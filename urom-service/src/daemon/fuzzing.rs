@@ -171,9 +171,9 @@ impl Daemon {
     }
 }
 
-fn draw(tickets: &mut u128) -> u128 {
+fn draw(tickets: &mut u128) -> Result<u128, Failure> {
     *tickets += 1;
-    *tickets
+    Ok(*tickets)
 }
 
 fn failure() -> Failure {

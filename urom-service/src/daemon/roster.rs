@@ -69,7 +69,7 @@ impl Roster {
         request: u64,
         mut worker: StartWorker,
         known: u64,
-        new_ticket: impl FnMut() -> u128,
+        new_ticket: impl FnMut() -> Result<u128, Failure>,
     ) -> Vec<Action> {
         if let Err(failure) = self.check(&worker, known).and_then(|()| self.has_room(host, worker.id)) {
             return vec![failed(host, request, &failure)];
@@ -194,18 +194,19 @@ impl Roster {
         &mut self,
         serial: Serial,
         address: SocketAddr,
-        mut new_ticket: impl FnMut() -> u128,
+        mut new_ticket: impl FnMut() -> Result<u128, Failure>,
     ) -> Vec<Action> {
         let Some((_, entry)) = self.find(serial) else { return Vec::new() };
         let State::Starting(waiting) = &mut entry.state else { return Vec::new() };
         let waiting = std::mem::take(waiting);
         entry.state = State::Ready(address);
-        if waiting.is_empty() {
-            // Everybody who wanted it is gone.
-            return self.dismiss(serial);
-        }
         let promise = |(host, request)| entry.promise(host, request, None, &mut new_ticket);
-        waiting.into_iter().flat_map(promise).collect()
+        let mut actions: Vec<Action> = waiting.into_iter().flat_map(promise).collect();
+        if entry.tickets.is_empty() {
+            // Everybody who wanted it is gone, or got no ticket.
+            actions.extend(self.dismiss(serial));
+        }
+        actions
     }
 
     /// A worker waits for the host with this ticket.

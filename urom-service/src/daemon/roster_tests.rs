@@ -24,7 +24,7 @@ impl Desk {
         let tickets = &mut self.tickets;
         texts(self.roster.start(host, host * 10, worker, KNOWN, || {
             *tickets += 1;
-            *tickets
+            Ok(*tickets)
         }))
     }
 
@@ -32,7 +32,7 @@ impl Desk {
         let tickets = &mut self.tickets;
         texts(self.roster.ready(serial, address(), || {
             *tickets += 1;
-            *tickets
+            Ok(*tickets)
         }))
     }
 }
@@ -155,7 +155,7 @@ fn so_many_requests_wait_for_a_worker_that_starts_and_its_queue_has_room_for_the
     for host in 1..MOST_WAITING as HostKey {
         assert!(desk.start(host, wish(7)).is_empty());
     }
-    let actions = desk.roster.start(9000, 1, wish(7), KNOWN, || 0);
+    let actions = desk.roster.start(9000, 1, wish(7), KNOWN, || Ok(0));
     let [Action::ToHost(9000, DaemonToHost::Failed { request: 1, failure })] = &actions[..] else {
         panic!("a refusal, not {:?}", texts(actions));
     };

@@ -23,7 +23,7 @@ use super::launcher::Launcher;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use super::supervisor::{self, GRACE};
-use super::tickets::Tickets;
+use super::tickets;
 use crate::entrance::Entrance;
 use crate::key::Key;
 use crate::session::{self, BACKLOG};
@@ -59,7 +59,6 @@ struct Server {
     launcher: Launcher,
     address: SocketAddr,
     roster: Roster,
-    tickets: Tickets,
     hosts: HashMap<HostKey, HostLink>,
     workers: HashMap<Serial, WorkerLink>,
     supervisors: JoinSet<()>,
@@ -74,7 +73,7 @@ struct WorkerLink {
 /// Serves until `stop` is ready, then stops everything in order.
 ///
 /// # Errors
-/// The listener's address, or the system's random numbers, cannot be had.
+/// The listener's address cannot be had.
 pub(crate) async fn serve(
     listener: TcpListener,
     config: DaemonConfig,
@@ -94,7 +93,6 @@ pub(crate) async fn serve(
     });
     let mut server = Server {
         address: listener.local_addr()?,
-        tickets: Tickets::open()?,
         roster: Roster::new(config.limits),
         config,
         launcher,
@@ -175,7 +173,7 @@ impl Server {
             HostToDaemon::Start { request, worker } => {
                 let Some(host) = self.hosts.get(&key) else { return Vec::new() };
                 let known = host.plugins.iter().fold(0, |mask, found| mask | found.entry.id);
-                self.roster.start(key, request, worker, known, || self.tickets.draw())
+                self.roster.start(key, request, worker, known, tickets::draw)
             }
             HostToDaemon::Group { request, gid } => {
                 let ids = self.roster.group(gid);
@@ -189,7 +187,7 @@ impl Server {
             WorkerToDaemon::Ping => Vec::new(),
             WorkerToDaemon::Ready { port } => {
                 let address = SocketAddr::new(self.address.ip(), port);
-                self.roster.ready(serial, address, || self.tickets.draw())
+                self.roster.ready(serial, address, tickets::draw)
             }
             WorkerToDaemon::Failed(failure) => {
                 warn!("worker {}: {failure}", self.name(serial));

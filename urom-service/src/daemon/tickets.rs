@@ -1,34 +1,81 @@
 //! Tickets: numbers nobody can guess, by which a worker knows the hosts the daemon sent.
 
-use std::fs::File;
-use std::io::{self, Read};
+use urom_abi::DocaError;
 
-/// Draws tickets from the system's random numbers.
-#[derive(Debug)]
-pub(crate) struct Tickets {
-    source: File,
+use crate::key::fill_random;
+use crate::wire::control::Failure;
+
+/// A new ticket.
+///
+/// # Errors
+/// The system has no random numbers.
+pub(crate) fn draw() -> Result<u128, Failure> {
+    let mut bytes = [0; 16];
+    fill_random(&mut bytes).map_err(|error| {
+        let text = format!(
+            "the daemon can send no host to a worker, because its system has no random numbers: {error}; see to that, and \
+             ask again"
+        );
+        Failure::new(DocaError::OPERATING_SYSTEM, text)
+    })?;
+    Ok(u128::from_le_bytes(bytes))
 }
 
-impl Tickets {
-    /// # Errors
-    /// The system has no random numbers.
-    pub(crate) fn open() -> io::Result<Tickets> {
-        let mut tickets = Tickets { source: File::open("/dev/urandom")? };
-        tickets.read()?;
-        Ok(tickets)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daemon::roster::{Action, Roster};
+    use crate::wire::control::{DaemonToHost, DaemonToWorker, StartWorker};
+
+    fn wish(id: u64) -> StartWorker {
+        StartWorker { id, plugins: 1, gid: 0, env: None, cpus: None }
     }
 
-    /// A new ticket.
-    ///
-    /// # Panics
-    /// When the system's random numbers, which were there when the daemon started, are not any more.
-    pub(crate) fn draw(&mut self) -> u128 {
-        self.read().expect("/dev/urandom was readable when the daemon started")
+    fn none() -> Result<u128, Failure> {
+        Err(Failure::new(DocaError::OPERATING_SYSTEM, "no random numbers"))
     }
 
-    fn read(&mut self) -> io::Result<u128> {
-        let mut bytes = [0; 16];
-        self.source.read_exact(&mut bytes)?;
-        Ok(u128::from_le_bytes(bytes))
+    fn is_failure(action: &Action, of: (u64, u64)) -> bool {
+        matches!(action, Action::ToHost(host, DaemonToHost::Failed { request, failure })
+            if (*host, *request) == of && failure.code() == DocaError::OPERATING_SYSTEM)
+    }
+
+    #[test]
+    fn no_two_tickets_are_the_same() {
+        let drawn: std::collections::HashSet<u128> = (0..1000).map(|_| draw().unwrap()).collect();
+        assert_eq!(drawn.len(), 1000);
+    }
+
+    #[test]
+    fn a_host_without_a_ticket_is_told_and_a_worker_that_nobody_is_sent_to_leaves() {
+        let mut roster = Roster::default();
+        for host in [1, 2] {
+            roster.start(host, host * 10, wish(7), 1, none);
+        }
+        let actions = roster.ready(1, ([127, 0, 0, 1], 5000).into(), none);
+        let [first, second, leave, abandon] = &*actions else { panic!("{actions:?}") };
+        assert!(is_failure(first, (1, 10)) && is_failure(second, (2, 20)), "{actions:?}");
+        assert!(matches!(leave, Action::ToWorker(1, DaemonToWorker::Leave)), "{actions:?}");
+        assert!(matches!(abandon, Action::Abandon(1)), "{actions:?}");
+        // Its id is free.
+        assert!(matches!(&*roster.start(3, 30, wish(7), 1, none), [Action::Spawn { serial: 2, .. }]));
+    }
+
+    #[test]
+    fn a_host_that_wants_to_join_without_a_ticket_is_told_and_nobody_else_suffers() {
+        let mut roster = Roster::default();
+        roster.start(1, 10, wish(7), 1, || Ok(1));
+        roster.start(2, 20, wish(7), 1, || Ok(1));
+        let mut tickets = [Ok(1), none()].into_iter();
+        let actions = roster.ready(1, ([127, 0, 0, 1], 5000).into(), || tickets.next().unwrap());
+        let [Action::ToWorker(1, DaemonToWorker::Expect { ticket: 1 }), Action::Expire(1, 1), last] =
+            &*actions
+        else {
+            panic!("{actions:?}")
+        };
+        assert!(is_failure(last, (2, 20)), "{actions:?}");
+        let actions = roster.start(3, 30, wish(7), 1, none);
+        assert!(is_failure(&actions[0], (3, 30)) && actions.len() == 1, "{actions:?}");
+        assert_eq!(roster.expected(1, 1).len(), 1, "who has a ticket is sent there");
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use super::{Action, HostKey, Serial};
-use crate::wire::control::{DaemonToWorker, StartWorker};
+use super::{Action, HostKey, Serial, failed};
+use crate::wire::control::{DaemonToWorker, Failure, StartWorker};
 
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -52,15 +52,19 @@ impl Entry {
         }
     }
 
-    /// Gives a host a ticket. The worker hears of it first, and the host once the worker has confirmed it.
+    /// Gives a host a ticket, or has it told why there is none. The worker hears of it first, and the host once the worker has
+    /// confirmed it.
     pub(super) fn promise(
         &mut self,
         host: HostKey,
         request: u64,
         again: Option<StartWorker>,
-        mut new_ticket: impl FnMut() -> u128,
+        mut new_ticket: impl FnMut() -> Result<u128, Failure>,
     ) -> Vec<Action> {
-        let ticket = new_ticket();
+        let ticket = match new_ticket() {
+            Ok(ticket) => ticket,
+            Err(failure) => return vec![failed(host, request, &failure)],
+        };
         self.tickets
             .insert(ticket, Visitor { host, there: false, pending: Some(Pending { request, again }) });
         vec![
