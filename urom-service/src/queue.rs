@@ -61,22 +61,47 @@ pub(crate) enum Verdict {
 /// What UCX is told in place of its own choices.
 pub(crate) type Config = &'static [(&'static str, &'static str)];
 
-/// What comes out of the queue: the header of a message with the id [`AM_PROBE`].
-pub(crate) type Nonce = [u8; 8];
+/// The header of a message with the id [`AM_PROBE`].
+type Nonce = [u8; 8];
 
-/// Has a worker take what comes out of its queue to show that it moves; the last of it.
+/// What is to come out of a queue to show that it moves, and whether it did. Peers can send such messages, too: however many
+/// come with it or after it, it has come.
+#[derive(Debug, Default)]
+pub(crate) struct Awaited {
+    nonce: Cell<Nonce>,
+    came: Cell<bool>,
+}
+
+impl Awaited {
+    fn set(&self, nonce: Nonce) {
+        self.nonce.set(nonce);
+        self.came.set(false);
+    }
+
+    fn receive(&self, header: &[u8]) {
+        if header == self.nonce.get() {
+            self.came.set(true);
+        }
+    }
+}
+
+/// Has a worker take what comes out of its queue to show that it moves.
 ///
 /// # Errors
 /// UCX's.
-pub(crate) fn listen(worker: &Worker) -> ucx::Result<Rc<Cell<Nonce>>> {
-    let seen = Rc::<Cell<Nonce>>::default();
-    let last = Rc::clone(&seen);
-    worker.set_am_handler(AM_PROBE, move |message| {
-        if let Ok(nonce) = message.header.try_into() {
-            last.set(nonce);
-        }
-    })?;
-    Ok(seen)
+pub(crate) fn listen(worker: &Worker) -> ucx::Result<Rc<Awaited>> {
+    let awaited = Rc::<Awaited>::default();
+    let receiver = Rc::clone(&awaited);
+    worker.set_am_handler(AM_PROBE, move |message| receiver.receive(message.header))?;
+    Ok(awaited)
+}
+
+/// The queue that is tested: where messages for it are sent, with which variables of UCX's, and what listens at its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    pub(crate) address: Vec<u8>,
+    pub(crate) config: Config,
+    pub(crate) awaited: Rc<Awaited>,
 }
 
 /// What the owner of a queue doubts: one test at a time, however many peers are lost meanwhile.
@@ -85,8 +110,8 @@ pub(crate) struct Doubt {
     /// Somebody was met who may write into the queue. Without it nothing is tested: UCX would log that it cannot be.
     shared: bool,
     probe: Option<Probe>,
-    /// Where to send another test: somebody was lost after this one had begun.
-    again: Option<(Vec<u8>, Config)>,
+    /// What to test again: somebody was lost after this one had begun.
+    again: Option<Queue>,
     /// The threads of tests that are over. They take down what they had of UCX.
     ending: Vec<Thread>,
 }
@@ -99,17 +124,17 @@ impl Doubt {
         self.shared |= endpoint.transports().map_or(true, shared);
     }
 
-    /// A peer is gone: has the queue at `address` tested, now or once more.
+    /// A peer is gone: has the queue tested, now or once more.
     ///
     /// # Errors
     /// As [`Probe::begin`].
-    pub(crate) fn raise(&mut self, address: Vec<u8>, config: Config) -> io::Result<()> {
+    pub(crate) fn raise(&mut self, queue: Queue) -> io::Result<()> {
         match self.probe {
             _ if !self.shared => {}
-            Some(_) => self.again = Some((address, config)),
+            Some(_) => self.again = Some(queue),
             None => {
                 self.ending.retain(|thread| !thread.handle.is_finished());
-                self.probe = Some(Probe::begin(address, config)?);
+                self.probe = Some(Probe::begin(queue)?);
             }
         }
         Ok(())
@@ -122,16 +147,16 @@ impl Doubt {
     }
 
     /// What is known now, as [`Probe::look`] says. A verdict ends the test, and begins the next one if that is due.
-    pub(crate) fn look(&mut self, seen: Nonce, empty: bool, now: Instant) -> Verdict {
+    pub(crate) fn look(&mut self, empty: bool, now: Instant) -> Verdict {
         let Some(probe) = &mut self.probe else { return Verdict::Unknown };
-        let verdict = probe.look(seen, empty, now);
+        let verdict = probe.look(empty, now);
         if verdict == Verdict::Unknown {
             return verdict;
         }
         self.ending.extend(self.probe.take().and_then(|mut probe| probe.end()));
         // A queue that is blocked stays so.
-        if let (Some((address, config)), Verdict::Moves) = (self.again.take(), verdict)
-            && let Err(error) = self.raise(address, config)
+        if let (Some(queue), Verdict::Moves) = (self.again.take(), verdict)
+            && let Err(error) = self.raise(queue)
         {
             warn!("whether the receive queue moves could not be tried again: {error}");
         }
@@ -167,8 +192,8 @@ impl Thread {
 
 /// A test under way.
 #[derive(Debug)]
-pub(crate) struct Probe {
-    nonce: Nonce,
+struct Probe {
+    awaited: Rc<Awaited>,
     sender: Arc<Sender>,
     /// When the message was first known to be on its way.
     sent: Option<Instant>,
@@ -190,14 +215,15 @@ struct Sender {
 }
 
 impl Probe {
-    /// Begins to send a message to the worker at `address`, with these variables of UCX's set.
+    /// Begins to send a message into the queue.
     ///
     /// # Errors
     /// The system has no random numbers, or no thread.
-    fn begin(address: Vec<u8>, config: Config) -> io::Result<Probe> {
+    fn begin(Queue { address, config, awaited }: Queue) -> io::Result<Probe> {
         let mut nonce = Nonce::default();
-        // Peers can send this message, too, and must not be able to say that a queue moves which does not.
+        // Peers must not be able to say that a queue moves which does not.
         fill_random(&mut nonce)?;
+        awaited.set(nonce);
         let sender = Arc::new(Sender::default());
         let told = Arc::clone(&sender);
         let (close, closed) = mpsc::channel();
@@ -212,7 +238,7 @@ impl Probe {
             told.failed.store(true, Ordering::Release);
         };
         let handle = signals::blocked(|| thread::Builder::new().name("urom-probe".to_owned()).spawn(body))?;
-        Ok(Probe { nonce, sender, sent: None, looks: 0, thread: Some(Thread { handle, closed }) })
+        Ok(Probe { awaited, sender, sent: None, looks: 0, thread: Some(Thread { handle, closed }) })
     }
 
     /// Has the thread end, which then is the caller's.
@@ -221,9 +247,9 @@ impl Probe {
         self.thread.take()
     }
 
-    /// What is known now. `seen` is what came out of the queue last, and `empty` whether the owner just found nothing in it.
-    fn look(&mut self, seen: Nonce, empty: bool, now: Instant) -> Verdict {
-        if seen == self.nonce || self.sender.failed.load(Ordering::Acquire) {
+    /// What is known now. `empty` says whether the owner just found nothing in the queue.
+    fn look(&mut self, empty: bool, now: Instant) -> Verdict {
+        if self.awaited.came.get() || self.sender.failed.load(Ordering::Acquire) {
             return Verdict::Moves;
         }
         let Some(sent) = self.sent else {

@@ -6,11 +6,17 @@ use super::*;
 #[path = "../tests/queues/mod.rs"]
 mod queues;
 
-/// A worker that receives over shared memory, and what came out of its queue.
-fn receiver() -> (Worker, Rc<Cell<Nonce>>) {
-    let worker = Context::builder(Features::AM).config("TLS", "posix").build().unwrap().worker().unwrap();
-    let seen = listen(&worker).unwrap();
-    (worker, seen)
+/// A worker that receives over shared memory, and its queue.
+fn receiver() -> (Worker, Queue) {
+    listening(SHARED_MEMORY)
+}
+
+fn listening(config: Config) -> (Worker, Queue) {
+    let context = Context::builder(Features::AM);
+    let context = config.iter().fold(context, |context, (name, value)| context.config(*name, *value));
+    let worker = context.build().unwrap().worker().unwrap();
+    let queue = Queue { address: address(&worker), config, awaited: listen(&worker).unwrap() };
+    (worker, queue)
 }
 
 const SHARED_MEMORY: &[(&str, &str)] = &[("TLS", "posix")];
@@ -19,12 +25,17 @@ fn address(worker: &Worker) -> Vec<u8> {
     worker.address().unwrap().as_bytes().to_vec()
 }
 
+/// A test whose message nobody sends.
+fn unsent() -> Probe {
+    Probe { awaited: Rc::default(), sender: Arc::default(), sent: None, looks: 0, thread: None }
+}
+
 /// Looks until the test is over.
-fn verdict(worker: &Worker, seen: &Cell<Nonce>, probe: &mut Probe) -> Verdict {
+fn verdict(worker: &Worker, probe: &mut Probe) -> Verdict {
     let begun = Instant::now();
     loop {
         let empty = !worker.progress();
-        match probe.look(seen.get(), empty, Instant::now()) {
+        match probe.look(empty, Instant::now()) {
             Verdict::Unknown => assert!(begun.elapsed() < Duration::from_secs(30), "no verdict: {probe:?}"),
             verdict => return verdict,
         }
@@ -34,10 +45,10 @@ fn verdict(worker: &Worker, seen: &Cell<Nonce>, probe: &mut Probe) -> Verdict {
 
 #[test]
 fn a_queue_that_is_in_order_moves() {
-    let (worker, seen) = receiver();
+    let (worker, queue) = receiver();
     for _ in 0..3 {
-        let mut probe = Probe::begin(address(&worker), SHARED_MEMORY).unwrap();
-        assert_eq!(verdict(&worker, &seen, &mut probe), Verdict::Moves);
+        let mut probe = Probe::begin(queue.clone()).unwrap();
+        assert_eq!(verdict(&worker, &mut probe), Verdict::Moves);
     }
 }
 
@@ -46,72 +57,88 @@ fn a_queue_with_a_place_that_nobody_fills_is_blocked() {
     if queues::ran_alone("queue::tests::a_queue_with_a_place_that_nobody_fills_is_blocked") {
         return;
     }
-    let (worker, seen) = receiver();
+    let (worker, queue) = receiver();
     let queues = Queues::now();
     for count in 1..4 {
-        let mut probe = Probe::begin(address(&worker), SHARED_MEMORY).unwrap();
-        assert_eq!(verdict(&worker, &seen, &mut probe), Verdict::Moves, "{count}");
+        let mut probe = Probe::begin(queue.clone()).unwrap();
+        assert_eq!(verdict(&worker, &mut probe), Verdict::Moves, "{count}");
     }
     queues.block(3);
-    let mut probe = Probe::begin(address(&worker), SHARED_MEMORY).unwrap();
-    assert_eq!(verdict(&worker, &seen, &mut probe), Verdict::Blocked);
+    let mut probe = Probe::begin(queue.clone()).unwrap();
+    assert_eq!(verdict(&worker, &mut probe), Verdict::Blocked);
 }
 
 #[test]
 fn somebody_elses_message_proves_nothing() {
-    let mut probe = Probe { nonce: [7; 8], sender: Arc::default(), sent: None, looks: 0, thread: None };
+    let mut probe = unsent();
     probe.sender.sent.store(true, Ordering::Release);
     let begin = Instant::now();
-    assert_eq!(probe.look([8; 8], true, begin), Verdict::Unknown);
-    assert_eq!(probe.look([7; 8], true, begin), Verdict::Moves);
+    probe.awaited.set([7; 8]);
+    for other in [&[8; 8][..], &[7; 7], &[7; 9], &[]] {
+        probe.awaited.receive(other);
+        assert_eq!(probe.look(true, begin), Verdict::Unknown);
+    }
+    probe.awaited.receive(&[7; 8]);
+    assert_eq!(probe.look(true, begin), Verdict::Moves);
+}
+
+#[test]
+fn a_flood_of_such_messages_hides_none_and_what_came_before_does_not_count() {
+    let mut probe = unsent();
+    probe.awaited.set([7; 8]);
+    [[7; 8], [8; 8]].iter().for_each(|header| probe.awaited.receive(header));
+    assert_eq!(probe.look(true, Instant::now()), Verdict::Moves);
+    probe.awaited.set([9; 8]);
+    assert_eq!(probe.look(true, Instant::now()), Verdict::Unknown);
 }
 
 #[test]
 fn an_owner_that_did_not_look_knows_nothing() {
-    let mut probe = Probe { nonce: [7; 8], sender: Arc::default(), sent: None, looks: 0, thread: None };
+    let mut probe = unsent();
     let begin = Instant::now();
     // Not on its way yet.
     for _ in 0..2 * LOOKS {
-        assert_eq!(probe.look([0; 8], true, begin + 10 * LIMIT), Verdict::Unknown);
+        assert_eq!(probe.look(true, begin + 10 * LIMIT), Verdict::Unknown);
     }
     probe.sender.sent.store(true, Ordering::Release);
     probe.sender.turns.store(TURNS, Ordering::Release);
-    assert_eq!(probe.look([0; 8], true, begin), Verdict::Unknown);
+    assert_eq!(probe.look(true, begin), Verdict::Unknown);
     // It was stopped, or the queue had other messages.
     for _ in 0..2 * LOOKS {
-        assert_eq!(probe.look([0; 8], false, begin + 10 * LIMIT), Verdict::Unknown);
+        assert_eq!(probe.look(false, begin + 10 * LIMIT), Verdict::Unknown);
     }
     for _ in 0..LOOKS - 1 {
-        assert_eq!(probe.look([0; 8], true, begin + LIMIT), Verdict::Unknown);
+        assert_eq!(probe.look(true, begin + LIMIT), Verdict::Unknown);
     }
-    assert_eq!(probe.look([0; 8], true, begin + LIMIT), Verdict::Blocked);
+    assert_eq!(probe.look(true, begin + LIMIT), Verdict::Blocked);
 }
 
 #[test]
 fn a_test_that_cannot_be_made_blames_nobody() {
-    let mut probe = Probe::begin(b"no address".to_vec(), SHARED_MEMORY).unwrap();
+    let queue = Queue { address: b"no address".to_vec(), config: SHARED_MEMORY, awaited: Rc::default() };
+    let mut probe = Probe::begin(queue).unwrap();
     let begun = Instant::now();
-    while probe.look(Nonce::default(), true, Instant::now()) == Verdict::Unknown {
+    while probe.look(true, Instant::now()) == Verdict::Unknown {
         assert!(begun.elapsed() < Duration::from_secs(30));
         thread::yield_now();
     }
-    assert_eq!(probe.look(Nonce::default(), true, Instant::now()), Verdict::Moves);
+    assert_eq!(probe.look(true, Instant::now()), Verdict::Moves);
 }
 
 #[test]
 fn however_many_are_lost_there_is_one_test_at_a_time_and_one_more_after_the_last() {
-    let (worker, seen) = receiver();
+    let (worker, queue) = receiver();
     let mut doubt = Doubt::default();
     doubt.shared = true;
     for _ in 0..256 {
-        doubt.raise(address(&worker), SHARED_MEMORY).unwrap();
+        doubt.raise(queue.clone()).unwrap();
     }
     let mut tests = Vec::new();
     let begun = Instant::now();
     while let Some(probe) = &doubt.probe {
-        let nonce = probe.nonce;
+        let nonce = probe.awaited.nonce.get();
         let empty = !worker.progress();
-        if doubt.look(seen.get(), empty, Instant::now()) == Verdict::Moves {
+        if doubt.look(empty, Instant::now()) == Verdict::Moves {
             tests.push(nonce);
         }
         assert!(begun.elapsed() < Duration::from_secs(30), "{doubt:?}");
@@ -122,26 +149,26 @@ fn however_many_are_lost_there_is_one_test_at_a_time_and_one_more_after_the_last
 
 #[test]
 fn a_message_that_its_thread_could_not_move_says_nothing() {
-    let mut probe = Probe { nonce: [7; 8], sender: Arc::default(), sent: None, looks: 0, thread: None };
+    let mut probe = unsent();
     probe.sender.sent.store(true, Ordering::Release);
     let begin = Instant::now();
     for turns in [0, TURNS - 1] {
         probe.sender.turns.store(turns, Ordering::Release);
         for _ in 0..2 * LOOKS {
-            assert_eq!(probe.look([0; 8], true, begin + 10 * LIMIT), Verdict::Unknown);
+            assert_eq!(probe.look(true, begin + 10 * LIMIT), Verdict::Unknown);
         }
     }
     probe.sender.turns.store(TURNS, Ordering::Release);
-    assert_eq!(probe.look([0; 8], true, begin + 11 * LIMIT), Verdict::Blocked);
+    assert_eq!(probe.look(true, begin + 11 * LIMIT), Verdict::Blocked);
 }
 
 #[test]
 fn a_worker_without_shared_memory_has_no_queue_that_could_be_blocked() {
-    let worker = Context::builder(Features::AM).config("TLS", "tcp").build().unwrap().worker().unwrap();
-    let mut probe = Probe::begin(address(&worker), &[]).unwrap();
+    let (_worker, queue) = listening(&[("TLS", "tcp")]);
+    let mut probe = Probe::begin(Queue { config: &[], ..queue }).unwrap();
     let begun = Instant::now();
     // Its worker does not even move.
-    while probe.look(Nonce::default(), true, Instant::now()) == Verdict::Unknown {
+    while probe.look(true, Instant::now()) == Verdict::Unknown {
         assert!(begun.elapsed() < Duration::from_secs(30));
         thread::yield_now();
     }
@@ -157,18 +184,18 @@ fn no_thread_is_left_of_a_test_whose_owner_goes() {
     if queues::ran_alone("queue::tests::no_thread_is_left_of_a_test_whose_owner_goes") {
         return;
     }
-    let (worker, seen) = receiver();
+    let (worker, queue) = receiver();
     let before = threads();
     let mut doubt = Doubt::default();
     doubt.shared = true;
     // One that is over, and takes down what it has, and one that has only begun.
-    doubt.raise(address(&worker), SHARED_MEMORY).unwrap();
+    doubt.raise(queue.clone()).unwrap();
     let begun = Instant::now();
-    while doubt.look(seen.get(), !worker.progress(), Instant::now()) == Verdict::Unknown {
+    while doubt.look(!worker.progress(), Instant::now()) == Verdict::Unknown {
         assert!(begun.elapsed() < Duration::from_secs(30), "no verdict: {doubt:?}");
         thread::yield_now();
     }
-    doubt.raise(address(&worker), SHARED_MEMORY).unwrap();
+    doubt.raise(queue.clone()).unwrap();
     assert!(threads() > before);
     drop(doubt);
     assert_eq!(threads(), before);
@@ -177,32 +204,28 @@ fn no_thread_is_left_of_a_test_whose_owner_goes() {
 #[test]
 fn the_message_is_in_the_queue_though_its_owner_does_not_move() {
     for config in [SHARED_MEMORY, &[]] {
-        let context = config
-            .iter()
-            .fold(Context::builder(Features::AM), |context, (name, value)| context.config(*name, *value));
-        let worker = context.build().unwrap().worker().unwrap();
-        let seen = listen(&worker).unwrap();
-        let mut probe = Probe::begin(address(&worker), config).unwrap();
+        let (worker, queue) = listening(config);
+        let mut probe = Probe::begin(queue).unwrap();
         let thread = probe.thread.take().unwrap();
         let ended = thread.closed.recv_timeout(LIMIT * 10);
         assert_eq!(ended, Err(RecvTimeoutError::Disconnected), "{config:?}: {probe:?}");
-        assert_eq!(verdict(&worker, &seen, &mut probe), Verdict::Moves);
+        assert_eq!(verdict(&worker, &mut probe), Verdict::Moves);
     }
 }
 
 #[test]
 fn peers_that_share_no_memory_raise_no_doubt() {
-    let tcp = || Context::builder(Features::AM).config("TLS", "tcp").build().unwrap().worker().unwrap();
-    let (owner, peer) = (tcp(), tcp());
+    let tcp = || listening(&[("TLS", "tcp")]);
+    let ((owner, queue), (peer, _)) = (tcp(), tcp());
     let endpoint = owner.endpoint().connect(&peer.address().unwrap()).unwrap();
     let mut doubt = Doubt::default();
     doubt.met(&endpoint);
-    doubt.raise(address(&owner), &[]).unwrap();
+    doubt.raise(queue).unwrap();
     assert!(!doubt.is_raised());
 
-    let ((owner, _), (peer, _)) = (receiver(), receiver());
+    let ((owner, queue), (peer, _)) = (receiver(), receiver());
     let endpoint = owner.endpoint().error_mode(ErrorMode::None).connect(&peer.address().unwrap());
     doubt.met(&endpoint.unwrap());
-    doubt.raise(address(&owner), SHARED_MEMORY).unwrap();
+    doubt.raise(queue).unwrap();
     assert!(doubt.is_raised());
 }

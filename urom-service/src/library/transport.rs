@@ -10,7 +10,7 @@ use urom_abi::DocaError;
 
 use super::failure::failure;
 use super::pe::Pe;
-use crate::queue::{self, Nonce};
+use crate::queue::{self, Awaited};
 use crate::wire::control::Failure;
 use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS};
 
@@ -30,8 +30,8 @@ fn report_announced(len: usize) {
 /// The UCX worker of a progress engine.
 pub(super) struct Transport {
     ucx: Worker,
-    /// The last word that came out of the receive queue to show that it moves.
-    pub(super) seen: Rc<Cell<Nonce>>,
+    /// What a test of the receive queue waits for.
+    pub(super) awaited: Rc<Awaited>,
     /// Nothing can come in any more.
     pub(super) blocked: Cell<bool>,
     /// What was made in its place then.
@@ -63,8 +63,8 @@ impl Transport {
                 }
             }
         })?;
-        let seen = queue::listen(&ucx)?;
-        Ok(Transport { ucx, seen, blocked: Cell::new(false), next: OnceCell::new() })
+        let awaited = queue::listen(&ucx)?;
+        Ok(Transport { ucx, awaited, blocked: Cell::new(false), next: OnceCell::new() })
     }
 
     #[inline]

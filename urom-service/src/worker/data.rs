@@ -3,7 +3,7 @@
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::mailbox::Mailbox;
-use crate::queue::{self, BLOCKED, Doubt, Nonce, Verdict};
+use crate::queue::{self, Awaited, BLOCKED, Doubt, Queue, Verdict};
 use crate::wire::control::{Attach, Failure, PluginAddress};
 use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
 
@@ -47,7 +47,6 @@ pub(crate) struct Data {
     strays: u64,
     strays_tried: Instant,
     worker: Worker,
-    address: Vec<u8>,
     core: Rc<RefCell<Core>>,
     /// Endpoints that UCX gave up, noted by their error hooks.
     failed: Rc<RefCell<Vec<(u16, u64, Status)>>>,
@@ -56,9 +55,8 @@ pub(crate) struct Data {
     max_message: usize,
     plugins: Vec<PluginAddress>,
     last_dest_id: u64,
-    /// The last word that came out of the receive queue to show that it moves.
-    seen: Rc<Cell<Nonce>>,
-    config: queue::Config,
+    /// The receive queue, to be tested.
+    queue: Queue,
     /// Nothing can come in any more.
     blocked: bool,
 }
@@ -82,11 +80,10 @@ impl Data {
         let core = Rc::new(RefCell::new(Core::new(open, config.max_message, control.clone())));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
         let ucx_config = ucx_config(config.listen);
-        let (worker, seen) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
+        let (worker, awaited) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
         let address = worker.address().map_err(ucx_failed)?.as_bytes().to_vec();
         Ok(Data {
             worker,
-            address,
             core,
             failed: Rc::default(),
             mailbox,
@@ -94,11 +91,10 @@ impl Data {
             max_message: config.max_message,
             plugins,
             last_dest_id: 0,
-            seen,
+            queue: Queue { address, config: ucx_config, awaited },
             doubt: Doubt::default(),
             strays: 0,
             strays_tried: Instant::now(),
-            config: ucx_config,
             blocked: false,
         })
     }
@@ -233,7 +229,7 @@ impl Data {
         debug!(
             "connection {dest_id} is there: channel {channel}, {max_inflight} tasks in flight, {limit} bytes"
         );
-        let (ucx_address, max_message) = (self.address.clone(), limit as u64);
+        let (ucx_address, max_message) = (self.queue.address.clone(), limit as u64);
         let plugins = self.plugins.clone();
         self.control.send(ToControl::Attached { link, ucx_address, channel, max_message, plugins });
         Ok(())
@@ -258,7 +254,7 @@ impl Data {
         if self.core.borrow_mut().hosts.connections.iter_mut().next().is_none() {
             return;
         }
-        if let Err(error) = self.doubt.raise(self.address.clone(), self.config) {
+        if let Err(error) = self.doubt.raise(self.queue.clone()) {
             warn!("whether hosts can still be heard could not be tried: {error}");
         }
     }
@@ -277,7 +273,7 @@ impl Data {
     /// Goes on with the test of the receive queue; `empty` says whether UCX just found nothing in it.
     #[cold]
     fn try_queue(&mut self, empty: bool) {
-        if self.doubt.look(self.seen.get(), empty, Instant::now()) != Verdict::Blocked {
+        if self.doubt.look(empty, Instant::now()) != Verdict::Blocked {
             return;
         }
         error!("{BLOCKED}");
@@ -295,7 +291,7 @@ impl Data {
         let mut core = self.core.borrow_mut();
         for (channel, dest_id, status) in self.failed.take() {
             if core.hosts.connections.get(channel).is_some_and(|connection| connection.dest_id == dest_id) {
-                let text = format!("UCX lost the host: {status}");
+                let text = format!("UCX lost the host: {status}; start the worker again");
                 core.hosts.lose(channel, Failure::new(DocaError::CONNECTION_RESET, text));
             }
         }
@@ -365,7 +361,7 @@ fn ucx_config(listen: IpAddr) -> queue::Config {
 }
 
 /// A UCX worker that gives commands to `core`, and the last word that shows that its queue moves.
-fn ucx_worker(core: &Rc<RefCell<Core>>, config: queue::Config) -> ucx::Result<(Worker, Rc<Cell<Nonce>>)> {
+fn ucx_worker(core: &Rc<RefCell<Core>>, config: queue::Config) -> ucx::Result<(Worker, Rc<Awaited>)> {
     let mut context = Context::builder(Features::AM | Features::WAKEUP).name("urom-worker");
     for (name, value) in config {
         context = context.config(*name, *value);
@@ -378,6 +374,6 @@ fn ucx_worker(core: &Rc<RefCell<Core>>, config: queue::Config) -> ucx::Result<(W
     })?;
     // A host greets too; all there is to know of it came over its control stream.
     worker.set_am_handler(AM_GREET, |_| {})?;
-    let seen = queue::listen(&worker)?;
-    Ok((worker, seen))
+    let awaited = queue::listen(&worker)?;
+    Ok((worker, awaited))
 }

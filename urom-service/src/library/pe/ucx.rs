@@ -11,7 +11,7 @@ use super::Pe;
 use crate::library::failure::failure;
 use crate::library::run::Run;
 use crate::library::transport::{self, Transport};
-use crate::queue::{BLOCKED, Verdict};
+use crate::queue::{BLOCKED, Queue, Verdict};
 use crate::wire::control::Failure;
 
 impl Pe {
@@ -86,7 +86,8 @@ impl Pe {
         let Some(transport) = self.current() else { return };
         let raised = match transport.ucx().address() {
             Ok(address) => {
-                let raised = self.doubt.borrow_mut().raise(address.as_bytes().to_vec(), &[]);
+                let (address, awaited) = (address.as_bytes().to_vec(), Rc::clone(&transport.awaited));
+                let raised = self.doubt.borrow_mut().raise(Queue { address, config: &[], awaited });
                 raised.map_err(|error| error.to_string())
             }
             Err(error) => Err(error.to_string()),
@@ -110,8 +111,7 @@ impl Pe {
 
     /// Goes on with the test of the receive queue, if there is one; `empty` says whether UCX just found nothing in it.
     pub(super) fn try_queue(&self, empty: bool) {
-        let Some(transport) = self.current() else { return };
-        let verdict = self.doubt.borrow_mut().look(transport.seen.get(), empty, Instant::now());
+        let verdict = self.doubt.borrow_mut().look(empty, Instant::now());
         if verdict == Verdict::Blocked {
             self.replace_ucx();
         }

@@ -114,7 +114,7 @@ impl Rig {
             assert!(channel < 2 * CHANNELS, "a greeting for {channel}");
         })
         .expect("a handler");
-        let address = WorkerAddress::from_bytes(&data.address).expect("the worker's address");
+        let address = WorkerAddress::from_bytes(&data.queue.address).expect("the worker's address");
         let endpoint = ucx.endpoint().error_mode(ErrorMode::None).connect(&address).expect("an endpoint");
         let mut rig = Rig {
             data,
@@ -285,7 +285,13 @@ impl Rig {
         }
     }
 
+    /// Turns until nothing is on its way any more. While two ends of UCX still look for each other, what they sent is, and nothing
+    /// happens.
     fn settle(&mut self) {
+        let flush = self.endpoint.flush();
+        while !flush.is_done() {
+            self.turn();
+        }
         let mut quiet = 0;
         for _ in 0..TURNS {
             quiet = if self.turn() { 0 } else { quiet + 1 };
