@@ -32,6 +32,8 @@ pub(crate) struct Core {
     pub(crate) hosts: Hosts,
     strays: Throttle,
     broken: Throttle,
+    /// The plugins are closed, for good.
+    closed: bool,
 }
 
 impl Core {
@@ -50,6 +52,7 @@ impl Core {
             hosts: Hosts::new(max_message, control),
             strays: Throttle::default(),
             broken: Throttle::default(),
+            closed: false,
         }
     }
 
@@ -112,7 +115,7 @@ impl Core {
         let Some(vacant) = connection.vacant(slot) else { return self.hosts.throw_out(channel, slot) };
         let place = self.by_bit[usize::from(plugin_bit)];
         let Some(plugin) = self.plugins.get_mut(usize::from(place)) else {
-            return self.hosts.refuse(channel, slot, DocaError::NOT_FOUND, "its plugin is not loaded here");
+            return self.refuse_without_plugin(channel, slot);
         };
         if COMMAND_HEADER + payload.len() > limit {
             return self.hosts.refuse(channel, slot, DocaError::TOO_BIG, "it is over the message limit");
@@ -132,6 +135,15 @@ impl Core {
             }
             None => self.hosts.refuse(channel, slot, DocaError::NO_MEMORY, "there is no memory for it"),
         }
+    }
+
+    #[cold]
+    fn refuse_without_plugin(&mut self, channel: u16, slot: u16) {
+        let (code, why) = match self.closed {
+            true => (DocaError::SHUTDOWN, "the worker stops"),
+            false => (DocaError::NOT_FOUND, "its plugin is not loaded here"),
+        };
+        self.hosts.refuse(channel, slot, code, why);
     }
 
     #[cold]
@@ -180,6 +192,7 @@ impl Core {
 
     /// Closes the plugins, and answers everything that is still in flight.
     pub(crate) fn close_plugins(&mut self) {
+        self.closed = true;
         while let Some(plugin) = self.plugins.pop() {
             debug!("closing plugin `{}`", plugin.name);
             drop(plugin);

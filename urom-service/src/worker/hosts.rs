@@ -112,7 +112,7 @@ impl Hosts {
     pub(crate) fn give_up(&mut self, plugin: &mut Instance, place: usize, code: DocaError) {
         while let Some(command) = plugin.take_back() {
             let token = Token::unpack(command.header().urom_context);
-            self.orphans.retain(|(context, _), _| *context != token.pack());
+            self.orphans.remove(&(token.pack(), command.dest_id()));
             let Some(connection) = self.connections.get(token.channel) else { continue };
             let is_its = connection.dest_id == command.dest_id();
             if is_its && connection.vacate(token.slot, token.generation, place as u8) {
