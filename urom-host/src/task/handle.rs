@@ -46,7 +46,7 @@ impl TaskHandle {
     /// Gives the task up, as [`Completion::cancel`](crate::Completion::cancel) does. A callback gets the error `SKIPPED`
     /// inside the next call of [`progress`](crate::ProgressEngine::progress) of the worker's engine, whatever else that
     /// does, or soon after in a wait. It never gets it inside this call, which therefore may be made anywhere; made inside
-    /// another callback, it is the progress call around that one.
+    /// another callback, it is the progress call around that one, or the next if that one was giving tasks up itself.
     ///
     /// Whether there was something to cancel: `false` when the task has ended in whatever way, and then nothing changes.
     pub fn cancel(&self) -> bool {

@@ -304,11 +304,13 @@ impl WorkerBuilder {
 
 impl fmt::Debug for WorkerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A value may be a secret.
+        let names: Vec<_> = self.settings.env.iter().map(|(name, _)| name).collect();
         f.debug_struct("WorkerBuilder")
             .field("id", &self.settings.id)
             .field("group", &self.settings.group)
             .field("plugins", &self.settings.plugins)
-            .field("env", &self.settings.env)
+            .field("env", &names)
             .field("cpus", &self.settings.cpus)
             .field("max_inflight", &self.settings.max_inflight)
             .field("deadline", &self.settings.deadline)

@@ -160,6 +160,13 @@ fn settings_that_cannot_be_are_named() {
 }
 
 #[test]
+fn what_is_shown_of_a_builder_has_no_values_of_the_environment() {
+    let _clean = fake::clean();
+    let shown = format!("{:?}", connect().worker().env("TOKEN", "secret"));
+    assert!(shown.contains("TOKEN") && !shown.contains("secret"), "{shown}");
+}
+
+#[test]
 fn plugins_of_another_service_and_plugins_not_loaded_are_refused() {
     let _clean = fake::clean();
     let (service, other) = (connect(), connect());
