@@ -5,21 +5,21 @@ pub(crate) mod fuzzing;
 #[cfg(test)]
 mod tests;
 mod thread;
+mod turns;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tracing::{debug, info, warn};
 use urom_abi::DocaError;
 
 pub(crate) use self::thread::{Setup, start};
-use super::domains::Domains;
-use super::intake::Intake;
+use super::intake::{Answer, Intake, Job};
 use super::messages::{LinkKey, ToControl, ToData};
 use crate::key::Secret;
 use crate::lobby::{UNPROVEN, who_goes};
@@ -69,6 +69,12 @@ pub(super) enum Event {
         link: LinkKey,
         message: HostToWorker,
     },
+    /// The same, and the host's further words wait until `turn` is given back.
+    HostInTurn {
+        link: LinkKey,
+        message: HostToWorker,
+        turn: OwnedSemaphorePermit,
+    },
     HostGone {
         link: LinkKey,
         end: Option<StreamError>,
@@ -101,7 +107,8 @@ struct Control {
     /// How many hosts may be in at a time.
     max_hosts: usize,
     mailbox: Arc<Mailbox<ToData>>,
-    domains: Arc<Domains>,
+    /// What the clerk is asked for.
+    jobs: mpsc::UnboundedSender<Job>,
     daemon: mpsc::Sender<WorkerToDaemon>,
     port: u16,
     expected: HashSet<u128>,
@@ -126,7 +133,7 @@ struct Door {
 }
 
 impl Control {
-    async fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         match event {
             Event::Daemon(message) => self.daemon_says(message),
             Event::DaemonGone(end) => {
@@ -147,7 +154,8 @@ impl Control {
                     let _ = events.send(Event::Late { link }).await;
                 });
             }
-            Event::Host { link, message } => self.host_says(link, message).await,
+            Event::Host { link, message } => self.host_says(link, message, None),
+            Event::HostInTurn { link, message, turn } => self.host_says(link, message, Some(turn)),
             Event::HostGone { link, end } => self.host_gone(link, end),
             Event::Late { link } => {
                 if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
@@ -211,7 +219,7 @@ impl Control {
         }
     }
 
-    async fn host_says(&mut self, key: LinkKey, message: HostToWorker) {
+    fn host_says(&mut self, key: LinkKey, message: HostToWorker, turn: Option<OwnedSemaphorePermit>) {
         let Some(link) = self.links.get_mut(&key) else { return };
         match message {
             HostToWorker::Ping => {}
@@ -222,23 +230,18 @@ impl Control {
             HostToWorker::Attach(_) => {
                 self.throw_out(key, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
             }
-            HostToWorker::Domain { domain, word } => self.domain(key, domain, word).await,
+            HostToWorker::Domain { domain, word } => self.domain(key, domain, word, turn),
         }
     }
 
-    async fn domain(&mut self, key: LinkKey, domain: u64, word: DomainWord) {
+    fn domain(&mut self, key: LinkKey, domain: u64, word: DomainWord, turn: Option<OwnedSemaphorePermit>) {
         let Some(link) = self.links.get_mut(&key) else { return };
         let heard = match &mut link.intake {
-            Some(intake) => intake.hear(domain, word).await,
+            Some(intake) => intake.hear(domain, word, Answer { outbox: link.outbox.downgrade(), turn }),
             None => Err(Failure::new(DocaError::BAD_STATE, "a host attaches before it starts a domain")),
         };
-        match heard {
-            Ok(None) => {}
-            Ok(Some(answer)) => {
-                // A host that reads nothing is soon given up.
-                let _ = link.outbox.try_send(answer);
-            }
-            Err(failure) => self.throw_out(key, failure),
+        if let Err(failure) = heard {
+            self.throw_out(key, failure);
         }
     }
 
@@ -254,7 +257,7 @@ impl Control {
             return self.throw_out(key, Failure::new(DocaError::FULL, text));
         }
         let Some(link) = self.links.get_mut(&key) else { return };
-        link.intake = Some(Intake::new(key, Arc::clone(&self.domains)));
+        link.intake = Some(Intake::new(key, self.jobs.clone()));
         link.ticket = Some(attach.ticket);
         self.expected.remove(&attach.ticket);
         info!("host {} is in", link.peer);

@@ -1,20 +1,88 @@
-//! One host's domains as they come in: tables in pieces, one after the other.
+//! One host's domains as they come in: tables in pieces, one after the other; and the clerk who reads the tables of all hosts.
 
 use std::sync::Arc;
 
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{JoinError, spawn_blocking};
 use urom_abi::DocaError;
 
-use super::domains::Domains;
+use super::domains::{Domains, Key};
 use super::messages::LinkKey;
 use crate::wire::control::{DomainWord, Failure, WorkerToHost};
 use crate::wire::domain::MAX_TABLE;
+
+/// What there is to do with the domains, in the order in which hosts asked for it.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// A host's domain starts, if the table is one, or ends.
+    Turn {
+        key: Key,
+        /// None of a domain that ends.
+        table: Option<Vec<u8>>,
+        answer: Answer,
+    },
+    /// A host is gone, and all its domains with it.
+    Over(LinkKey),
+}
+
+/// Whom to tell when a job is done.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// Weak: the stream of a host that must go does not wait for its table.
+    pub(crate) outbox: mpsc::WeakSender<WorkerToHost>,
+    /// The host's further words wait for this.
+    pub(crate) turn: Option<OwnedSemaphorePermit>,
+}
+
+/// Does the jobs, one after the other. To read a long table takes seconds, and nobody else waits for that.
+pub(crate) async fn clerk(domains: Arc<Domains>, mut jobs: mpsc::UnboundedReceiver<Job>) {
+    while let Some(job) = jobs.recv().await {
+        work(&domains, job).await;
+    }
+}
+
+pub(crate) async fn work(domains: &Arc<Domains>, job: Job) {
+    let domains = Arc::clone(domains);
+    let (key, table, Answer { outbox, turn }) = match job {
+        Job::Turn { key, table, answer } => (key, table, answer),
+        Job::Over(link) => {
+            // There is nobody to tell that it failed.
+            let _ = apart(move || domains.end_all(link)).await;
+            return;
+        }
+    };
+    let panicked = |_| Err(Failure::new(DocaError::UNEXPECTED, "reading the domain's table panicked"));
+    let said = match table {
+        Some(table) => {
+            let result = apart(move || domains.start(key, &table)).await.unwrap_or_else(panicked);
+            WorkerToHost::DomainStarted { domain: key.1, result }
+        }
+        None => {
+            let _ = apart(move || domains.end(key)).await;
+            WorkerToHost::DomainEnded { domain: key.1 }
+        }
+    };
+    if let Some(outbox) = outbox.upgrade() {
+        // A host that reads nothing is soon given up.
+        let _ = outbox.try_send(said);
+    }
+    drop(turn);
+}
+
+/// Runs what takes seconds for a long table on a thread of its own: the heartbeats must go on meanwhile.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, JoinError> {
+    #[cfg(any(test, feature = "fuzzing"))]
+    if crate::fuzzing::memory::is_counted() {
+        return Ok(work());
+    }
+    spawn_blocking(work).await
+}
 
 /// A host's domains. Dropping it ends them.
 #[derive(Debug)]
 pub(crate) struct Intake {
     link: LinkKey,
-    domains: Arc<Domains>,
+    jobs: mpsc::UnboundedSender<Job>,
     /// The table that is under way.
     table: Option<Partial>,
 }
@@ -27,33 +95,34 @@ struct Partial {
 }
 
 impl Intake {
-    pub(crate) fn new(link: LinkKey, domains: Arc<Domains>) -> Intake {
-        Intake { link, domains, table: None }
+    pub(crate) fn new(link: LinkKey, jobs: mpsc::UnboundedSender<Job>) -> Intake {
+        Intake { link, jobs, table: None }
     }
 
-    /// Takes what the host says; what to answer.
+    /// Takes what the host says. What has to be done for that is the clerk's, who answers.
     ///
     /// # Errors
     /// Why the host must go: it does not keep to the order of things.
-    pub(crate) async fn hear(
-        &mut self,
-        domain: u64,
-        word: DomainWord,
-    ) -> Result<Option<WorkerToHost>, Failure> {
-        match word {
-            DomainWord::Start { len } => self.start(domain, len),
-            DomainWord::Piece(bytes) => self.piece(domain, &bytes).await,
+    pub(crate) fn hear(&mut self, domain: u64, word: DomainWord, answer: Answer) -> Result<(), Failure> {
+        let table = match word {
+            DomainWord::Start { len } => return self.start(domain, len),
+            DomainWord::Piece(bytes) => match self.piece(domain, &bytes)? {
+                Some(whole) => Some(whole),
+                None => return Ok(()),
+            },
             DomainWord::End => {
                 if self.table.as_ref().is_some_and(|table| table.domain == domain) {
                     self.table = None;
                 }
-                self.domains.end((self.link, domain));
-                Ok(Some(WorkerToHost::DomainEnded { domain }))
+                None
             }
-        }
+        };
+        // The clerk stays until the worker ends.
+        let _ = self.jobs.send(Job::Turn { key: (self.link, domain), table, answer });
+        Ok(())
     }
 
-    fn start(&mut self, domain: u64, len: u64) -> Result<Option<WorkerToHost>, Failure> {
+    fn start(&mut self, domain: u64, len: u64) -> Result<(), Failure> {
         if let Some(table) = &self.table {
             let text = format!("domain {domain} starts inside the table of domain {}", table.domain);
             return Err(Failure::new(DocaError::BAD_STATE, text));
@@ -61,7 +130,7 @@ impl Intake {
         match usize::try_from(len) {
             Ok(len @ 1..=MAX_TABLE) => {
                 self.table = Some(Partial { domain, bytes: Vec::new(), len });
-                Ok(None)
+                Ok(())
             }
             _ => {
                 let text = format!("a domain's table of {len} bytes is not possible: 1 to {MAX_TABLE} are");
@@ -70,7 +139,8 @@ impl Intake {
         }
     }
 
-    async fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<WorkerToHost>, Failure> {
+    /// Adds a piece; the table if it is whole.
+    fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         let fits = |table: &&mut Partial| {
             table.domain == domain && bytes.len() <= table.len - table.bytes.len() && !bytes.is_empty()
         };
@@ -80,66 +150,91 @@ impl Intake {
         };
         // Memory is taken as bytes come, not for a length that is only claimed.
         table.bytes.extend_from_slice(bytes);
-        if table.bytes.len() < table.len {
-            return Ok(None);
-        }
-        let whole = self.table.take().map(|table| table.bytes).unwrap_or_default();
-        let (domains, key) = (Arc::clone(&self.domains), (self.link, domain));
-        let panicked = |_| Err(Failure::new(DocaError::UNEXPECTED, "reading the domain's table panicked"));
-        let result = apart(move || domains.start(key, &whole)).await.unwrap_or_else(panicked);
-        Ok(Some(WorkerToHost::DomainStarted { domain, result }))
+        Ok(self.table.take_if(|table| table.bytes.len() == table.len).map(|table| table.bytes))
     }
-}
-
-/// Runs what takes seconds for a long table on a thread of its own: the heartbeats must go on meanwhile.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, JoinError> {
-    #[cfg(any(test, feature = "fuzzing"))]
-    if crate::fuzzing::memory::is_counted() {
-        return Ok(work());
-    }
-    spawn_blocking(work).await
 }
 
 impl Drop for Intake {
     fn drop(&mut self) {
-        self.domains.end_all(self.link);
+        // Without a clerk the worker ends, and its domains do.
+        let _ = self.jobs.send(Job::Over(self.link));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use super::*;
     use crate::fuzzing::memory::within;
     use crate::fuzzing::now;
+    use crate::session::BACKLOG;
     use crate::wire::domain::{Member, Participant};
 
+    fn blob(members: u64) -> Vec<u8> {
+        let member = |id| Member { id, addresses: Vec::new() };
+        Participant { members: (0..members).map(member).collect(), segments: Vec::new() }.encode()
+    }
+
+    /// A host, and what the clerk knows and is asked for.
+    struct Desk {
+        intake: Intake,
+        outbox: mpsc::Sender<WorkerToHost>,
+        told: mpsc::Receiver<WorkerToHost>,
+        domains: Arc<Domains>,
+        jobs: mpsc::UnboundedReceiver<Job>,
+    }
+
+    fn desk() -> Desk {
+        let ((sender, jobs), (outbox, told)) = (mpsc::unbounded_channel(), mpsc::channel(BACKLOG));
+        Desk { intake: Intake::new(1, sender), outbox, told, domains: Arc::new(Domains::new()), jobs }
+    }
+
+    impl Desk {
+        fn says(&mut self, word: DomainWord) -> Result<(), Failure> {
+            let answer = Answer { outbox: self.outbox.downgrade(), turn: None };
+            self.intake.hear(3, word, answer)
+        }
+
+        fn sends(&mut self, table: &[u8]) {
+            self.says(DomainWord::Start { len: table.len() as u64 }).unwrap();
+            self.says(DomainWord::Piece(table.to_vec())).unwrap();
+        }
+
+        async fn works(&mut self) {
+            while let Ok(job) = self.jobs.try_recv() {
+                work(&self.domains, job).await;
+            }
+        }
+    }
+
     #[tokio::test]
-    async fn reading_a_table_holds_nothing_else_up() {
-        let blob =
-            Participant { members: vec![Member { id: 7, addresses: Vec::new() }], segments: Vec::new() }
-                .encode();
-        let mut intake = Intake::new(1, Arc::new(Domains::new()));
-        assert!(intake.hear(3, DomainWord::Start { len: blob.len() as u64 }).await.unwrap().is_none());
-        let others = Cell::new(false);
-        let hear = async {
-            let answer = intake.hear(3, DomainWord::Piece(blob)).await.unwrap();
-            assert!(matches!(answer, Some(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) })));
-            assert!(others.get(), "heartbeats had to wait");
-        };
-        tokio::join!(biased; hear, async { others.set(true) });
+    async fn what_hosts_ask_for_is_done_in_their_order_and_not_before() {
+        let mut desk = desk();
+        desk.sends(&blob(1));
+        desk.says(DomainWord::End).unwrap();
+        desk.sends(&blob(2));
+        assert!(desk.told.is_empty() && desk.domains.count(None) == 0, "nobody waits for a table");
+        desk.works().await;
+        let started = |said| matches!(said, Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) }));
+        assert!(started(desk.told.try_recv()));
+        assert!(matches!(desk.told.try_recv(), Ok(WorkerToHost::DomainEnded { domain: 3 })));
+        assert!(started(desk.told.try_recv()));
+        // A host that is gone takes a domain that has not started yet with it.
+        desk.says(DomainWord::End).unwrap();
+        desk.sends(&blob(3));
+        let Desk { intake, outbox, domains, jobs, .. } = desk;
+        drop((intake, outbox));
+        clerk(Arc::clone(&domains), jobs).await;
+        assert_eq!(domains.count(None), 0);
     }
 
     #[test]
     fn where_memory_is_counted_that_for_a_table_is() {
-        let member = |id| Member { id, addresses: Vec::new() };
-        let blob = Participant { members: (1..1000).map(member).collect(), segments: Vec::new() }.encode();
+        let blob = blob(1000);
         let reads = || {
             now(async {
-                let mut intake = Intake::new(1, Arc::new(Domains::new()));
-                intake.hear(3, DomainWord::Start { len: blob.len() as u64 }).await.unwrap();
-                intake.hear(3, DomainWord::Piece(blob.clone())).await.unwrap();
+                let mut desk = desk();
+                desk.sends(&blob);
+                desk.works().await;
             });
         };
         within(1 << 20, reads);

@@ -7,6 +7,8 @@ use crate::fuzzing::memory::within;
 use crate::fuzzing::now;
 use crate::fuzzing::program::Program;
 use crate::session::BACKLOG;
+use crate::worker::domains::Domains;
+use crate::worker::intake::work;
 
 /// Streams of hosts.
 const LINKS: LinkKey = 3;
@@ -26,19 +28,21 @@ pub fn worker_control(input: &[u8]) {
                 worker.step(step, &mut program).await;
             }
             for link in 1..=LINKS {
-                worker.control.handle(Event::HostGone { link, end: None }).await;
+                worker.handle(Event::HostGone { link, end: None }).await;
             }
-            assert_eq!(worker.control.domains.count(None), 0, "domains are left behind");
+            assert_eq!(worker.domains.count(None), 0, "domains are left behind");
         });
     });
 }
 
 pub(super) struct Worker {
     pub(super) control: Control,
+    pub(super) domains: Arc<Domains>,
+    pub(super) for_clerk: mpsc::UnboundedReceiver<Job>,
     /// What hosts are told, by their streams.
     hosts: HashMap<LinkKey, mpsc::Receiver<WorkerToHost>>,
-    from_worker: mpsc::Receiver<WorkerToDaemon>,
-    events: mpsc::Receiver<Event>,
+    pub(super) from_worker: mpsc::Receiver<WorkerToDaemon>,
+    pub(super) events: mpsc::Receiver<Event>,
     /// Tickets that the daemon announced, without those that were taken back or used.
     tickets: HashSet<u128>,
     /// Hosts that were let in.
@@ -48,12 +52,12 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new() -> Worker {
         let (daemon, from_worker) = mpsc::channel(BACKLOG);
-        let (sender, events) = mpsc::channel(BACKLOG);
+        let ((sender, events), (jobs, for_clerk)) = (mpsc::channel(BACKLOG), mpsc::unbounded_channel());
         let control = Control {
             id: 1,
             max_hosts: usize::MAX,
             mailbox: Arc::new(Mailbox::new().expect("a mailbox")),
-            domains: Arc::new(Domains::new()),
+            jobs,
             daemon,
             port: 5000,
             expected: HashSet::new(),
@@ -67,7 +71,16 @@ impl Worker {
             stopping: false,
         };
         let (hosts, tickets, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
-        Worker { control, hosts, from_worker, events, tickets, inside }
+        let domains = Arc::new(Domains::new());
+        Worker { control, domains, for_clerk, hosts, from_worker, events, tickets, inside }
+    }
+
+    /// Something happens, and what the clerk has to do for that is done.
+    async fn handle(&mut self, event: Event) {
+        self.control.handle(event);
+        while let Ok(job) = self.for_clerk.try_recv() {
+            work(&self.domains, job).await;
+        }
     }
 
     async fn step(&mut self, step: u8, program: &mut Program<'_>) {
@@ -84,7 +97,7 @@ impl Worker {
                         | DaemonToWorker::Leave
                         | DaemonToWorker::Stop => {}
                     }
-                    self.control.handle(Event::Daemon(message)).await;
+                    self.handle(Event::Daemon(message)).await;
                 }
             }
             5 => {
@@ -93,11 +106,11 @@ impl Worker {
                 self.hosts.insert(link, told);
                 let peer = ([127, 0, 0, 1], 4000).into();
                 let give_up = oneshot::channel().0;
-                self.control.handle(Event::HostCame { link, peer, outbox, give_up }).await;
+                self.handle(Event::HostCame { link, peer, outbox, give_up }).await;
             }
             6 => self.leave(link).await,
             _ => {
-                self.control.handle(Event::Late { link }).await;
+                self.handle(Event::Late { link }).await;
                 if !self.inside.contains(&link) {
                     self.is_out(link);
                 }
@@ -112,7 +125,7 @@ impl Worker {
     async fn leave(&mut self, link: LinkKey) {
         self.hosts.remove(&link);
         self.inside.remove(&link);
-        self.control.handle(Event::HostGone { link, end: None }).await;
+        self.handle(Event::HostGone { link, end: None }).await;
     }
 
     async fn host_says(&mut self, link: LinkKey, bytes: &[u8]) {
@@ -126,7 +139,7 @@ impl Worker {
             HostToWorker::Domain { domain, word } => Some((*domain, matches!(word, DomainWord::End))),
             _ => None,
         };
-        self.control.handle(Event::Host { link, message }).await;
+        self.handle(Event::Host { link, message }).await;
         if !is_there {
             return assert!(!self.control.links.contains_key(&link), "nobody is there");
         }
@@ -158,6 +171,6 @@ impl Worker {
     fn is_out(&mut self, link: LinkKey) {
         assert!(!self.control.links.contains_key(&link), "it was thrown out");
         self.inside.remove(&link);
-        assert_eq!(self.control.domains.count(Some(link)), 0, "its domains are over");
+        assert_eq!(self.domains.count(Some(link)), 0, "its domains are over");
     }
 }

@@ -9,29 +9,35 @@ use super::fuzzing::Worker;
 use super::*;
 use crate::lobby::Lobby;
 use crate::session::BACKLOG;
+use crate::wire::domain::{Member, Participant};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{greet, receive, send};
+use crate::worker::intake::work;
 use crate::worker::sessions::host_session;
 
-async fn comes(worker: &mut Worker, link: LinkKey, from: [u8; 4]) {
+fn comes(worker: &mut Worker, link: LinkKey, from: [u8; 4]) {
     let ((outbox, _), (give_up, _)) = (mpsc::channel(BACKLOG), oneshot::channel());
-    worker.control.handle(Event::HostCame { link, peer: (from, 4000).into(), outbox, give_up }).await;
+    worker.control.handle(Event::HostCame { link, peer: (from, 4000).into(), outbox, give_up });
 }
 
 /// Comes with a ticket that the worker does not know, and is told so; what has its stream end.
-async fn is_thrown_out(worker: &mut Worker, link: LinkKey) -> oneshot::Receiver<()> {
+fn is_thrown_out(worker: &mut Worker, link: LinkKey) -> oneshot::Receiver<()> {
     let (outbox, mut told) = mpsc::channel(BACKLOG);
     let (give_up, given_up) = oneshot::channel();
     let peer = ([10, 0, 0, 1], 4000).into();
-    worker.control.handle(Event::HostCame { link, peer, outbox, give_up }).await;
-    worker.control.handle(Event::Host { link, message: wrong_ticket() }).await;
+    worker.control.handle(Event::HostCame { link, peer, outbox, give_up });
+    worker.control.handle(Event::Host { link, message: wrong_ticket() });
     assert!(matches!(told.try_recv(), Ok(WorkerToHost::Refused(_))), "host {link} is told why");
     given_up
 }
 
 fn wrong_ticket() -> HostToWorker {
+    attach(7)
+}
+
+fn attach(ticket: u128) -> HostToWorker {
     HostToWorker::Attach(Attach {
-        ticket: 7,
+        ticket,
         ucx_address: Vec::new(),
         channel: 1,
         max_inflight: 1,
@@ -56,9 +62,9 @@ async fn greeted() -> (TcpStream, JoinHandle<()>, mpsc::Receiver<Event>) {
 async fn hosts_without_a_ticket_push_out_the_oldest_of_the_address_with_the_most() {
     let mut worker = Worker::new();
     let (honest, many) = (1, 2..=10 * UNPROVEN as LinkKey);
-    comes(&mut worker, honest, [10, 0, 0, 1]).await;
+    comes(&mut worker, honest, [10, 0, 0, 1]);
     for link in many.clone() {
-        comes(&mut worker, link, [10, 0, 0, 2]).await;
+        comes(&mut worker, link, [10, 0, 0, 2]);
     }
     let mut left: Vec<LinkKey> = worker.control.links.keys().copied().collect();
     left.sort_unstable();
@@ -70,12 +76,12 @@ async fn hosts_without_a_ticket_push_out_the_oldest_of_the_address_with_the_most
 async fn who_is_pushed_out_is_hung_up_on_at_once() {
     let mut worker = Worker::new();
     let (mut host, session, mut happened) = greeted().await;
-    worker.control.handle(happened.recv().await.unwrap()).await;
+    worker.control.handle(happened.recv().await.unwrap());
     // From here on whoever waits for time to pass lets it pass.
     tokio::time::pause();
     let begin = tokio::time::Instant::now();
     for link in 2..=1 + UNPROVEN as LinkKey {
-        comes(&mut worker, link, [127, 0, 0, 1]).await;
+        comes(&mut worker, link, [127, 0, 0, 1]);
     }
     session.await.unwrap();
     assert_eq!(begin.elapsed(), Duration::ZERO, "it lingers");
@@ -83,7 +89,7 @@ async fn who_is_pushed_out_is_hung_up_on_at_once() {
     // Its end is news to nobody.
     let end = happened.recv().await.unwrap();
     assert!(matches!(end, Event::HostGone { link: 1, end: None }));
-    worker.control.handle(end).await;
+    worker.control.handle(end);
     assert_eq!(worker.control.links.len(), UNPROVEN);
 }
 
@@ -93,7 +99,7 @@ async fn hosts_with_a_wrong_ticket_count_until_they_have_read_why() {
     let most = UNPROVEN as LinkKey;
     let mut ends = Vec::new();
     for link in 1..=2 * most {
-        ends.push(is_thrown_out(&mut worker, link).await);
+        ends.push(is_thrown_out(&mut worker, link));
     }
     assert!(worker.control.links.is_empty());
     let (first, last) = ends.split_at_mut(UNPROVEN);
@@ -101,12 +107,12 @@ async fn hosts_with_a_wrong_ticket_count_until_they_have_read_why() {
     let lingers = |end: &mut oneshot::Receiver<()>| end.try_recv() == Err(TryRecvError::Empty);
     assert!(last.iter_mut().all(lingers), "nobody else has to go");
     // One that has ended by itself leaves room for another.
-    worker.control.handle(Event::HostGone { link: most + 1, end: None }).await;
-    let _another = is_thrown_out(&mut worker, 2 * most + 1).await;
+    worker.control.handle(Event::HostGone { link: most + 1, end: None });
+    let _another = is_thrown_out(&mut worker, 2 * most + 1);
     assert!(last[1..].iter_mut().all(lingers));
     // Those that may still show their ticket are spared for as long as there are others.
     for link in 1000..1000 + most {
-        comes(&mut worker, link, [10, 0, 0, 1]).await;
+        comes(&mut worker, link, [10, 0, 0, 1]);
     }
     assert_eq!((worker.control.links.len(), worker.control.lingering.len()), (UNPROVEN, 0));
 }
@@ -115,15 +121,51 @@ async fn hosts_with_a_wrong_ticket_count_until_they_have_read_why() {
 async fn who_reads_why_and_is_pushed_out_is_hung_up_on_at_once() {
     let mut worker = Worker::new();
     let (mut host, session, mut happened) = greeted().await;
-    worker.control.handle(happened.recv().await.unwrap()).await;
+    worker.control.handle(happened.recv().await.unwrap());
     send(&mut host, &wrong_ticket()).await.unwrap();
-    worker.control.handle(happened.recv().await.unwrap()).await;
+    worker.control.handle(happened.recv().await.unwrap());
     assert!(matches!(receive(&mut host).await, Ok(WorkerToHost::Refused(_))));
     tokio::time::pause();
     let begin = tokio::time::Instant::now();
     for link in 2..=1 + UNPROVEN as LinkKey {
-        comes(&mut worker, link, [127, 0, 0, 1]).await;
+        comes(&mut worker, link, [127, 0, 0, 1]);
     }
     session.await.unwrap();
     assert_eq!(begin.elapsed(), Duration::ZERO, "it lingers");
+}
+
+#[tokio::test]
+async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wait() {
+    let mut worker = Worker::new();
+    let (says, heard) = mpsc::channel(1);
+    let passing = tokio::spawn(turns::pass_on(heard, worker.control.events.clone()));
+    worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 8 }));
+    let (outbox, mut told) = mpsc::channel(BACKLOG);
+    let (peer, give_up) = (([10, 0, 0, 1], 4000).into(), oneshot::channel().0);
+    worker.control.handle(Event::HostCame { link: 1, peer, outbox, give_up });
+    let table = Participant { members: vec![Member { id: 7, addresses: Vec::new() }], segments: Vec::new() };
+    let table = table.encode();
+    let word = |word| HostToWorker::Domain { domain: 3, word };
+    let len = table.len() as u64;
+    for message in [attach(8), word(DomainWord::Start { len }), word(DomainWord::Piece(table))] {
+        says.send(Event::Host { link: 1, message }).await.unwrap();
+        let event = worker.events.recv().await.unwrap();
+        worker.control.handle(event);
+    }
+    // Nobody has read the table yet, and the daemon's word is answered.
+    while worker.from_worker.try_recv().is_ok() {}
+    worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 9 }));
+    assert!(matches!(worker.from_worker.try_recv(), Ok(WorkerToDaemon::Expected { ticket: 9 })));
+    says.send(Event::Host { link: 1, message: word(DomainWord::End) }).await.unwrap();
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(worker.events.is_empty() && told.is_empty(), "its next word waits for its turn");
+    let job = worker.for_clerk.recv().await.unwrap();
+    work(&worker.domains, job).await;
+    assert!(matches!(told.try_recv(), Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) })));
+    let event = worker.events.recv().await.unwrap();
+    assert!(matches!(event, Event::HostInTurn { link: 1, .. }));
+    drop(says);
+    passing.await.unwrap();
 }

@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout};
 use tracing::error;
 use urom_abi::DocaError;
 
+use super::turns::pass_on;
 use super::{Control, Event};
 use crate::entrance::Entrance;
 use crate::log::Budget;
@@ -22,6 +23,7 @@ use crate::session::{self, BACKLOG};
 use crate::wire::control::{Failure, PATIENCE, WorkerToHost};
 use crate::worker::Place;
 use crate::worker::domains::Domains;
+use crate::worker::intake::clerk;
 use crate::worker::messages::{ToControl, ToData};
 use crate::worker::sessions::{daemon_session, host_session};
 
@@ -91,11 +93,12 @@ async fn run(setup: Setup) -> End {
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let mut sessions = JoinSet::new();
     sessions.spawn(daemon_session(daemon, outgoing, events.clone()));
+    let (jobs, for_clerk) = mpsc::unbounded_channel();
     let mut control = Control {
         id,
         max_hosts,
         mailbox,
-        domains,
+        jobs,
         daemon: outbox,
         port,
         expected: HashSet::new(),
@@ -108,6 +111,7 @@ async fn run(setup: Setup) -> End {
         door: None,
         stopping: false,
     };
+    control.timers.spawn(clerk(domains, for_clerk));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
     let end = loop {
@@ -120,15 +124,16 @@ async fn run(setup: Setup) -> End {
                     break End::Orderly;
                 }
             },
-            Some(event) = happened.recv() => control.handle(event).await,
+            Some(event) = happened.recv() => control.handle(event),
             Some(_) = control.sessions.join_next() => {}
             Some(_) = control.timers.join_next() => {}
             () = &mut deadline, if stopping => break End::Stuck,
             (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
                 last_link += 1;
                 let secret = door.as_ref().and_then(|door| door.secret.clone());
-                let session = host_session(last_link, stream, (peer, seat), secret, control.events.clone());
-                control.sessions.spawn(session);
+                let (says, heard) = mpsc::channel(1);
+                control.sessions.spawn(host_session(last_link, stream, (peer, seat), secret, says));
+                control.timers.spawn(pass_on(heard, control.events.clone()));
             }
         }
         if control.stopping && !stopping {
