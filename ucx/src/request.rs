@@ -163,6 +163,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     }
 
     /// Makes a drop cancel the operation, which UCX can do with tag receives.
+    #[inline]
     pub(crate) fn cancelled_by_drop(mut self) -> Self {
         if let Phase::Pending { cancel, .. } = &mut self.phase {
             *cancel = true;

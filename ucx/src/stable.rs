@@ -74,6 +74,7 @@ unsafe impl<B: StableDeref<Target = [u8]> + 'static> Buffer for Stable<B> {
 // SAFETY: as above; `deref_mut` gives the same bytes as `deref`, by the same promise, and as they may be written through
 // a value that a request owns, nobody else has them.
 unsafe impl<B: StableDeref<Target = [u8]> + DerefMut + 'static> BufferMut for Stable<B> {
+    #[inline]
     fn start_mut(&mut self) -> *mut u8 {
         self.0.as_mut_ptr()
     }

@@ -127,6 +127,7 @@ impl Worker {
     /// `ucp_tag_recv_nbx`. A message longer than the buffer is lost: the receive ends with `MESSAGE_TRUNCATED`, and
     /// what is in the buffer then means nothing (UCX as a rule writes none of it). Dropping the request cancels the
     /// receive. Without [`Features::TAG`] it ends with `UNSUPPORTED`.
+    #[inline]
     pub fn tag_recv<B: BufferMut>(&self, tag: u64, mask: u64, buffer: B) -> Request<B, TagInfo> {
         if !self.features().contains(Features::TAG) {
             return Request::failed(Status::UNSUPPORTED, buffer);
@@ -175,6 +176,7 @@ impl Worker {
 }
 
 /// Starts one of the two kinds of receive.
+#[inline]
 fn receive<B: BufferMut>(
     worker: &Worker,
     buffer: B,
