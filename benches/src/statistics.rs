@@ -1,4 +1,4 @@
-//! Medians, and two sides measured in turns.
+//! Medians, and sides measured in turns.
 
 use anyhow::Result;
 
@@ -20,14 +20,23 @@ pub(crate) fn alternate<T>(
     mut a: impl FnMut() -> Result<T>,
     mut b: impl FnMut() -> Result<T>,
 ) -> Result<[Vec<T>; 2]> {
-    let mut all = [Vec::with_capacity(rounds), Vec::with_capacity(rounds)];
+    in_turns(rounds, |side| if side == 0 { a() } else { b() })
+}
+
+/// Measures any number of sides `rounds` times, each round beginning with the next of them. Returns what each side gave, round by
+/// round.
+///
+/// # Errors
+/// The first that a side gives.
+pub(crate) fn in_turns<T, const SIDES: usize>(
+    rounds: usize,
+    mut measure: impl FnMut(usize) -> Result<T>,
+) -> Result<[Vec<T>; SIDES]> {
+    let mut all = [const { Vec::new() }; SIDES];
     for round in 0..rounds {
-        if round % 2 == 0 {
-            all[0].push(a()?);
-            all[1].push(b()?);
-        } else {
-            all[1].push(b()?);
-            all[0].push(a()?);
+        for turn in 0..SIDES {
+            let side = (round + turn) % SIDES;
+            all[side].push(measure(side)?);
         }
     }
     Ok(all)
@@ -55,5 +64,12 @@ mod tests {
         let all = alternate(3, || side('a'), || side('b')).unwrap();
         assert_eq!(*order.borrow(), "abbaab");
         assert_eq!(all, [vec!['a'; 3], vec!['b'; 3]]);
+        let mut order = Vec::new();
+        let all = in_turns(3, |side| {
+            order.push(side);
+            Ok(side)
+        });
+        assert_eq!(all.unwrap(), [vec![0; 3], vec![1; 3], vec![2; 3]]);
+        assert_eq!(order, [0, 1, 2, 1, 2, 0, 2, 0, 1]);
     }
 }

@@ -1,5 +1,6 @@
 //! The host process: pauses, and sends a command; and the two threads that it is compared with.
 
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -10,11 +11,13 @@ use urom_host::{CpuSet, Service, block_on};
 
 use crate::child;
 use crate::cores::pin;
+use crate::transport::Transport;
 
 /// What it is started with.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Arguments {
     pub(super) daemon: String,
+    pub(super) transport: Transport,
     pub(super) core: usize,
     pub(super) worker_core: usize,
 }
@@ -39,7 +42,7 @@ pub(super) fn run(arguments: &str) -> Result<()> {
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let cpus: CpuSet = [arguments.worker_core].into_iter().collect();
     let worker = block_on(service.worker().any_id().plugin(graph.plugin()).cpus(cpus).start())?;
-    let sleeper = Sleeper::start(arguments.worker_core)?;
+    let sleeper = Sleeper::start(arguments.transport, arguments.worker_core)?;
     pin(arguments.core).context("cannot pin the host to its core")?;
     let command = |data| -> Result<()> {
         let done = graph.task_loopback(&worker, data).submit()?.wait()?;
@@ -68,35 +71,63 @@ fn after_a_pause(number: u64, work: impl FnOnce() -> Result<()>) -> Result<u64> 
 
 /// A thread on the worker's core that wakes whoever has woken it. It ends with the process.
 struct Sleeper {
-    there: OwnedFd,
-    back: OwnedFd,
+    end: End,
+}
+
+/// What one thread wakes the other by, and is woken by.
+struct End {
+    to: OwnedFd,
+    from: OwnedFd,
 }
 
 impl Sleeper {
-    fn start(core: usize) -> Result<Sleeper> {
-        let event = || eventfd(0, EventfdFlags::CLOEXEC);
-        let (there, back) = (event()?, event()?);
-        let (theirs, ours) = (there.try_clone()?, back.try_clone()?);
+    fn start(transport: Transport, core: usize) -> Result<Sleeper> {
+        let (end, theirs) = match transport {
+            Transport::SharedMemory => End::of_events()?,
+            Transport::Tcp => End::of_a_connection()?,
+        };
         std::thread::spawn(move || -> rustix::io::Result<()> {
             pin(core)?;
             loop {
-                wait(&theirs)?;
-                ring(&ours)?;
+                theirs.wait()?;
+                theirs.ring()?;
             }
         });
-        Ok(Sleeper { there, back })
+        Ok(Sleeper { end })
     }
 
     fn wake(&self) -> Result<()> {
-        ring(&self.there)?;
-        Ok(wait(&self.back)?)
+        self.end.ring()?;
+        Ok(self.end.wait()?)
     }
 }
 
-fn ring(event: &OwnedFd) -> rustix::io::Result<()> {
-    rustix::io::write(event, &1u64.to_ne_bytes()).map(drop)
-}
+impl End {
+    /// Through the kernel and nothing else.
+    fn of_events() -> Result<(End, End)> {
+        let event = || eventfd(0, EventfdFlags::CLOEXEC);
+        let (there, back) = (event()?, event()?);
+        let theirs = End { to: back.try_clone()?, from: there.try_clone()? };
+        Ok((End { to: there, from: back }, theirs))
+    }
 
-fn wait(event: &OwnedFd) -> rustix::io::Result<()> {
-    rustix::io::read(event, &mut [0; 8]).map(drop)
+    /// Through a connection over the loopback device.
+    fn of_a_connection() -> Result<(End, End)> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let ours = TcpStream::connect(listener.local_addr()?)?;
+        let (theirs, _) = listener.accept()?;
+        let end = |stream: TcpStream| -> Result<End> {
+            stream.set_nodelay(true)?;
+            Ok(End { to: stream.try_clone()?.into(), from: stream.into() })
+        };
+        Ok((end(ours)?, end(theirs)?))
+    }
+
+    fn ring(&self) -> rustix::io::Result<()> {
+        rustix::io::write(&self.to, &1u64.to_ne_bytes()).map(drop)
+    }
+
+    fn wait(&self) -> rustix::io::Result<()> {
+        rustix::io::read(&self.from, &mut [0; 8]).map(drop)
+    }
 }

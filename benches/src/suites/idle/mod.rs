@@ -1,7 +1,7 @@
 //! A worker that has nothing to do: how much of a core it takes, and how soon it answers the first command after a pause.
 //!
 //! The machine has its part in the latter. Beside it stands what two threads on the same two cores take that sleep as long and wake each
-//! other through the kernel, without UCX and without a worker.
+//! other through the kernel, without UCX and without a worker: by an event, or by a connection over the loopback device.
 
 mod host;
 
@@ -27,7 +27,6 @@ pub(crate) const SUITE: Suite = Suite {
 };
 
 const NAME: &str = "idle";
-const PEER: &str = "two threads that wake each other";
 
 fn run(extent: &Extent) -> Result<Vec<Figure>> {
     extent.launches(NAME, |_| {
@@ -46,6 +45,7 @@ fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
         Uromd::start_with(plugins.variable(), |command| command.args(["-l", "30"]).env(variable, value))?;
     let arguments = Arguments {
         daemon: daemon.address().to_owned(),
+        transport,
         core: extent.cores.host(0),
         worker_core: extent.cores.worker(),
     };
@@ -66,9 +66,13 @@ fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
         recorder.finish()
     };
     let (commands, threads) = (spread(&latencies.commands), spread(&latencies.threads));
+    let peer = match transport {
+        Transport::SharedMemory => "two threads that wake each other",
+        Transport::Tcp => "two threads that wake each other over TCP",
+    };
     let figure = |name: &str, of: fn(&crate::distribution::Distribution) -> u64| {
         let name = format!("{NAME}/{name}/{}", transport.name());
-        Figure::new(name, "us", of(&commands) as f64 / 1e3).against(PEER, of(&threads) as f64 / 1e3)
+        Figure::new(name, "us", of(&commands) as f64 / 1e3).against(peer, of(&threads) as f64 / 1e3)
     };
     let cpu_name = format!("{NAME}/cpu/{}", transport.name());
     Ok(vec![

@@ -13,12 +13,16 @@ use urom_host::{Completion, CpuSet, Domain, Host, Received, Registered, Service,
 use super::{Arguments, INLINE, NAME, REGISTERED};
 use crate::cores::pin;
 use crate::figure::Figure;
-use crate::statistics::{alternate, median};
+use crate::statistics::{in_turns, median};
 use crate::suites::loopback::host::padded;
 
 /// How many inline messages are sent one after the other while their receiver need not run: few enough for what UCX has
 /// between two processes to hold all of them.
 const BATCH: usize = 16;
+/// How many messages in registered memory, or batches of inline ones, come in a round before those that count, so that what the side
+/// before used is no longer in the caches; and how many count at least.
+const REGISTERED_MESSAGES: [usize; 2] = [1, 3];
+const INLINE_BATCHES: [usize; 2] = [4, 8];
 /// The bytes of a sandbox command without its data, and DOCA's header.
 const HEAD: usize = 72 + 24;
 /// A raw request of any size.
@@ -47,11 +51,18 @@ pub(super) fn run(arguments: &str) -> Result<()> {
     let arguments: Arguments = serde_json::from_str(arguments).context("what a launch is started with")?;
     let party = Party::new(&arguments)?;
     let mut figures = Vec::new();
-    for (what, kit, peer, sizes) in COMPARED {
-        for &size in sizes {
-            let figure = party.measure(&arguments, what, [kit, peer], size);
-            figures.push(figure.with_context(|| format!("{what}, {size} bytes"))?);
-        }
+    for size in REGISTERED {
+        let sides = [Side::Registered, Side::RawRegistered];
+        let measured = party.measure(&arguments, sides, size, &[("registered", 0, 1)]);
+        figures.extend(measured.with_context(|| format!("registered, {size} bytes"))?);
+    }
+    // Last: a worker that finds a busy process on its core sleeps rather than yields for the second after that, and where the
+    // receiver shares the host's, the host is busy while it sends inline.
+    for size in INLINE {
+        let sides = [Side::Inline, Side::RawInline, Side::RawRelayed];
+        let rows = [("inline", 0, 1), ("relayed", 0, 2), ("copy-alone", 2, 1)];
+        let measured = party.measure(&arguments, sides, size, &rows);
+        figures.extend(measured.with_context(|| format!("inline, {size} bytes"))?);
     }
     println!("{}", serde_json::to_string(&figures)?);
     Ok(())
@@ -72,16 +83,15 @@ enum Side {
     RawRegistered,
 }
 
-/// What is compared with what. A worker that finds a busy process on its core sleeps rather than yields for the second after that,
-/// and where the receiver shares the host's, the host is busy while it sends inline: that comes last.
-const COMPARED: [(&str, Side, Side, &[usize]); 4] = [
-    ("registered", Side::Registered, Side::RawRegistered, &REGISTERED),
-    ("inline", Side::Inline, Side::RawInline, &INLINE),
-    ("relayed", Side::Inline, Side::RawRelayed, &INLINE),
-    ("copy-alone", Side::RawRelayed, Side::RawInline, &INLINE),
-];
-
 impl Side {
+    /// How many come first, and how many count at least.
+    fn counts(self) -> [usize; 2] {
+        match self {
+            Side::Registered | Side::RawRegistered => REGISTERED_MESSAGES,
+            Side::Inline | Side::RawInline | Side::RawRelayed => INLINE_BATCHES,
+        }
+    }
+
     /// As the tables call it.
     fn name(self) -> &'static str {
         match self {
@@ -118,34 +128,47 @@ impl Party {
         Ok(Party { sandbox, peer, sender, receiver, raw, memories, _domain: domain, _service: service })
     }
 
-    fn measure(&self, arguments: &Arguments, what: &str, sides: [Side; 2], size: usize) -> Result<Figure> {
-        let [kit, peer] = sides;
+    /// All sides in turns, so that a row's two figures, and those of other rows, are from the same rounds. A row is a name, whose the
+    /// figure is and who is beside it.
+    fn measure<const SIDES: usize>(
+        &self,
+        arguments: &Arguments,
+        sides: [Side; SIDES],
+        size: usize,
+        rows: &[(&str, usize, usize)],
+    ) -> Result<Vec<Figure>> {
         // As many messages as a round's time is enough for, by the first few of the kit.
         let first = Instant::now();
-        self.round(kit, size, 1)?;
+        self.round(sides[0], size, 1)?;
         let start = Instant::now();
-        self.round(kit, size, 1)?;
+        self.round(sides[0], size, 1)?;
         let each = start.elapsed().min(first.elapsed() / 2);
-        let messages = (arguments.round.as_nanos() / each.as_nanos().max(1)).clamp(3, 100) as usize;
-        let [peers, ours] = alternate(
-            arguments.rounds,
-            || self.round(peer, size, messages),
-            || self.round(kit, size, messages),
-        )?
-        .map(|rounds| median(&rounds));
-        let (peers, ours) = peers.zip(ours).context("no round was measured")?;
-        let name = format!("{NAME}/{what}/{}/{size}", arguments.transport.name());
-        Ok(Figure::new(name, "ns", ours).against(peer.name(), peers))
+        let messages = (arguments.round.as_nanos() / each.as_nanos().max(1))
+            .clamp(sides[0].counts()[1] as u128, 100) as usize;
+        let rounds = in_turns::<_, SIDES>(arguments.rounds, |side| self.round(sides[side], size, messages))?;
+        let times = rounds.map(|rounds| median(&rounds));
+        rows.iter()
+            .map(|&(what, ours, peer)| {
+                let (ours, time) = times[ours].zip(times[peer]).context("no round was measured")?;
+                let name = format!("{NAME}/{what}/{}/{size}", arguments.transport.name());
+                Ok(Figure::new(name, "ns", ours).against(sides[peer].name(), time))
+            })
+            .collect()
     }
 
     /// The median of the messages of a round, in nanoseconds. Inline ones are sent in batches.
     fn round(&self, side: Side, size: usize, count: usize) -> Result<f64> {
         let mut times = Vec::new();
         match side {
-            Side::Inline => (0..count).try_for_each(|_| self.inline_batch(size, &mut times))?,
-            Side::Registered => {
-                for _ in 0..count {
-                    times.push(self.registered(size)?);
+            Side::Inline | Side::Registered => {
+                for count in [side.counts()[0], count] {
+                    times.clear();
+                    for _ in 0..count {
+                        match side {
+                            Side::Inline => self.inline_batch(size, &mut times)?,
+                            _ => times.push(self.registered(size)?),
+                        }
+                    }
                 }
             }
             Side::RawInline | Side::RawRelayed | Side::RawRegistered => {
@@ -214,8 +237,8 @@ impl Party {
     fn raw(&self, side: Side, size: usize, count: usize) -> Result<Vec<f64>> {
         let serving = self.serve(side, size)?;
         let mut times = Vec::new();
-        // The first waits for the workers to take their commands.
-        for count in [1, count] {
+        // The first waits for the workers to take their commands, too.
+        for count in [side.counts()[0], count] {
             times.clear();
             for _ in 0..count {
                 match side {
