@@ -1,4 +1,4 @@
-//! The page on security promises nothing without a test that shows it.
+//! The tests that the page on security names for its claims exist.
 
 use std::fs;
 use std::path::Path;
