@@ -150,7 +150,7 @@ pub(super) async fn answer(
                 // Nothing but this start ends with it; the daemon would end the stream.
                 Some(Request::Start(StartWorker { env: Some(env), .. }, answer)) if env.len() > MAX_VARIABLES => {
                     let text = format!(
-                        "a worker's environment of {} variables cannot be: {MAX_VARIABLES} are the most", env.len()
+                        "a worker's environment of {} variables cannot be: {MAX_VARIABLES} are the most; set fewer", env.len()
                     );
                     // A start that was given up needs no answer.
                     let _ = answer.send(Err(invalid(text)));
@@ -249,6 +249,7 @@ mod tests {
         assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
         assert!(begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING, "{:?}", begin.elapsed());
     }
+
     #[tokio::test]
     async fn what_a_daemon_says_in_the_place_of_a_welcome_is_named_and_not_shown() {
         let somewhere = ([127, 0, 0, 1], 5000).into();
