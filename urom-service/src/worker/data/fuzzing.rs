@@ -289,7 +289,9 @@ impl Rig {
     /// happens.
     fn settle(&mut self) {
         let flush = self.endpoint.flush();
+        let deadline = Instant::now() + Duration::from_secs(30);
         while !flush.is_done() {
+            assert!(Instant::now() < deadline, "what was sent does not arrive");
             self.turn();
         }
         let mut quiet = 0;
