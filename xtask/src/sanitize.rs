@@ -82,6 +82,7 @@ fn asan(workspace: &Workspace, full: bool) -> Result<()> {
     let reports = reports(&build)?;
     let environment = [
         ("RUSTFLAGS", rust_flags("address")),
+        ("RUSTDOCFLAGS", rust_flags("address")),
         // Tests keep the log of plugins from standard error, and would keep reports from it too.
         (
             "ASAN_OPTIONS",
@@ -120,6 +121,7 @@ fn tsan(workspace: &Workspace, full: bool) -> Result<()> {
     let suppressions = workspace.root.join("xtask/src/tsan.suppressions");
     let environment = [
         ("RUSTFLAGS", rust_flags("thread")),
+        ("RUSTDOCFLAGS", rust_flags("thread")),
         (
             "TSAN_OPTIONS",
             format!("suppressions={}:log_path={}", suppressions.display(), reports.join("report").display()),
@@ -137,6 +139,7 @@ fn tsan(workspace: &Workspace, full: bool) -> Result<()> {
 }
 
 /// Builds everything with a sanitizer. Its library is part of each program, and plugins find it there when they are loaded.
+/// For rustdoc as well, which builds the examples of the documentation: they could not be linked with the rest otherwise.
 fn rust_flags(sanitizer: &str) -> String {
     format!("-Zsanitizer={sanitizer} -Clink-arg=-rdynamic")
 }
