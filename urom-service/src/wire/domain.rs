@@ -75,7 +75,7 @@ impl Participant<'_> {
     /// The blob.
     pub fn encode(&self) -> Vec<u8> {
         // A vector takes everything there is to write.
-        postcard::to_extend(self, Vec::new()).unwrap_or_default()
+        postcard::to_stdvec(self).unwrap_or_default()
     }
 }
 
