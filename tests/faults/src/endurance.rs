@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Pid;
-use urom_tests::{PluginDirectory, Uromd};
+use urom_tests::PluginDirectory;
 
 use crate::host::{MARKS, Order, Tally, Word};
-use crate::process::{HostProcess, Logs, Transports};
+use crate::process::{HostProcess, Logs, Transports, start_daemon};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::resident;
 
@@ -37,10 +37,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
 
 fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {
     let plugins = PluginDirectory::with(&["worker_faulty", PLUGIN])?;
-    let (transports, log) = (Transports::All, logs.file("uromd")?);
-    let daemon =
-        Uromd::start_with(plugins.variable(), |command| command.envs(transports.variables()).stderr(log))?;
-    let mut host = HostProcess::start("host", &[], transports, logs.file("host")?)?;
+    let daemon = start_daemon(&plugins, Transports::All, logs)?;
+    let mut host = HostProcess::start("host", &[], Transports::All, logs.file("host")?)?;
     host.connect(daemon.address())?;
     let worker = host
         .try_start_with(WORKER, &[PLUGIN.to_owned()], &[])?

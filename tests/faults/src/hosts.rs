@@ -15,7 +15,7 @@ use urom_tests::{PluginDirectory, Uromd, profile_directory};
 use crate::blocked::names_the_queue;
 use crate::host::Kind;
 use crate::measure::Times;
-use crate::process::{HostProcess, Logs, PATIENCE, Transports};
+use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon};
 use crate::rude::{Manner, Outcry};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::{Vitals, peak, returns, vitals, wait_for_end, watch_peak};
@@ -102,10 +102,7 @@ impl Scene {
     fn new(transports: Transports) -> Result<Scene> {
         let logs = Logs::new()?;
         let plugins = PluginDirectory::with(&["worker_faulty"])?;
-        let log = logs.file("uromd")?;
-        let daemon = Uromd::start_with(plugins.variable(), |command| {
-            command.envs(transports.variables()).stderr(log)
-        })?;
+        let daemon = start_daemon(&plugins, transports, &logs)?;
         let mut good = HostProcess::start("good", &[], transports, logs.file("good")?)?;
         good.connect(daemon.address())?;
         let worker = good.start_worker(WORKER)?;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
-use urom_tests::profile_directory;
+use urom_tests::{PluginDirectory, Uromd, profile_directory};
 
 use crate::host::{Call, Kind, Order, Tally, Trouble, Word};
 
@@ -31,16 +31,35 @@ impl Transports {
         // By default UCX patches the C library in every process that loads it, which takes it 0.4 s.
         // What it logs goes to standard output otherwise, where a host's words are.
         let mut variables = vec![("UCX_MEM_EVENTS", "n"), ("UCX_LOG_FILE", "stderr")];
-        // The C library gives back what is freed, so that what a process has is what it holds. It keeps some MiB otherwise,
-        // and the more, the more threads there ever were.
-        variables.extend([
-            ("MALLOC_ARENA_MAX", "1"),
-            ("MALLOC_MMAP_THRESHOLD_", "65536"),
-            ("MALLOC_TRIM_THRESHOLD_", "65536"),
-        ]);
+        variables.extend(HEAP);
         variables.extend((self == Transports::Tcp).then_some(("UCX_TLS", "tcp")));
         variables
     }
+}
+
+/// The C library gives back what is freed, so that what a process has is what it holds. It keeps some MiB otherwise, and the more,
+/// the more threads there ever were: 512 freed blocks of each size and thread where a worker has the heap that its daemon gives it,
+/// which blocks that one thread gets and another frees fill up over a thousand hosts.
+const HEAP: [(&str, &str); 4] = [
+    ("MALLOC_ARENA_MAX", "1"),
+    ("MALLOC_MMAP_THRESHOLD_", "65536"),
+    ("MALLOC_TRIM_THRESHOLD_", "65536"),
+    ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"),
+];
+
+/// Has a command that starts a daemon use these transports, it and its workers, which get no more of its environment than they are
+/// given.
+pub(crate) fn set_up_daemon(command: &mut Command, transports: Transports) -> &mut Command {
+    for (name, value) in HEAP {
+        command.arg("--worker-env").arg(format!("{name}={value}"));
+    }
+    command.envs(transports.variables())
+}
+
+/// Starts a daemon.
+pub(crate) fn start_daemon(plugins: &PluginDirectory, transports: Transports, logs: &Logs) -> Result<Uromd> {
+    let log = logs.file("uromd")?;
+    Uromd::start_with(plugins.variable(), |command| set_up_daemon(command, transports).stderr(log))
 }
 
 /// Sends a signal.

@@ -11,7 +11,7 @@ use urom_tests::c::{Source, prefix};
 use urom_tests::{PluginDirectory, Uromd};
 
 use crate::host::{Call, Kind, Order};
-use crate::process::{HostProcess, Logs, Transports};
+use crate::process::{HostProcess, Logs, Transports, start_daemon};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::{returns, vitals, wait_for_end};
 
@@ -42,11 +42,6 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     all().with_context(|| logs.tails()).map(Outcome::Passed)
 }
 
-fn daemon(plugins: &PluginDirectory, logs: &Logs) -> Result<Uromd> {
-    let log = logs.file("uromd")?;
-    Uromd::start_with(plugins.variable(), |command| command.envs(Transports::All.variables()).stderr(log))
-}
-
 /// A host that is connected, and has seen a worker come and go, so that everybody has what is made for the first one.
 fn host(name: &str, daemon: &Uromd, logs: &Logs) -> Result<HostProcess> {
     let mut host = HostProcess::start(name, &[], Transports::All, logs.file(name)?)?;
@@ -60,7 +55,7 @@ fn host(name: &str, daemon: &Uromd, logs: &Logs) -> Result<HostProcess> {
 /// So many workers of one daemon, shared out to some hosts.
 fn workers(count: u64, logs: &Logs) -> Result<Figure> {
     let plugins = PluginDirectory::with(&[FAULTY])?;
-    let daemon = daemon(&plugins, logs)?;
+    let daemon = start_daemon(&plugins, Transports::All, logs)?;
     let mut hosts = (0..HOSTS)
         .map(|number| host(&format!("host-{number}"), &daemon, logs))
         .collect::<Result<Vec<_>>>()?;
@@ -110,7 +105,7 @@ fn plugins(logs: &Logs) -> Result<Figure> {
         // A copy each: a link to a library that is loaded already would be that library again.
         fs::copy(&plugin, directory.path().join(format!("{name}.so")))?;
     }
-    let daemon = daemon(&directory, logs)?;
+    let daemon = start_daemon(&directory, Transports::All, logs)?;
     let mut host = host("host", &daemon, logs)?;
     let worker = host
         .try_start_with(1, &names, &[])?
@@ -135,7 +130,7 @@ fn plugins(logs: &Logs) -> Result<Figure> {
 fn hosts(count: u64, logs: &Logs) -> Result<Figure> {
     const SHARED: u64 = 1;
     let plugins = PluginDirectory::with(&[FAULTY])?;
-    let daemon = daemon(&plugins, logs)?;
+    let daemon = start_daemon(&plugins, Transports::All, logs)?;
     let mut keeper = host("keeper", &daemon, logs)?;
     let shared = keeper.start_worker(SHARED)?;
     let before = (vitals(daemon.pid())?, vitals(shared)?);

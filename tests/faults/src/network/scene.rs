@@ -12,7 +12,7 @@ use urom_tests::{PluginDirectory, Uromd, profile_directory};
 use super::link::{Link, SERVICE};
 use crate::host::{Kind, Tally};
 use crate::measure::between;
-use crate::process::{HostProcess, Logs, PATIENCE, Transports};
+use crate::process::{HostProcess, Logs, PATIENCE, Transports, set_up_daemon};
 use crate::vitals::{descriptors, until, wait_for_end};
 
 /// Within which time a cut has to be noticed, and a connection that cannot be has to fail.
@@ -58,8 +58,8 @@ impl Scene {
         let program = profile_directory()?.join("uromd");
         let words = link.in_service();
         let mut command = Command::new(words[0]);
-        command.args(&words[1..]).arg(program).envs(Transports::Tcp.variables());
-        command.env("UROM_KEY_FILE", &key).stderr(logs.file("uromd")?);
+        command.args(&words[1..]).arg(program);
+        set_up_daemon(&mut command, Transports::Tcp).env("UROM_KEY_FILE", &key).stderr(logs.file("uromd")?);
         let daemon = Uromd::start_at(command, &format!("{SERVICE}:0"), plugins.variable())?;
         let variable = format!("UROM_KEY_FILE={}", key.display());
         let words = [&link.in_host()[..], &["env", &variable]].concat();

@@ -12,7 +12,7 @@ use urom_tests::{PluginDirectory, Uromd};
 
 use super::acts::Act;
 use crate::host::{Call, Kind, Trouble};
-use crate::process::{HostProcess, Logs, PATIENCE, Transports};
+use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon};
 use crate::vitals::{Vitals, returns, vitals, wait_for_end};
 
 /// The worker whose plugin misbehaves, and the bystander's.
@@ -56,10 +56,7 @@ impl Stage {
         let libraries = prefix()?.lib();
         let corrupt = Source::new("corrupt_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
         plugins.add(&corrupt.plugin(CORRUPT)?)?;
-        let (transports, log) = (Transports::All, logs.file("uromd")?);
-        let daemon = Uromd::start_with(plugins.variable(), |command| {
-            command.envs(transports.variables()).stderr(log)
-        })?;
+        let daemon = start_daemon(&plugins, Transports::All, &logs)?;
         let host = start_host("host", &daemon, &logs)?;
         let mut bystander = start_host("bystander", &daemon, &logs)?;
         let two = bystander.start_worker(TWO)?;
