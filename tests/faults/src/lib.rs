@@ -16,6 +16,7 @@ mod process;
 pub mod rude;
 mod scale;
 mod suite;
+mod turnover;
 mod vitals;
 
 pub use suite::{Extent, Figure, Length, Outcome, SUITES, Suite, seed_from};

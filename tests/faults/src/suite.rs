@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
-use crate::{chaos, endurance, hosts, network, plugins, scale};
+use crate::{chaos, endurance, hosts, network, plugins, scale, turnover};
 
 /// One way of breaking things.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,11 @@ pub const SUITES: &[Suite] = &[
         name: "plugins",
         about: "plugins that block, leak, panic in every method and corrupt their lists",
         run: plugins::run,
+    },
+    Suite {
+        name: "turnover",
+        about: "one worker that loses one host after the other, in memory that does not grow",
+        run: turnover::run,
     },
     Suite {
         name: "scale",

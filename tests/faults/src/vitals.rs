@@ -83,6 +83,14 @@ pub(crate) fn descriptors(pid: Pid) -> Result<usize> {
     Ok(std::fs::read_dir(file(pid, "fd"))?.count())
 }
 
+/// Whether a process has a thread of this name.
+pub(crate) fn has_thread(pid: Pid, name: &str) -> Result<bool> {
+    let threads = std::fs::read_dir(file(pid, "task"))?;
+    // One that has ended since has no name.
+    let names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+    Ok(names.into_iter().any(|found| found.trim_end() == name))
+}
+
 /// What they are, without the numbers that tell one from the other, and how many of each.
 pub(crate) fn kinds(pid: Pid) -> Result<BTreeMap<String, usize>> {
     let mut kinds = BTreeMap::new();

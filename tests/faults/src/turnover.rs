@@ -1,0 +1,229 @@
+//! One host after the other dies at a worker that goes on: nobody needs more memory for the next one.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use rustix::process::{Pid, Signal};
+use urom_tests::{PluginDirectory, Uromd};
+
+use crate::blocked::names_the_queue;
+use crate::host::Kind;
+use crate::process::{HostProcess, Logs, Transports, signal, start_daemon};
+use crate::suite::{Extent, Figure, Outcome};
+use crate::vitals::{descriptors, has_thread, until, vitals, wait_for_end};
+
+/// The worker that everybody uses.
+const WORKER: u64 = 1;
+
+/// How many tasks each host has in flight.
+const IN_FLIGHT: u32 = 32;
+
+/// How many answers show that the host that stays goes on.
+const A_FEW: u64 = 500;
+
+/// How long a process may take to be where it was.
+const END: Duration = Duration::from_secs(10);
+
+/// The thread that tries the worker's receive queue after a loss. It has a UCX of its own.
+const PROBE: &str = "urom-probe";
+
+/// With so many losses everybody makes what is made for the first ones: over shared memory a worker grows by some 600 KiB, most of
+/// it for the first test of its receive queue.
+const WARM_UP: u64 = 16;
+
+/// How many hosts die one after the other over each of the transports, in the short form and in full.
+const HOSTS: [u32; 2] = [64, 200];
+
+/// What a worker may keep of each host, in KiB. UCX keeps the endpoint, until the worker ends, to a peer that has one back and did
+/// not say that it closes it, and that it has met the peer at all: a program of nothing but UCX, in which 100 peers get messages of
+/// 200 bytes and are killed, grows by 0.7 KiB for each over shared memory, and by 0.4 KiB over TCP. A worker grows by as much: 0.6
+/// KiB, and 0.7 KiB.
+const EACH: u64 = 1;
+
+/// What may come to that, however many hosts there were, in KiB: the holes in a heap depend on who was answered when. The daemon has
+/// no UCX, and so no more than that: it grows by some 170 KiB with a thousand hosts, and by nothing with the next five hundred.
+const HOLES: u64 = 256;
+
+/// Runs the suite.
+pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
+    let [short, full] = HOSTS;
+    let hosts = extent.rounds.unwrap_or(extent.pick(short, full));
+    let mut random = fastrand::Rng::with_seed(extent.seed);
+    let mut figures = Vec::new();
+    for transports in [Transports::All, Transports::Tcp] {
+        let logs = Logs::new()?;
+        let grown = turn_over(hosts, transports, &mut random, &logs).with_context(|| logs.tails())?;
+        figures.extend(grown);
+    }
+    Ok(Outcome::Passed(figures))
+}
+
+fn turn_over(
+    hosts: u32,
+    transports: Transports,
+    random: &mut fastrand::Rng,
+    logs: &Logs,
+) -> Result<[Figure; 2]> {
+    let mut scene = Scene::new(transports, logs)?;
+    for host in 1..=hosts {
+        // One in two dies while its commands are on their way.
+        let idle = host % 2 == 0;
+        scene.lose(random.u64(1..300), idle).with_context(|| format!("host {host} of {hosts}"))?;
+    }
+    scene.end()
+}
+
+/// A daemon, a worker, and the host that stays.
+struct Scene<'a> {
+    // In this order: what is started later goes first.
+    stays: HostProcess,
+    daemon: Uromd,
+    worker: Grown,
+    service: Grown,
+    transports: Transports,
+    _plugins: PluginDirectory,
+    logs: &'a Logs,
+}
+
+impl<'a> Scene<'a> {
+    fn new(transports: Transports, logs: &'a Logs) -> Result<Scene<'a>> {
+        let plugins = PluginDirectory::with(&["worker_faulty"])?;
+        let daemon = start_daemon(&plugins, transports, logs)?;
+        let mut stays = HostProcess::start("the host that stays", &[], transports, logs.file("stays")?)?;
+        stays.connect(daemon.address())?;
+        let worker = Grown::new("worker", EACH, stays.start_worker(WORKER)?);
+        let service = Grown::new("daemon", 0, daemon.pid());
+        let mut scene = Scene { stays, daemon, worker, service, transports, _plugins: plugins, logs };
+        scene.work()?;
+        Ok(scene)
+    }
+
+    fn work(&mut self) -> Result<()> {
+        self.stays.load(WORKER, Kind::Busy, IN_FLIGHT, 0)?;
+        self.stays.pass(WORKER, A_FEW)
+    }
+
+    /// A host comes and dies after so many answers; `idle` says whether it waits for the others first.
+    fn lose(&mut self, after: u64, idle: bool) -> Result<()> {
+        let mut host = HostProcess::start("host", &[], self.transports, self.logs.file("host")?)?;
+        host.connect(self.daemon.address())?;
+        ensure!(
+            host.start_worker(WORKER)? == self.worker.pid,
+            "worker {WORKER} is one process for all hosts"
+        );
+        host.load(WORKER, Kind::Busy, IN_FLIGHT, after)?;
+        host.pass(WORKER, after)?;
+        if idle {
+            host.halt(WORKER)?;
+        }
+        let descriptors = || anyhow::Ok((descriptors(self.worker.pid)?, descriptors(self.service.pid)?));
+        let before = descriptors()?;
+        signal(host.pid(), Signal::KILL)?;
+        wait_for_end(host.pid(), END, "the host that dies")?;
+        until(END, "the lost host is let go", || {
+            let now = descriptors()?;
+            Ok(now.0 < before.0 && now.1 < before.1)
+        })?;
+        if let Some(tally) = self.stays.pass_or_over(END, WORKER, A_FEW)? {
+            names_the_queue(&tally, WORKER)?;
+            ensure!(
+                self.transports == Transports::All,
+                "a blocked queue, and yet nothing is shared over TCP"
+            );
+            println!("    the host died while it sent, and blocked a queue: the worker is another one now");
+            return self.start_again();
+        }
+        self.stays.halt(WORKER)?;
+        until(END, "the receive queue is tried", || Ok(!has_thread(self.worker.pid, PROBE)?))?;
+        self.worker.look()?;
+        self.service.look()?;
+        self.work()
+    }
+
+    fn start_again(&mut self) -> Result<()> {
+        self.stays.leave(WORKER)?;
+        wait_for_end(self.worker.pid, END, "a worker that its host has left")?;
+        self.worker = Grown::new("worker", EACH, self.stays.start_worker(WORKER)?);
+        self.work()
+    }
+
+    /// Ends everything in order.
+    fn end(mut self) -> Result<[Figure; 2]> {
+        let figures = [&self.worker, &self.service].map(|grown| grown.figure(self.transports));
+        self.stays.halt(WORKER)?;
+        self.stays.leave(WORKER)?;
+        wait_for_end(self.worker.pid, END, "a worker that its host has left")?;
+        self.stays.disconnect()?;
+        self.stays.is_quiet()?;
+        ensure!(self.daemon.stop()?.success(), "the daemon did not end in order");
+        Ok(figures)
+    }
+}
+
+/// A process, and by how much it grew with the hosts that it lost.
+#[derive(Debug)]
+struct Grown {
+    name: &'static str,
+    /// What it may keep of each host, in KiB.
+    each: u64,
+    pid: Pid,
+    /// How many it lost.
+    losses: u64,
+    /// The most it ever had in the warm-up, in KiB.
+    first: u64,
+    /// By how much it is above that.
+    by: u64,
+}
+
+impl Grown {
+    fn new(name: &'static str, each: u64, pid: Pid) -> Grown {
+        Grown { name, each, pid, losses: 0, first: 0, by: 0 }
+    }
+
+    fn look(&mut self) -> Result<()> {
+        self.sees(vitals(self.pid)?.memory)
+    }
+
+    /// It has so much after one more loss.
+    fn sees(&mut self, memory: u64) -> Result<()> {
+        self.losses += 1;
+        if self.losses <= WARM_UP {
+            self.first = self.first.max(memory);
+            return Ok(());
+        }
+        let Grown { name, each, losses, first, .. } = *self;
+        self.by = memory.saturating_sub(first);
+        let limit = HOLES + each * (losses - WARM_UP);
+        ensure!(
+            self.by <= limit,
+            "the {name} has {memory} KiB after {losses} lost hosts, and had at most {first} KiB after the first {WARM_UP}, where \
+             {limit} KiB more are tolerated"
+        );
+        Ok(())
+    }
+
+    fn figure(&self, transports: Transports) -> Figure {
+        let Grown { name, losses, first, by, .. } = self;
+        let over = format!("{transports:?}").to_lowercase();
+        let note = format!("with {losses} lost hosts, above {first} KiB with the first {WARM_UP}");
+        Figure::new(format!("turnover/growth/{name}/{over}"), "KiB", *by as f64, note)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After how many hosts a process is found out that keeps so many KiB of each.
+    fn found_out(keeps: u64) -> Option<u32> {
+        let mut grown = Grown::new("worker", EACH, rustix::process::getpid());
+        (1..=HOSTS[1]).find(|host| grown.sees(1000 + keeps * u64::from(*host)).is_err())
+    }
+
+    #[test]
+    fn ten_kib_of_each_host_are_found_out_in_the_short_form_and_what_ucx_keeps_is_not() {
+        assert!(found_out(10).is_some_and(|host| host <= HOSTS[0]));
+        assert!(found_out(3).is_some());
+        assert_eq!(found_out(EACH), None);
+    }
+}
