@@ -6,7 +6,6 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal};
 use urom_tests::{PluginDirectory, Uromd};
 
-use crate::blocked::names_the_queue;
 use crate::host::Kind;
 use crate::process::{HostProcess, Logs, Transports, signal, start_daemon};
 use crate::suite::{Extent, Figure, Outcome};
@@ -66,8 +65,9 @@ fn turn_over(
 ) -> Result<[Figure; 2]> {
     let mut scene = Scene::new(transports, logs)?;
     for host in 1..=hosts {
-        // One in two dies while its commands are on their way.
-        let idle = host % 2 == 0;
+        // One in two dies while its commands are on their way, but not over shared memory: there that may block the worker's receive
+        // queue, and the next hosts would be those of another worker. The suite `chaos` does it.
+        let idle = host % 2 == 0 || transports == Transports::All;
         scene.lose(random.u64(1..300), idle).with_context(|| format!("host {host} of {hosts}"))?;
     }
     scene.end()
@@ -124,26 +124,11 @@ impl<'a> Scene<'a> {
             let now = descriptors()?;
             Ok(now.0 < before.0 && now.1 < before.1)
         })?;
-        if let Some(tally) = self.stays.pass_or_over(END, WORKER, A_FEW)? {
-            names_the_queue(&tally, WORKER)?;
-            ensure!(
-                self.transports == Transports::All,
-                "a blocked queue, and yet nothing is shared over TCP"
-            );
-            println!("    the host died while it sent, and blocked a queue: the worker is another one now");
-            return self.start_again();
-        }
+        self.stays.pass_within(END, WORKER, A_FEW).context("the host that stays is kept waiting")?;
         self.stays.halt(WORKER)?;
         until(END, "the receive queue is tried", || Ok(!has_thread(self.worker.pid, PROBE)?))?;
         self.worker.look()?;
         self.service.look()?;
-        self.work()
-    }
-
-    fn start_again(&mut self) -> Result<()> {
-        self.stays.leave(WORKER)?;
-        wait_for_end(self.worker.pid, END, "a worker that its host has left")?;
-        self.worker = Grown::new("worker", EACH, self.stays.start_worker(WORKER)?);
         self.work()
     }
 
