@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "every test program uses a part of it")]
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
@@ -18,11 +19,15 @@ pub fn plugins() -> PluginDirectory {
     PluginDirectory::with(&["worker_graph"]).expect("the graph plugin was built")
 }
 
+thread_local! {
+    /// The plugins of this test's services, until its thread ends.
+    static PLUGINS: RefCell<Vec<PluginDirectory>> = const { RefCell::new(Vec::new()) };
+}
+
 pub fn connect() -> Service {
-    // The plugins are found before this returns; what the directory is called does not matter afterwards.
     let plugins = plugins();
     let service = Service::builder().plugin_path(plugins.path()).connect().expect("an embedded service");
-    std::mem::forget(plugins);
+    PLUGINS.with_borrow_mut(|all| all.push(plugins));
     service
 }
 
