@@ -130,7 +130,7 @@ impl Drop for Gather {
         }
         if !self.done {
             // It was never said to be over: whatever carries it may still write there, so the memory is nobody's.
-            std::mem::forget((self.send.take(), self.receive.take()));
+            self.send.take().into_iter().chain(self.receive.take()).for_each(Memory::keep);
         }
     }
 }

@@ -2,6 +2,10 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+/// Memory that somebody may use for ever. Tools that look for leaks find it here.
+static KEPT: Mutex<Vec<Memory>> = Mutex::new(Vec::new());
 
 /// Zeroed memory, 8-aligned, that never moves.
 #[derive(Debug)]
@@ -25,6 +29,16 @@ impl Memory {
         Memory { start: NonNull::<u64>::dangling().cast(), layout: Layout::new::<[u64; 0]>() }
     }
 
+    /// Leaves it as it is until the process ends.
+    pub(super) fn keep(self) {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.try_reserve(1).is_ok() {
+            kept.push(self);
+        } else {
+            std::mem::forget(self);
+        }
+    }
+
     /// How long it is, in bytes: at least what was asked for.
     pub(super) fn len(&self) -> usize {
         self.layout.size()
@@ -35,6 +49,9 @@ impl Memory {
         self.start.as_ptr()
     }
 }
+
+// SAFETY: it is the heap's, which belongs to no thread, and it is only read and written by who has its address.
+unsafe impl Send for Memory {}
 
 impl Drop for Memory {
     fn drop(&mut self) {
@@ -57,6 +74,16 @@ pub(super) fn copy(bytes: &[u8], place: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_is_kept_can_still_be_written_to_and_is_found() {
+        let memory = Memory::new(100).unwrap();
+        let start = memory.start();
+        memory.keep();
+        // SAFETY: it has a hundred bytes, and is never given back.
+        unsafe { start.write_bytes(7, 100) };
+        assert!(KEPT.lock().unwrap().iter().any(|kept| kept.start() == start));
+    }
 
     #[test]
     fn a_copy_of_any_length_is_whole_and_no_more() {

@@ -15,10 +15,14 @@ const RESTING: usize = 64;
 /// A task that is in nobody's hands.
 struct Resting(&'static CmdTask);
 
-// SAFETY: `rest` makes one of a task that its connection lets go, after it took all that belongs to a thread out of it.
+// SAFETY: `rest` makes one of a task that its connection lets go, after it took all that belongs to a thread out of it. One that
+// UCX still reads goes to `KEPT`, where nobody looks at it.
 unsafe impl Send for Resting {}
 
 static POOL: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
+
+/// Tasks that are not used again. Tools that look for leaks find them here.
+static KEPT: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
 
 /// A free task of no connection, with room for payloads of `capacity` bytes. `None` when there is no memory left.
 pub(super) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
@@ -37,10 +41,12 @@ pub(super) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
 /// Takes a task that its connection needs no more. UCX may still read the payload of one whose connection was closed by
 /// force; then the payload goes when UCX is done, and the task is not used again.
 pub(super) fn rest(task: &'static CmdTask) {
-    if task.leave() {
+    let is_free = task.leave();
+    if is_free {
         task.retire();
-        POOL.lock().unwrap_or_else(PoisonError::into_inner).push_back(Resting(task));
     }
+    let list = if is_free { &POOL } else { &KEPT };
+    list.lock().unwrap_or_else(PoisonError::into_inner).push_back(Resting(task));
 }
 
 #[cfg(test)]
@@ -79,6 +85,7 @@ mod tests {
         let in_place = InPlace::new(kept);
         kept.sending.set(true);
         rest(kept);
+        assert!(KEPT.lock().unwrap().iter().any(|Resting(task)| std::ptr::eq(*task, kept)));
         for _ in 0..=2 * RESTING {
             let next = task(2, 100);
             assert!(!std::ptr::eq(next, kept));
