@@ -17,10 +17,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tracing::{debug, warn};
-use ucx::{AmFlags, Context, Endpoint, ErrorMode, Features, Worker, WorkerAddress};
+use ucx::{AmFlags, Endpoint, Worker, WorkerAddress};
 use urom_abi::signals;
 
 use crate::key::fill_random;
+use crate::wire;
 use crate::wire::frame::AM_PROBE;
 
 /// How long a message may take to come out of a queue that is looked at: on one machine, many times what it needs.
@@ -38,7 +39,7 @@ const TURNS: u32 = 200;
 
 /// The transports over which a worker has one receive queue; over others it has one for each peer. Nothing else is made for a
 /// test, and an owner that cannot be reached in this way is not tested.
-const SHARED: (&str, &str) = ("TLS", "shm");
+const SHARED: (&str, &str) = ("TLS", "posix");
 
 /// What UCX calls those of them that carry messages.
 const QUEUES: [&str; 3] = ["posix", "sysv", "xpmem"];
@@ -116,12 +117,17 @@ pub(crate) struct Doubt {
     ending: Vec<Thread>,
 }
 
+/// Whether a peer is reached through shared memory.
+pub(crate) fn is_shared_with(endpoint: &Endpoint) -> bool {
+    let shared = |names: Vec<String>| names.iter().any(|name| QUEUES.contains(&name.as_str()));
+    // Where UCX cannot say, a test finds out.
+    endpoint.transports().map_or(true, shared)
+}
+
 impl Doubt {
     /// Notes how a peer is reached, and so how it reaches the queue.
     pub(crate) fn met(&mut self, endpoint: &Endpoint) {
-        // Where UCX cannot say, a test finds out.
-        let shared = |names: Vec<String>| names.iter().any(|name| QUEUES.contains(&name.as_str()));
-        self.shared |= endpoint.transports().map_or(true, shared);
+        self.shared |= is_shared_with(endpoint);
     }
 
     /// A peer is gone: has the queue tested, now or once more.
@@ -275,7 +281,7 @@ impl Drop for Probe {
 
 /// Sends the message, and stays until it is in the queue, where it needs nobody any more. Whether it is there.
 fn send(address: &[u8], config: Config, nonce: Nonce, told: &Sender) -> ucx::Result<bool> {
-    let mut context = Context::builder(Features::AM).name("urom-probe").config(SHARED.0, SHARED.1);
+    let mut context = wire::context::context().name("urom-probe").config(SHARED.0, SHARED.1);
     for (name, value) in config {
         context = context.config(*name, *value);
     }
@@ -284,7 +290,7 @@ fn send(address: &[u8], config: Config, nonce: Nonce, told: &Sender) -> ucx::Res
         return Ok(false);
     }
     let address = WorkerAddress::from_bytes(address)?;
-    let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address)?;
+    let endpoint = worker.endpoint().connect(&address)?;
     let request = endpoint.am_send_with(AM_PROBE, &nonce, (), AmFlags::EAGER);
     told.sent.store(true, Ordering::Release);
     let begun = Instant::now();

@@ -12,7 +12,7 @@ fn receiver() -> (Worker, Queue) {
 }
 
 fn listening(config: Config) -> (Worker, Queue) {
-    let context = Context::builder(Features::AM);
+    let context = wire::context::context();
     let context = config.iter().fold(context, |context, (name, value)| context.config(*name, *value));
     let worker = context.build().unwrap().worker().unwrap();
     let queue = Queue { address: address(&worker), config, awaited: listen(&worker).unwrap() };
@@ -224,7 +224,7 @@ fn peers_that_share_no_memory_raise_no_doubt() {
     assert!(!doubt.is_raised());
 
     let ((owner, queue), (peer, _)) = (receiver(), receiver());
-    let endpoint = owner.endpoint().error_mode(ErrorMode::None).connect(&peer.address().unwrap());
+    let endpoint = owner.endpoint().connect(&peer.address().unwrap());
     doubt.met(&endpoint.unwrap());
     doubt.raise(queue).unwrap();
     assert!(doubt.is_raised());

@@ -9,7 +9,7 @@ use urom_tests::{PluginDirectory, Uromd};
 use crate::host::Kind;
 use crate::process::{HostProcess, Logs, Transports, signal, start_daemon};
 use crate::suite::{Extent, Figure, Outcome};
-use crate::vitals::{descriptors, has_thread, until, vitals, wait_for_end};
+use crate::vitals::{attached, descriptors, has_thread, until, vitals, wait_for_end};
 
 /// The worker that everybody uses.
 const WORKER: u64 = 1;
@@ -33,10 +33,9 @@ const WARM_UP: u64 = 16;
 /// How many hosts die one after the other over each of the transports, in the short form and in full.
 const HOSTS: [u32; 2] = [64, 200];
 
-/// What a worker may keep of each host, in KiB. UCX keeps the endpoint, until the worker ends, to a peer that has one back and did
-/// not say that it closes it, and that it has met the peer at all: a program of nothing but UCX, in which 100 peers get messages of
-/// 200 bytes and are killed, grows by 0.7 KiB for each over shared memory, and by 0.4 KiB over TCP. A worker grows by as much: 0.6
-/// KiB, and 0.7 KiB.
+/// What a worker may keep of each host, in KiB. UCX keeps that it has met a peer, until the worker ends: a program of nothing but UCX,
+/// in which 100 peers get messages of 200 bytes and are killed, grows by 0.1 KiB for each over shared memory, and by 0.15 KiB over
+/// TCP.
 const EACH: u64 = 1;
 
 /// What may come to that, however many hosts there were, in KiB: the holes in a heap depend on who was answered when. The daemon has
@@ -81,6 +80,8 @@ struct Scene<'a> {
     worker: Grown,
     service: Grown,
     transports: Transports,
+    /// How many pieces of shared memory the worker has without the hosts that die.
+    attached: usize,
     _plugins: PluginDirectory,
     logs: &'a Logs,
 }
@@ -93,8 +94,10 @@ impl<'a> Scene<'a> {
         stays.connect(daemon.address())?;
         let worker = Grown::new("worker", EACH, stays.start_worker(WORKER)?);
         let service = Grown::new("daemon", 0, daemon.pid());
-        let mut scene = Scene { stays, daemon, worker, service, transports, _plugins: plugins, logs };
+        let mut scene =
+            Scene { stays, daemon, worker, service, transports, attached: 0, _plugins: plugins, logs };
         scene.work()?;
+        scene.attached = attached(scene.worker.pid)?;
         Ok(scene)
     }
 
@@ -127,6 +130,8 @@ impl<'a> Scene<'a> {
         self.stays.pass_within(END, WORKER, A_FEW).context("the host that stays is kept waiting")?;
         self.stays.halt(WORKER)?;
         until(END, "the receive queue is tried", || Ok(!has_thread(self.worker.pid, PROBE)?))?;
+        let memory = || Ok(attached(self.worker.pid)? <= self.attached);
+        until(END, "the lost host's shared memory is let go", memory)?;
         self.worker.look()?;
         self.service.look()?;
         self.work()

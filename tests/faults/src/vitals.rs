@@ -78,6 +78,12 @@ pub(crate) fn returns(pid: Pid, name: &str, before: Vitals, limit: Duration, tol
     Ok(())
 }
 
+/// How many pieces of shared memory of UCX's a process has attached, of its own and of its peers.
+pub(crate) fn attached(pid: Pid) -> Result<usize> {
+    let maps = std::fs::read_to_string(file(pid, "maps"))?;
+    Ok(maps.lines().filter(|line| line.contains("/ucx_shm_") || line.contains("/SYSV")).count())
+}
+
 /// How many descriptors a process has open.
 pub(crate) fn descriptors(pid: Pid) -> Result<usize> {
     Ok(std::fs::read_dir(file(pid, "fd"))?.count())

@@ -262,7 +262,7 @@ mod tests {
         for (word, name) in words {
             let (ours, mut theirs) = duplex(1 << 20);
             send(&mut theirs, &word).await.unwrap();
-            let stream = Stream::carry(ours, somewhere, somewhere);
+            let stream = Stream::carry(ours, somewhere);
             let Err(failure) = welcome(&Address::embedded(somewhere), stream).await else { panic!("{name}") };
             assert_eq!(failure.code(), DocaError::IO_FAILED);
             assert!(failure.text.contains(name) && failure.text.len() < 200, "{failure}");
@@ -284,7 +284,7 @@ mod tests {
         };
         let (too_many, _most) = (start(MAX_VARIABLES + 1), start(MAX_VARIABLES));
         let mailbox = Mailbox::new().unwrap();
-        let host = answer(Stream::carry(ours, somewhere, somewhere), requests, &mailbox, 1, somewhere);
+        let host = answer(Stream::carry(ours, somewhere), requests, &mailbox, 1, somewhere);
         let daemon = async {
             let failure = too_many.await.unwrap().unwrap_err();
             assert_eq!(failure.code(), DocaError::INVALID_VALUE, "{failure}");

@@ -42,7 +42,6 @@ pub(super) struct Attached {
     /// The message limit that holds for both.
     pub(super) max_message: usize,
     /// Whether it is on this machine.
-    pub(super) same_machine: bool,
     /// Where its plugins are reached.
     pub(super) plugins: Vec<PluginAddress>,
 }

@@ -6,7 +6,7 @@ use std::cell::{Cell, Ref, RefCell};
 use std::rc::{Rc, Weak};
 
 use tokio::sync::mpsc;
-use ucx::{ErrorMode, Status, WorkerAddress};
+use ucx::{Status, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
@@ -144,7 +144,7 @@ impl Run {
     }
 
     fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
-        let Attached { id, ucx_address, channel, max_message, same_machine, plugins } = attached;
+        let Attached { id, ucx_address, channel, max_message, plugins } = attached;
         let wrong = |code: DocaError, what: String| failure(code, format!("worker {id}: {what}"));
         if max_message <= NOTIFICATION_HEADER {
             return Err(wrong(
@@ -157,7 +157,6 @@ impl Run {
         self.their_channel.set(channel);
         self.max_message.set(max_message);
         self.max_response.set(max_message - NOTIFICATION_HEADER);
-        let mode = if same_machine { ErrorMode::None } else { ErrorMode::Peer };
         let me = Weak::clone(&self.me);
         let transport = pe.transport()?;
         let endpoint = WorkerAddress::from_bytes(&ucx_address).and_then(|address| {
@@ -166,7 +165,7 @@ impl Run {
                     run.on_broken(status);
                 }
             };
-            transport.ucx().endpoint().error_mode(mode).on_error(hook).connect(&address)
+            transport.ucx().endpoint().on_error(hook).connect(&address)
         });
         let endpoint = endpoint.map_err(|error| wrong(DocaError::CONNECTION_RESET, error.to_string()))?;
         pe.met(&endpoint);

@@ -7,6 +7,7 @@ use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 
 use super::outbox::{Message, Outbox, travels_alone};
 use super::task::{CmdTask, InPlace};
+use crate::queue;
 use crate::wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
 
 /// The sending side.
@@ -154,16 +155,17 @@ impl Sender {
         }
     }
 
-    /// Closes the endpoint. What waits is dropped; then, and if it is not to go `gracefully`, what is under way to another machine
-    /// may be lost, too. To the same machine it is always sent to its end, so a command that is under way may come to the worker
-    /// with what the host writes into its payload after this. UCX keeps the memory of what is under way, for ever if the peer is
-    /// gone.
+    /// Closes the endpoint. What waits is dropped; then, and if it is not to go `gracefully`, what is under way may be lost, too.
+    /// Through shared memory what is sent is with the worker already, and UCX lets go of the worker's memory only by force.
     pub(super) fn close(&self, gracefully: bool) {
         let unfinished = self.outbox.take().is_some() | !self.under_way.take().is_empty();
         let gracefully = gracefully && !unfinished;
         self.busy.set(false);
         if let Some(endpoint) = self.endpoint.borrow_mut().take() {
-            let mode = if gracefully { CloseMode::Flush } else { CloseMode::Force };
+            let mode = match gracefully && !queue::is_shared_with(&endpoint) {
+                true => CloseMode::Flush,
+                false => CloseMode::Force,
+            };
             // It goes on by itself; nobody waits for it.
             drop(endpoint.close(mode));
         }

@@ -22,8 +22,7 @@ pub(super) struct Stream<In, Out> {
     incoming: mpsc::Receiver<In>,
     outgoing: mpsc::Sender<Out>,
     carrier: JoinHandle<Option<StreamError>>,
-    /// Both ends of the stream.
-    pub(super) local: SocketAddr,
+    /// The other end.
     pub(super) peer: SocketAddr,
 }
 
@@ -40,13 +39,13 @@ where
     ) -> Result<Stream<In, Out>, StreamError> {
         let mut tcp = TcpStream::connect(address).await?;
         prepare(&tcp);
-        let (local, peer) = (tcp.local_addr()?, tcp.peer_addr()?);
+        let peer = tcp.peer_addr()?;
         greet(&mut tcp, Hello::new(Role::Host), expected, secret).await?;
-        Ok(Stream::carry(tcp, local, peer))
+        Ok(Stream::carry(tcp, peer))
     }
 
     /// Takes over a stream whose ends have greeted each other.
-    pub(super) fn carry<S>(stream: S, local: SocketAddr, peer: SocketAddr) -> Stream<In, Out>
+    pub(super) fn carry<S>(stream: S, peer: SocketAddr) -> Stream<In, Out>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -56,7 +55,7 @@ where
             tokio::spawn(
                 async move { session::run(stream, to_send, &received, |message: In| message).await },
             );
-        Stream { incoming, outgoing, carrier, local, peer }
+        Stream { incoming, outgoing, carrier, peer }
     }
 
     /// Sends a message; that the stream is over shows in [`next`](Stream::next).

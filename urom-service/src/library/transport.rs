@@ -4,13 +4,14 @@ use std::cell::{Cell, OnceCell};
 use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 
-use ucx::{Context, Data, Features, Worker};
+use ucx::{Data, Worker};
 
 use urom_abi::DocaError;
 
 use super::failure::failure;
 use super::pe::Pe;
 use crate::queue::{self, Awaited};
+use crate::wire::context::context;
 use crate::wire::control::Failure;
 use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS};
 
@@ -45,7 +46,7 @@ impl Transport {
     ///
     /// The engine is there whenever this worker is progressed, or something is sent by it.
     pub(super) unsafe fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
-        let ucx = Context::builder(Features::AM | Features::WAKEUP).name("urom-host").build()?.worker()?;
+        let ucx = context().name("urom-host").build()?.worker()?;
         let engine = NonNull::new(pe.as_ptr().cast_mut());
         ucx.set_am_handler(AM_NOTIFICATIONS, move |message| match (message.data, engine) {
             // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller promises the engine for that

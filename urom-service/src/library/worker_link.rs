@@ -120,20 +120,18 @@ async fn enter(
                 error => no_answer(stream_code(&error), error.to_string()),
             },
         )?;
-        let same_machine = stream.local.ip() == stream.peer.ip();
         let attach = Attach {
             ticket,
             ucx_address: visit.ucx_address,
             channel: visit.channel,
             max_inflight: visit.max_inflight,
             max_message: visit.max_message as u64,
-            same_machine,
         };
         stream.send(HostToWorker::Attach(attach)).await;
         match stream.next().await {
             Ok(WorkerToHost::Attached { ucx_address, channel, max_message, plugins }) => {
                 let max_message = usize::try_from(max_message).unwrap_or(usize::MAX).min(visit.max_message);
-                Ok((stream, Attached { id, ucx_address, channel, max_message, same_machine, plugins }))
+                Ok((stream, Attached { id, ucx_address, channel, max_message, plugins }))
             }
             Ok(WorkerToHost::Refused(failure)) => Err(failure),
             Ok(_) => Err(no_answer(DocaError::IO_FAILED, "it answered out of turn".to_owned())),

@@ -233,10 +233,6 @@ pub struct Attach {
     pub max_inflight: u32,
     /// The host's message limit in bytes.
     pub max_message: u64,
-    /// Whether both ends are on one machine, as far as the addresses of this stream tell. Then both make their UCX
-    /// endpoint without error handling: by worker address that is the only way to shared memory, and the control
-    /// stream notices a peer that is gone. Otherwise both make it with peer error handling.
-    pub same_machine: bool,
 }
 
 /// Worker to host.

@@ -10,6 +10,7 @@
 
 mod bounded;
 mod bytes;
+pub mod context;
 pub mod control;
 pub mod domain;
 pub mod frame;

@@ -333,22 +333,22 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    use ucx::{Context, ErrorMode, Features, Worker};
+    use ucx::Worker;
 
     use super::*;
+    use crate::wire::context::context;
     use crate::wire::frame::{MESSAGE_LEN, notifications};
 
     const LIMIT: usize = 4096;
 
     fn worker() -> Worker {
-        Context::builder(Features::AM).build().and_then(|context| context.worker()).unwrap()
+        context().build().and_then(|context| context.worker()).unwrap()
     }
 
     #[test]
     fn a_host_that_takes_nothing_costs_little_more_than_its_frames_and_gets_them_all_later() {
         let (ours, theirs) = (worker(), worker());
-        let endpoint =
-            ours.endpoint().error_mode(ErrorMode::None).connect(&theirs.address().unwrap()).unwrap();
+        let endpoint = ours.endpoint().connect(&theirs.address().unwrap()).unwrap();
         let got = Rc::new(Cell::new(0));
         let count = Rc::clone(&got);
         let note = move |message: ucx::Message<'_>| {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, error, info, warn};
-use ucx::{AmFlags, Context, ErrorMode, Features, Status, Worker, WorkerAddress};
+use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
 
 use super::Place;
@@ -27,6 +27,7 @@ use super::rounds::ROUND;
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::mailbox::Mailbox;
 use crate::queue::{self, Awaited, BLOCKED, Doubt, Queue, Verdict};
+use crate::wire::context::context;
 use crate::wire::control::{Attach, Failure, PluginAddress};
 use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
 
@@ -217,9 +218,8 @@ impl Data {
         self.last_dest_id += 1;
         let dest_id = self.last_dest_id;
         let failed = Rc::clone(&self.failed);
-        let mode = if attach.same_machine { ErrorMode::None } else { ErrorMode::Peer };
         let hook = move |status| failed.borrow_mut().push((channel, dest_id, status));
-        let endpoint = self.worker.endpoint().error_mode(mode).on_error(hook).connect(&address);
+        let endpoint = self.worker.endpoint().on_error(hook).connect(&address);
         let endpoint = endpoint.map_err(unreachable)?;
         self.doubt.met(&endpoint);
         // If it cannot be sent, the endpoint fails, or the host misses it and gives up.
@@ -362,7 +362,7 @@ fn ucx_config(listen: IpAddr) -> queue::Config {
 
 /// A UCX worker that gives commands to `core`, and the last word that shows that its queue moves.
 fn ucx_worker(core: &Rc<RefCell<Core>>, config: queue::Config) -> ucx::Result<(Worker, Rc<Awaited>)> {
-    let mut context = Context::builder(Features::AM | Features::WAKEUP).name("urom-worker");
+    let mut context = context().name("urom-worker");
     for (name, value) in config {
         context = context.config(*name, *value);
     }

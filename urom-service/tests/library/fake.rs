@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use ucx::{AmFlags, Endpoint, ErrorMode, Features, WorkerAddress};
+use ucx::{AmFlags, Endpoint, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_service::wire::context::context;
 use urom_service::wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, WorkerToHost,
 };
@@ -83,8 +84,8 @@ impl Fake {
         else {
             panic!("an Attach")
         };
-        assert_eq!((attach.ticket, attach.same_machine), (77, true));
-        let worker = ucx::Context::new(Features::AM | Features::WAKEUP).unwrap().worker().unwrap();
+        assert_eq!(attach.ticket, 77);
+        let worker = context().build().unwrap().worker().unwrap();
         let ucx_address = worker.address().unwrap().as_bytes().to_vec();
         let slots: Rc<RefCell<Vec<u16>>> = Rc::default();
         let seen = Rc::clone(&slots);
@@ -100,7 +101,7 @@ impl Fake {
             &WorkerToHost::Attached { ucx_address, channel: 5, max_message, plugins: vec![] },
         );
         let address = WorkerAddress::from_bytes(&attach.ucx_address).unwrap();
-        let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address).unwrap();
+        let endpoint = worker.endpoint().connect(&address).unwrap();
         Attached { stream, attach, worker, endpoint, slots }
     }
 }

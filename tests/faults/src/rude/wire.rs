@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use faulty_protocol::{Echo, Sleep};
-use ucx::{AmFlags, Context, Endpoint, ErrorMode, Features, Request, Worker, WorkerAddress};
+use ucx::{AmFlags, Endpoint, Request, Worker, WorkerAddress};
 use urom_abi::protocol::Request as Encode;
+use urom_service::wire::context::context;
 use urom_service::wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
@@ -101,7 +102,7 @@ impl Wire {
     /// Is let in. Its commands are answered at once, or are `slow`.
     pub(super) fn attach(started: Started, slow: bool) -> Result<Wire> {
         let link = Link::open(started.address, Role::Worker, || HostToWorker::Ping)?;
-        let worker = Context::new(Features::AM | Features::WAKEUP)?.worker()?;
+        let worker = context().build()?.worker()?;
         // What comes is thrown away.
         worker.set_am_handler(AM_NOTIFICATIONS, |_| {})?;
         let greeted = Rc::new(Cell::new(false));
@@ -113,7 +114,6 @@ impl Wire {
             channel: CHANNEL,
             max_inflight: MAX_IN_FLIGHT.into(),
             max_message: 4096,
-            same_machine: true,
         }));
         let (address, channel) = loop {
             match link.receive()? {
@@ -123,7 +123,7 @@ impl Wire {
             }
         };
         let address = WorkerAddress::from_bytes(&address).map_err(|error| anyhow!("{error}"))?;
-        let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address)?;
+        let endpoint = worker.endpoint().connect(&address)?;
         endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         // The worker answers what ends at once before it takes the next.
         let command = if slow { encoded(&Sleep { micros: SLOW })? } else { encoded(&Echo { data: 7 })? };

@@ -51,7 +51,7 @@ async fn from_daemon(said: Cursor<Vec<u8>>) {
         assert!(asked, "somebody takes requests");
     }
     let loopback = ([127, 0, 0, 1], 5000).into();
-    let stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, loopback);
+    let stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback);
     let end = daemon_link::answer(stream, requests, &mailbox, RUN, loopback).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
@@ -78,7 +78,7 @@ async fn from_worker(said: Cursor<Vec<u8>>) {
     let given = give.send(start).is_ok() && give.send(Order::End { domain: 6, done }).is_ok();
     assert!(given, "somebody takes orders");
     let loopback = ([127, 0, 0, 1], 5000).into();
-    let mut stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, loopback);
+    let mut stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback);
     let end = worker_link::watch(&mut stream, "worker 9", RUN, &mailbox, &mut orders).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);

@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use ucx::{AmFlags, Endpoint, ErrorMode, Features, Message, WorkerAddress};
+use ucx::{AmFlags, Endpoint, Message, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data, Pe, Service, Worker};
 
@@ -15,6 +15,7 @@ use super::peer;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
 use crate::library::api;
+use crate::wire::context::context;
 use crate::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, notification_header};
 
 /// Calls a function of the table.
@@ -84,7 +85,7 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
-        let context = ucx::Context::new(Features::AM | Features::WAKEUP).expect("UCX");
+        let context = context().build().expect("UCX");
         let worker = context.worker().expect("UCX");
         let received: Rc<RefCell<Vec<(u16, u64)>>> = Rc::default();
         let into = Rc::clone(&received);
@@ -116,7 +117,7 @@ impl Rig {
 
         let attach = peer.attach.recv_timeout(PATIENCE).expect("the host comes in");
         let address = WorkerAddress::from_bytes(&attach.ucx_address).expect("the host's address");
-        let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address).expect("an endpoint");
+        let endpoint = worker.endpoint().connect(&address).expect("an endpoint");
         endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let deadline = Instant::now() + PATIENCE;
         while state(ctx) != CtxState::RUNNING {

@@ -42,7 +42,6 @@ fn attach(ticket: u128) -> HostToWorker {
         channel: 1,
         max_inflight: 1,
         max_message: 64,
-        same_machine: true,
     })
 }
 

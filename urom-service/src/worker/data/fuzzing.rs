@@ -101,7 +101,7 @@ impl Rig {
         let data = Data::open(&config, mailbox, control.clone(), &domains).expect("UCX");
         let instance = plugin::open(domains);
         *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, control);
-        let ucx = Context::builder(Features::AM).build().and_then(|context| context.worker()).expect("UCX");
+        let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
         let notes: Rc<RefCell<Vec<u8>>> = Rc::default();
         let into = Rc::clone(&notes);
         let note = move |message: Message<'_>| match message.data {
@@ -115,7 +115,7 @@ impl Rig {
         })
         .expect("a handler");
         let address = WorkerAddress::from_bytes(&data.queue.address).expect("the worker's address");
-        let endpoint = ucx.endpoint().error_mode(ErrorMode::None).connect(&address).expect("an endpoint");
+        let endpoint = ucx.endpoint().connect(&address).expect("an endpoint");
         let mut rig = Rig {
             data,
             from_data,
@@ -176,7 +176,6 @@ impl Rig {
             channel: 0,
             max_inflight: u32::from(SLOTS),
             max_message: LIMIT as u64,
-            same_machine: true,
         }
     }
 

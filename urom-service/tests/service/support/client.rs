@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
-use ucx::{AmFlags, Context, Data, Endpoint, ErrorMode, Features, Worker, WorkerAddress};
+use ucx::{AmFlags, ContextBuilder, Data, Endpoint, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_service::key::Key;
+use urom_service::wire::context::context;
 use urom_service::wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
@@ -112,7 +113,7 @@ impl Client {
     /// Attaches to a worker that was started.
     pub(crate) fn enter(&self, started: Started, max_inflight: u32) -> Connection {
         let key = self.key.as_ref();
-        Connection::attach_as(started, key, max_inflight, 1 << 40, true).unwrap()
+        Connection::attach_as(started, key, max_inflight, 1 << 40, context()).unwrap()
     }
 }
 
@@ -149,12 +150,12 @@ impl Connection {
         max_inflight: u32,
         max_message: u64,
     ) -> Result<Connection, Failure> {
-        Connection::attach_as(started, None, max_inflight, max_message, true)
+        Connection::attach_as(started, None, max_inflight, max_message, context())
     }
 
     /// Attaches as from another machine.
     pub(crate) fn attach_from_afar(started: Started, max_inflight: u32) -> Result<Connection, Failure> {
-        Connection::attach_as(started, None, max_inflight, 1 << 40, false)
+        Connection::attach_as(started, None, max_inflight, 1 << 40, context().config("TLS", "tcp"))
     }
 
     fn attach_as(
@@ -162,11 +163,11 @@ impl Connection {
         key: Option<&Key>,
         max_inflight: u32,
         max_message: u64,
-        same_machine: bool,
+        context: ContextBuilder,
     ) -> Result<Connection, Failure> {
         let (hello, secret) = (Hello::new(Role::Host), key.map(|key| key.worker_secret(started.id)));
         let link = Link::open(started.address, hello, Role::Worker, secret, || HostToWorker::Ping).unwrap();
-        let worker = Context::new(Features::AM | Features::WAKEUP).unwrap().worker().unwrap();
+        let worker = context.build().unwrap().worker().unwrap();
         let notes: Rc<RefCell<VecDeque<Note>>> = Rc::default();
         let (messages, greeted) = (Rc::new(RefCell::new(0)), Rc::new(RefCell::new(false)));
         let (into, count) = (Rc::clone(&notes), Rc::clone(&messages));
@@ -194,7 +195,6 @@ impl Connection {
             channel: CHANNEL,
             max_inflight,
             max_message,
-            same_machine,
         }));
         let (address, channel, max_message) = loop {
             match link.receive() {
@@ -208,8 +208,7 @@ impl Connection {
             }
         };
         let address = WorkerAddress::from_bytes(&address).unwrap();
-        let mode = if same_machine { ErrorMode::None } else { ErrorMode::Peer };
-        let endpoint = worker.endpoint().error_mode(mode).connect(&address).unwrap();
+        let endpoint = worker.endpoint().connect(&address).unwrap();
         endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let connection =
             Connection { link, started, max_message, channel, worker, endpoint, notes, messages };
