@@ -28,7 +28,7 @@ pub const MOST: usize = 8;
 struct Counters {
     received: Cell<u64>,
     stopped: Cell<bool>,
-    /// Where the last message is copied to by who [relays](Peer::relay) them: as many bytes as there is room for.
+    /// The last message, of one that [relays](Peer::relay) them.
     copy: RefCell<Vec<u8>>,
 }
 
@@ -41,6 +41,8 @@ pub struct Peer {
     endpoints: Vec<sys::ucp_ep_h>,
     /// The active-message id of what it sends.
     number: u32,
+    /// What it [sends from](Self::send_copied).
+    task: RefCell<Vec<u8>>,
     /// By sender.
     counters: Box<[Counters; MOST]>,
 }
@@ -88,11 +90,9 @@ unsafe extern "C" fn on_message_to_copy(
 ) -> sys::ucs_status_t {
     // SAFETY: as in `on_message`.
     let counters = unsafe { &*arg.cast::<Counters>() };
-    let mut copy = counters.copy.take();
-    let length_here = length.min(copy.len());
-    // SAFETY: UCX says that `length` bytes are there, and they are not in a vector of ours.
-    unsafe { ptr::copy_nonoverlapping(data.cast::<u8>(), copy.as_mut_ptr(), length_here) };
-    counters.copy.replace(copy);
+    // SAFETY: UCX says that `length` bytes are there until this returns.
+    let message = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length) };
+    counters.copy.replace(message.to_vec());
     // SAFETY: with the arguments of this one, which has the same contract.
     unsafe { on_message(arg, header, header_length, data, length, param) }
 }
@@ -158,6 +158,7 @@ impl Peer {
             worker: ptr::null_mut(),
             endpoints: Vec::new(),
             number: number as u32,
+            task: RefCell::default(),
             counters: Box::default(),
         };
         // SAFETY: as above.
@@ -213,16 +214,32 @@ impl Peer {
     /// When UCX fails, or it is not connected: a measurement with a lost message is none.
     #[inline]
     pub fn send(&self, message: &'static [u8]) {
-        self.send_on(self.endpoints[0], message);
+        // SAFETY: it lives for ever.
+        unsafe { self.send_on(self.endpoints[0], message) };
     }
 
+    /// Sends a message to whom it was connected first from a copy, as a host's command is sent from its task's memory. What was sent
+    /// so before is answered.
+    ///
+    /// # Panics
+    /// As [`send`](Self::send).
+    pub fn send_copied(&self, message: &[u8]) {
+        let mut task = self.task.borrow_mut();
+        task.clear();
+        task.extend_from_slice(message);
+        // SAFETY: the copy changes with the next one, when this was answered, or goes after the worker.
+        unsafe { self.send_on(self.endpoints[0], &task) };
+    }
+
+    /// # Safety
+    /// The message stays as it is until UCX has sent it.
     #[inline]
-    fn send_on(&self, endpoint: sys::ucp_ep_h, message: &'static [u8]) {
+    unsafe fn send_on(&self, endpoint: sys::ucp_ep_h, message: &[u8]) {
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let mut param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
         param.op_attr_mask = sys::UCP_OP_ATTR_FIELD_CALLBACK;
         param.cb.send = Some(on_sent);
-        // SAFETY: the endpoint is live, and the message outlives the request.
+        // SAFETY: the endpoint is live, and the caller promises that the message outlives the request.
         let request = unsafe {
             sys::ucp_am_send_nbx(
                 endpoint,
@@ -246,7 +263,8 @@ impl Peer {
     /// # Panics
     /// As [`send`](Self::send).
     pub fn send_to(&self, to: usize, message: &'static [u8]) {
-        self.send_on(self.endpoints[to], message);
+        // SAFETY: it lives for ever.
+        unsafe { self.send_on(self.endpoints[to], message) };
     }
 
     /// Lets UCX work. Whether there was anything to do.
@@ -277,7 +295,8 @@ impl Peer {
                 self.endpoints.iter().zip(&*self.counters).zip(&mut answered)
             {
                 while *answered < counters.received.get() {
-                    self.send_on(*endpoint, REPLY);
+                    // SAFETY: it lives for ever.
+                    unsafe { self.send_on(*endpoint, REPLY) };
                     *answered += 1;
                 }
             }

@@ -36,22 +36,19 @@ impl Peer {
         self.forward_each(|| self.tag_send(1, bytes));
     }
 
-    /// The same with what came: each request is copied first, as a plugin gets its commands, and what follows its first `head`
-    /// bytes, `bytes` of them, is sent from the copy.
+    /// The same with what came: each request becomes a block of the heap, as a plugin gets its commands, what follows its first
+    /// `head` bytes, `bytes` of them, is sent from there, and the block is freed.
     ///
     /// # Panics
-    /// When UCX fails: a measurement with a lost message is none.
+    /// When UCX fails, or a request is shorter: a measurement with a lost message is none.
     pub fn relay(&self, head: usize, bytes: usize) {
         let counters = &self.counters[0];
-        counters.copy.replace(vec![0; head + bytes]);
         self.count_by(on_message_to_copy);
         self.forward_each(|| {
-            let copy = counters.copy.take();
-            self.tag_send(1, &copy[head..]);
-            counters.copy.replace(copy);
+            let command = counters.copy.take();
+            self.tag_send(1, &command[head..head + bytes]);
         });
         self.count_by(on_message);
-        counters.copy.take();
     }
 
     fn forward_each(&self, forward: impl Fn()) {

@@ -4,8 +4,9 @@
 //! are under way before. Raw UCX's host sends as many bytes to a loop in the same worker, which sends them on and answers: a round
 //! trip of the command's sizes and a tag send.
 //!
-//! *Relayed*: the same against raw UCX that copies what came and sends it on from the copy, which is what DOCA's interface has a
-//! worker do for a plugin. *Copy alone*: that raw UCX against the one that sends bytes of its own, so what the copy takes.
+//! *Relayed*: the same against raw UCX that sends on what came, with the copies that DOCA's interface asks for: a host's command is
+//! written into its task, and a worker makes a block of it for the plugin, which frees it. *Copies alone*: that raw UCX against the
+//! one that sends bytes of its own, so what the copies take.
 //!
 //! *Registered*: the bytes lie in memory of the workers, and the time ends when both have answered.
 
