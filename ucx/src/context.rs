@@ -185,10 +185,6 @@ impl ContextBuilder {
     ///
     /// Long messages are fetched by their receiver (`RNDV_SCHEME`), so that none takes a way over `tcp` beside the memory.
     ///
-    /// A worker's receive queue has 64 places in place of UCX's 256 (`POSIX_FIFO_SIZE`, unless the environment has
-    /// `UCX_POSIX_FIFO_SIZE`). Each is 8 KiB of memory, and messages go through all of them in turn: so few stay in the caches of both
-    /// cores. What finds no place waits at its sender, as it does with more of them.
-    ///
     /// An endpoint that is connected by worker address looks every half second whether the peer's process exists, while
     /// progress goes on, and learns nothing of a peer that has closed in a process that goes on. One that is connected by
     /// socket address learns of both at once, but has the worker ask the system for its events in every round of progress.
@@ -205,11 +201,7 @@ impl ContextBuilder {
     pub fn watched_shared_memory(self) -> Self {
         let watched = self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
         // Else UCX adds a lane over TCP for long messages, and asks the system for its events in every round of progress.
-        let watched = watched.config("RNDV_SCHEME", "get_zcopy");
-        match std::env::var_os("UCX_POSIX_FIFO_SIZE") {
-            Some(_) => watched,
-            None => watched.config("POSIX_FIFO_SIZE", "64"),
-        }
+        watched.config("RNDV_SCHEME", "get_zcopy")
     }
 
     /// Names the context in UCX's own log and statistics.

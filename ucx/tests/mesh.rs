@@ -271,32 +271,3 @@ fn the_devices_that_ucx_may_use_are_enough() {
         Reached::between(worker(), worker()).send(7, pattern(4000));
     }
 }
-
-/// How many short messages a worker takes that does not progress, once it knows their sender.
-fn places() -> usize {
-    let (receiver, sender) = (worker(SHARED), worker(SHARED));
-    let endpoint = sender.endpoint().connect(&receiver.address().unwrap()).unwrap();
-    let first = endpoint.tag_send(7, pattern(8));
-    let got = receiver.tag_recv(7, u64::MAX, vec![0; 8]);
-    until(&[&receiver, &sender], "the first message", || first.is_done() && got.is_done());
-    let send = || endpoint.tag_send(7, pattern(8));
-
-    // It has not told yet that the first one's place is free.
-    1 + std::iter::repeat_with(send).take(1000).take_while(|sending| sending.is_done()).count()
-}
-
-#[test]
-fn a_receive_queue_has_few_places() {
-    assert_eq!(places(), 64);
-    let output = common::again("second_process_with_a_queue_of_its_own")
-        .env("UCX_POSIX_FIFO_SIZE", "128")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-}
-
-#[test]
-#[ignore = "a second process of the test above, with a variable of UCX's"]
-fn second_process_with_a_queue_of_its_own() {
-    assert_eq!(places(), 128);
-}
