@@ -22,7 +22,7 @@ use urom_abi::signals;
 
 use crate::key::fill_random;
 use crate::wire;
-use crate::wire::frame::AM_PROBE;
+use crate::wire::frame::{AM_GREET, AM_PROBE, greeting};
 
 /// How long a message may take to come out of a queue that is looked at: on one machine, many times what it needs.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -37,12 +37,9 @@ const LOOKS: u32 = 200;
 /// apart.
 const TURNS: u32 = 200;
 
-/// The transports over which a worker has one receive queue; over others it has one for each peer. Nothing else is made for a
-/// test, and an owner that cannot be reached in this way is not tested.
-const SHARED: (&str, &str) = ("TLS", "posix");
-
-/// What UCX calls those of them that carry messages.
-const QUEUES: [&str; 3] = ["posix", "sysv", "xpmem"];
+/// The transport over which a worker has one receive queue; over others it has one for each peer. Nothing else is made for a test, and
+/// an owner that cannot be reached in this way is not tested.
+const SHARED: &str = "posix";
 
 /// What a peer is told whose messages wait behind such a place.
 pub(crate) const BLOCKED: &str = "nothing can be received any more: a process on the same machine was killed or stopped while it \
@@ -109,7 +106,7 @@ pub(crate) struct Queue {
 #[derive(Debug, Default)]
 pub(crate) struct Doubt {
     /// Somebody was met who may write into the queue. Without it nothing is tested: UCX would log that it cannot be.
-    shared: bool,
+    shared: Rc<Cell<bool>>,
     probe: Option<Probe>,
     /// What to test again: somebody was lost after this one had begun.
     again: Option<Queue>,
@@ -119,15 +116,26 @@ pub(crate) struct Doubt {
 
 /// Whether a peer is reached through shared memory.
 pub(crate) fn is_shared_with(endpoint: &Endpoint) -> bool {
-    let shared = |names: Vec<String>| names.iter().any(|name| QUEUES.contains(&name.as_str()));
+    let shared = |names: Vec<String>| names.iter().any(|name| name == SHARED);
     // Where UCX cannot say, a test finds out.
     endpoint.transports().map_or(true, shared)
 }
 
+/// Shows a peer that UCX carries, and tells it whether messages go through memory that both share.
+pub(crate) fn greet(endpoint: &Endpoint, channel: u16) {
+    let (header, len) = greeting(channel, is_shared_with(endpoint));
+    endpoint.am_send_with(AM_GREET, &header[..len], (), AmFlags::EAGER).detach();
+}
+
 impl Doubt {
-    /// Notes how a peer is reached, and so how it reaches the queue.
-    pub(crate) fn met(&mut self, endpoint: &Endpoint) {
-        self.shared |= is_shared_with(endpoint);
+    /// Notes how a peer is reached: as a rule it reaches the queue in the same way.
+    pub(crate) fn met(&self, endpoint: &Endpoint) {
+        self.shared.set(self.shared.get() || is_shared_with(endpoint));
+    }
+
+    /// Where to note that a peer [says](greet) that it writes into the queue. One of root's may, where nobody reaches back.
+    pub(crate) fn shared(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.shared)
     }
 
     /// A peer is gone: has the queue tested, now or once more.
@@ -136,7 +144,7 @@ impl Doubt {
     /// As [`Probe::begin`].
     pub(crate) fn raise(&mut self, queue: Queue) -> io::Result<()> {
         match self.probe {
-            _ if !self.shared => {}
+            _ if !self.shared.get() => {}
             Some(_) => self.again = Some(queue),
             None => {
                 self.ending.retain(|thread| !thread.handle.is_finished());
@@ -281,7 +289,7 @@ impl Drop for Probe {
 
 /// Sends the message, and stays until it is in the queue, where it needs nobody any more. Whether it is there.
 fn send(address: &[u8], config: Config, nonce: Nonce, told: &Sender) -> ucx::Result<bool> {
-    let mut context = wire::context::context().name("urom-probe").config(SHARED.0, SHARED.1);
+    let mut context = wire::context::context().name("urom-probe").config("TLS", SHARED);
     for (name, value) in config {
         context = context.config(*name, *value);
     }

@@ -41,7 +41,6 @@ pub(super) struct Attached {
     pub(super) channel: u16,
     /// The message limit that holds for both.
     pub(super) max_message: usize,
-    /// Whether it is on this machine.
     /// Where its plugins are reached.
     pub(super) plugins: Vec<PluginAddress>,
 }

@@ -351,7 +351,10 @@ impl Pe {
     }
 
     /// A worker showed that UCX carries.
-    pub(super) fn on_greeting(&self, channel: u16) {
+    pub(super) fn on_greeting(&self, channel: u16, is_shared: bool) {
+        if is_shared {
+            self.note_shared();
+        }
         let run = self.channels.borrow().get(channel).cloned();
         if let Some(run) = run {
             run.on_greeting(self);

@@ -292,8 +292,8 @@ impl Drop for InPlace {
 // never at the same time. The task is completed after UCX is done with it, and until then the host may not write to it. The
 // exception is a connection that ends with the send unfinished: the task completes, and UCX may go on reading for as long as it
 // keeps this value. The task is then never allocated again, and `get_payload` gives no buffer. A host that writes all the same,
-// by a pointer from before, writes to memory that is still there, between two reads of UCX's: the worker may be sent a command
-// with what was written, because an endpoint to the same machine is not closed before everything has left.
+// by a pointer from before, writes to memory that is still there, between two reads of UCX's: until the forced close of the
+// endpoint has cancelled the send, the worker may be sent a command with what was written.
 unsafe impl ucx::Buffer for InPlace {
     #[inline]
     fn start(&self) -> *const u8 {

@@ -323,7 +323,7 @@ impl Connection {
         for (request, _) in self.sending {
             request.detach();
         }
-        // Goes on by itself, or is never over with a peer that is gone: nothing waits for it.
+        // Goes on by itself: nothing waits for it.
         drop(self.endpoint.close(CloseMode::Force));
     }
 }
