@@ -121,6 +121,13 @@ impl<'a> Scene<'a> {
         }
         let descriptors = || anyhow::Ok((descriptors(self.worker.pid)?, descriptors(self.service.pid)?));
         let before = descriptors()?;
+        // Without this there would be nothing to let go of.
+        let shares = attached(self.worker.pid)? > self.attached;
+        ensure!(
+            shares == (self.transports == Transports::All),
+            "the worker has {} memory of the host's attached",
+            if shares { "some" } else { "no" }
+        );
         signal(host.pid(), Signal::KILL)?;
         wait_for_end(host.pid(), END, "the host that dies")?;
         until(END, "the lost host is let go", || {
