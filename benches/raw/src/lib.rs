@@ -197,8 +197,7 @@ impl Peer {
     pub fn connect(&mut self, address: &[u8]) -> Result<(), String> {
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let mut params: sys::ucp_ep_params_t = unsafe { std::mem::zeroed() };
-        // Without UCX's handling of lost peers, as the kit has it between two processes of one machine: with it, UCX
-        // gives no shared memory to endpoints that are made from an address.
+        // As a program has it that asks UCX for nothing: without handling of lost peers, which the kit has.
         params.field_mask = u64::from(sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS);
         params.address = address.as_ptr().cast();
         let mut endpoint = ptr::null_mut();
@@ -218,16 +217,18 @@ impl Peer {
         unsafe { self.send_on(self.endpoints[0], message) };
     }
 
-    /// Sends a message to whom it was connected first from a copy, as a host's command is sent from its task's memory. What was sent
-    /// so before is answered.
+    /// Sends a message to whom it was connected first from a copy, as a host's command is sent from its task's memory.
+    ///
+    /// # Safety
+    /// What was sent so before is answered.
     ///
     /// # Panics
     /// As [`send`](Self::send).
-    pub fn send_copied(&self, message: &[u8]) {
+    pub unsafe fn send_copied(&self, message: &[u8]) {
         let mut task = self.task.borrow_mut();
         task.clear();
         task.extend_from_slice(message);
-        // SAFETY: the copy changes with the next one, when this was answered, or goes after the worker.
+        // SAFETY: the copy changes with the next one, when this was answered, as the caller promises, or goes after the worker.
         unsafe { self.send_on(self.endpoints[0], &task) };
     }
 

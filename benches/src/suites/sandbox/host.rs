@@ -271,7 +271,8 @@ impl Party {
             let sent = self.raw.received(0);
             let start = Instant::now();
             match side {
-                Side::RawRelayed => self.raw.send_copied(&REQUEST[..HEAD + size]),
+                // SAFETY: the one before was waited for, below.
+                Side::RawRelayed => unsafe { self.raw.send_copied(&REQUEST[..HEAD + size]) },
                 _ => self.raw.send(&REQUEST[..HEAD + size]),
             }
             while self.raw.received(0) == sent {
