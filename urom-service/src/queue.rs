@@ -22,7 +22,7 @@ use urom_abi::signals;
 
 use crate::key::fill_random;
 use crate::wire;
-use crate::wire::frame::{AM_GREET, AM_PROBE, greeting};
+use crate::wire::frame::AM_PROBE;
 
 /// How long a message may take to come out of a queue that is looked at: on one machine, many times what it needs.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -106,7 +106,7 @@ pub(crate) struct Queue {
 #[derive(Debug, Default)]
 pub(crate) struct Doubt {
     /// Somebody was met who may write into the queue. Without it nothing is tested: UCX would log that it cannot be.
-    shared: Rc<Cell<bool>>,
+    shared: bool,
     probe: Option<Probe>,
     /// What to test again: somebody was lost after this one had begun.
     again: Option<Queue>,
@@ -121,21 +121,10 @@ pub(crate) fn is_shared_with(endpoint: &Endpoint) -> bool {
     endpoint.transports().map_or(true, shared)
 }
 
-/// Shows a peer that UCX carries, and tells it whether messages go through memory that both share.
-pub(crate) fn greet(endpoint: &Endpoint, channel: u16) {
-    let (header, len) = greeting(channel, is_shared_with(endpoint));
-    endpoint.am_send_with(AM_GREET, &header[..len], (), AmFlags::EAGER).detach();
-}
-
 impl Doubt {
-    /// Notes how a peer is reached: as a rule it reaches the queue in the same way.
-    pub(crate) fn met(&self, endpoint: &Endpoint) {
-        self.shared.set(self.shared.get() || is_shared_with(endpoint));
-    }
-
-    /// Where to note that a peer [says](greet) that it writes into the queue. One of root's may, where nobody reaches back.
-    pub(crate) fn shared(&self) -> Rc<Cell<bool>> {
-        Rc::clone(&self.shared)
+    /// Notes how a peer is reached, and so how it reaches the queue.
+    pub(crate) fn met(&mut self, endpoint: &Endpoint) {
+        self.shared |= is_shared_with(endpoint);
     }
 
     /// A peer is gone: has the queue tested, now or once more.
@@ -144,7 +133,7 @@ impl Doubt {
     /// As [`Probe::begin`].
     pub(crate) fn raise(&mut self, queue: Queue) -> io::Result<()> {
         match self.probe {
-            _ if !self.shared.get() => {}
+            _ if !self.shared => {}
             Some(_) => self.again = Some(queue),
             None => {
                 self.ending.retain(|thread| !thread.handle.is_finished());

@@ -129,7 +129,7 @@ fn a_test_that_cannot_be_made_blames_nobody() {
 fn however_many_are_lost_there_is_one_test_at_a_time_and_one_more_after_the_last() {
     let (worker, queue) = receiver();
     let mut doubt = Doubt::default();
-    doubt.shared().set(true);
+    doubt.shared = true;
     for _ in 0..256 {
         doubt.raise(queue.clone()).unwrap();
     }
@@ -187,7 +187,7 @@ fn no_thread_is_left_of_a_test_whose_owner_goes() {
     let (worker, queue) = receiver();
     let before = threads();
     let mut doubt = Doubt::default();
-    doubt.shared().set(true);
+    doubt.shared = true;
     // One that is over, and takes down what it has, and one that has only begun.
     doubt.raise(queue.clone()).unwrap();
     let begun = Instant::now();

@@ -351,10 +351,7 @@ impl Pe {
     }
 
     /// A worker showed that UCX carries.
-    pub(super) fn on_greeting(&self, channel: u16, is_shared: bool) {
-        if is_shared {
-            self.note_shared();
-        }
+    pub(super) fn on_greeting(&self, channel: u16) {
         let run = self.channels.borrow().get(channel).cloned();
         if let Some(run) = run {
             run.on_greeting(self);

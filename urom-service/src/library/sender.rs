@@ -8,7 +8,7 @@ use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 use super::outbox::{Message, Outbox, travels_alone};
 use super::task::{CmdTask, InPlace};
 use crate::queue;
-use crate::wire::frame::{AM_COMMANDS, HEADER_LEN};
+use crate::wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
 
 /// The sending side.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl Sender {
     /// Takes the endpoint over and greets the worker with its own channel number.
     pub(super) fn open(&self, endpoint: Endpoint, their_channel: u16) {
         // If it cannot be sent the endpoint is broken, and says so itself.
-        queue::greet(&endpoint, their_channel);
+        endpoint.am_send_with(AM_GREET, &their_channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         *self.endpoint.borrow_mut() = Some(endpoint);
     }
 

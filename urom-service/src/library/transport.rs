@@ -13,7 +13,7 @@ use super::pe::Pe;
 use crate::queue::{self, Awaited};
 use crate::wire::context::context;
 use crate::wire::control::Failure;
-use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS, read_greeting};
+use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS};
 
 /// Refuses a UCX that is too old to be called.
 pub(super) fn require_ucx() -> Result<(), Failure> {
@@ -57,9 +57,9 @@ impl Transport {
         })?;
         ucx.set_am_handler(AM_GREET, move |message| {
             let Some(pe) = pe.upgrade() else { return };
-            match read_greeting(message.header) {
-                Some((channel, is_shared)) => pe.on_greeting(channel, is_shared),
-                None => {
+            match <[u8; 2]>::try_from(message.header) {
+                Ok(channel) => pe.on_greeting(u16::from_le_bytes(channel)),
+                Err(_) => {
                     tracing::warn!(target: "urom_library", "a greeting of the wrong length was dropped")
                 }
             }

@@ -14,7 +14,7 @@ pub const AM_COMMANDS: u16 = 1;
 /// The active-message id of notifications, worker to host.
 pub const AM_NOTIFICATIONS: u16 = 2;
 /// The active-message id of the empty message by which each end shows, before a worker counts as running, that UCX
-/// carries. The message's header is a [greeting].
+/// carries. Its two bytes, the message's header, are the receiver's channel number.
 pub const AM_GREET: u16 = 3;
 /// The active-message id of the empty message by which a process tries its own receive queue. Its header is a nonce of
 /// eight bytes.
@@ -111,22 +111,6 @@ pub struct Broken {
     pub at: usize,
     /// How long the message is.
     pub total: usize,
-}
-
-/// The header of a greeting, and how many bytes of it count: the receiver's number for the connection in two, and a third if the
-/// sender writes into memory that both share. Which way a message takes is each end's own to find, and may not be that of the answer.
-pub fn greeting(channel: u16, is_shared: bool) -> ([u8; 3], usize) {
-    let [low, high] = channel.to_le_bytes();
-    ([low, high, 1], if is_shared { 3 } else { 2 })
-}
-
-/// What a greeting's header says: the channel, and whether its sender writes into memory that both share.
-pub fn read_greeting(header: &[u8]) -> Option<(u16, bool)> {
-    match *header {
-        [low, high] => Some((u16::from_le_bytes([low, high]), false)),
-        [low, high, _] => Some((u16::from_le_bytes([low, high]), true)),
-        _ => None,
-    }
 }
 
 /// The header of a command whose payload of `len` bytes follows.
@@ -331,17 +315,6 @@ mod tests {
         let long = notification_bytes(DocaError(300), Some(b"abc"));
         for end in 1..long.len() {
             assert!(notifications(&long[..end]).next().unwrap().is_err(), "{end}");
-        }
-    }
-
-    #[test]
-    fn a_greeting_says_whether_memory_is_shared() {
-        for is_shared in [false, true] {
-            let (header, len) = greeting(0x1234, is_shared);
-            assert_eq!(read_greeting(&header[..len]), Some((0x1234, is_shared)));
-        }
-        for len in [0, 1, 4] {
-            assert_eq!(read_greeting(&vec![1; len]), None);
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, error, info, warn};
-use ucx::{Status, Worker, WorkerAddress};
+use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
 
 use super::Place;
@@ -29,7 +29,7 @@ use crate::mailbox::Mailbox;
 use crate::queue::{self, Awaited, BLOCKED, Doubt, Queue, Verdict};
 use crate::wire::context::context;
 use crate::wire::control::{Attach, Failure, PluginAddress};
-use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS, read_greeting};
+use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
 
 /// How long the last notifications may take to leave.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -81,8 +81,7 @@ impl Data {
         let core = Rc::new(RefCell::new(Core::new(open, config.max_message, control.clone())));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
         let ucx_config = ucx_config(config.listen);
-        let doubt = Doubt::default();
-        let (worker, awaited) = ucx_worker(&core, &doubt, ucx_config).map_err(ucx_failed)?;
+        let (worker, awaited) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
         let address = worker.address().map_err(ucx_failed)?.as_bytes().to_vec();
         Ok(Data {
             worker,
@@ -94,7 +93,7 @@ impl Data {
             plugins,
             last_dest_id: 0,
             queue: Queue { address, config: ucx_config, awaited },
-            doubt,
+            doubt: Doubt::default(),
             strays: 0,
             strays_tried: Instant::now(),
             blocked: false,
@@ -224,7 +223,7 @@ impl Data {
         let endpoint = endpoint.map_err(unreachable)?;
         self.doubt.met(&endpoint);
         // If it cannot be sent, the endpoint fails, or the host misses it and gives up.
-        queue::greet(&endpoint, attach.channel);
+        endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let connection = Connection::new(link, dest_id, attach.channel, endpoint, max_inflight, limit);
         self.core.borrow_mut().hosts.connections.insert(channel, connection);
         debug!(
@@ -362,11 +361,7 @@ fn ucx_config(listen: IpAddr) -> queue::Config {
 }
 
 /// A UCX worker that gives commands to `core`, and the last word that shows that its queue moves.
-fn ucx_worker(
-    core: &Rc<RefCell<Core>>,
-    doubt: &Doubt,
-    config: queue::Config,
-) -> ucx::Result<(Worker, Rc<Awaited>)> {
+fn ucx_worker(core: &Rc<RefCell<Core>>, config: queue::Config) -> ucx::Result<(Worker, Rc<Awaited>)> {
     let mut context = context().name("urom-worker");
     for (name, value) in config {
         context = context.config(*name, *value);
@@ -377,13 +372,8 @@ fn ucx_worker(
         ucx::Data::Eager(bytes) => receiver.borrow_mut().receive(bytes),
         ucx::Data::Rendezvous(_) => receiver.borrow_mut().announced(),
     })?;
-    let shared = doubt.shared();
-    // All else there is to know of a host came over its control stream.
-    worker.set_am_handler(AM_GREET, move |message| {
-        if read_greeting(message.header).is_some_and(|(_, is_shared)| is_shared) {
-            shared.set(true);
-        }
-    })?;
+    // A host greets too; all there is to know of it came over its control stream.
+    worker.set_am_handler(AM_GREET, |_| {})?;
     let awaited = queue::listen(&worker)?;
     Ok((worker, awaited))
 }

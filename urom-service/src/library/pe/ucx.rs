@@ -77,12 +77,7 @@ impl Pe {
 
     /// Notes how a worker is reached.
     pub(in crate::library) fn met(&self, endpoint: &Endpoint) {
-        self.doubt.borrow().met(endpoint);
-    }
-
-    /// Notes that a worker writes into the receive queue, however it is reached.
-    pub(super) fn note_shared(&self) {
-        self.doubt.borrow().shared().set(true);
+        self.doubt.borrow_mut().met(endpoint);
     }
 
     /// Has the receive queue tried, now that a worker is gone, perhaps in the middle of a message.

@@ -6,13 +6,13 @@ mod plugin;
 use std::collections::HashMap;
 
 use tokio::sync::mpsc;
-use ucx::{AmFlags, Endpoint, Message};
+use ucx::{Endpoint, Message};
 
 use super::*;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
 use crate::log::LogLevel;
-use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header, read_greeting};
+use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header};
 
 const HOSTS: u16 = 3;
 /// After how many hosts a worker makes room for a new one: UCX keeps endpoints to a peer that has one back, and the memory that they
@@ -110,7 +110,7 @@ impl Rig {
         };
         ucx.set_am_handler(AM_NOTIFICATIONS, note).expect("a handler");
         ucx.set_am_handler(AM_GREET, |message| {
-            let (channel, _) = read_greeting(message.header).expect("a greeting");
+            let channel = u16::from_le_bytes(message.header.try_into().expect("two bytes"));
             assert!(channel < 2 * CHANNELS, "a greeting for {channel}");
         })
         .expect("a handler");
