@@ -114,13 +114,25 @@ fn a_description_that_is_too_long_is_refused_before_it_is_read() {
     for (len, expected) in
         [(MAX_LEN, None), (MAX_LEN + 1, Some(ReadError::TooLong { found: MAX_LEN as u64 + 1 }))]
     {
-        bytes.resize(len, 0);
+        bytes.resize(len, 1);
         let error = section::read(&bytes).unwrap_err();
         assert_eq!(
             error,
             expected.unwrap_or(ReadError::Length { stated: real::BYTES.len() - 16, found: len - 16 })
         );
     }
+}
+
+#[test]
+fn zeros_behind_a_description_do_not_count() {
+    let padded = [real::BYTES.as_slice(), &[0; 121]].concat();
+    assert_eq!(section::check(&padded), Ok(()));
+    assert_eq!(section::read(&padded), section::read(real::BYTES.as_slice()));
+    let more = [&padded[..], &[1]].concat();
+    assert_eq!(
+        section::read(&more),
+        Err(ReadError::Length { stated: real::BYTES.len() - 16, found: more.len() - 16 })
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! | 4 | [`FORMAT`] |
 //! | 4 | how many bytes follow |
 //! | ... | the [`Build`], then the [`Protocol`], field by field in the order of their definitions |
+//! | ... | perhaps zeros, which do not count: a plugin that is built for the address sanitizer has them |
 //!
 //! A text or a list is its length in 4 bytes and what it holds, a choice is one byte and what belongs to it, `Option` being
 //! 0 or 1. Offsets, sizes and alignments take 4 bytes, all other numbers 8. Any change of the layout takes another format
@@ -111,7 +112,7 @@ pub enum ReadError {
         /// The number of theirs.
         found: u32,
     },
-    /// They are fewer or more than they say.
+    /// They are fewer than they say, or more, and what is more is not zeros.
     Length {
         /// How many should follow the header.
         stated: usize,
