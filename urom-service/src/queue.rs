@@ -27,6 +27,10 @@ use crate::wire::frame::AM_PROBE;
 /// How long a message may take to come out of a queue that is looked at: on one machine, many times what it needs.
 const LIMIT: Duration = Duration::from_millis(500);
 
+/// How long it may take while other messages come, before which it may have found no place. They may come on other ways, too, so they do
+/// not show that the queue moves.
+const LIMIT_IN_TRAFFIC: Duration = Duration::from_secs(3);
+
 /// How long the thread of a test may take to end. It has to take down a context of UCX's.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -200,6 +204,8 @@ struct Probe {
     sender: Arc<Sender>,
     /// When the message was first known to be on its way.
     sent: Option<Instant>,
+    /// When something else last came, since then.
+    traffic: Option<Instant>,
     looks: u32,
     thread: Option<Thread>,
 }
@@ -241,7 +247,14 @@ impl Probe {
             told.failed.store(true, Ordering::Release);
         };
         let handle = signals::blocked(|| thread::Builder::new().name("urom-probe".to_owned()).spawn(body))?;
-        Ok(Probe { awaited, sender, sent: None, looks: 0, thread: Some(Thread { handle, closed }) })
+        Ok(Probe {
+            awaited,
+            sender,
+            sent: None,
+            traffic: None,
+            looks: 0,
+            thread: Some(Thread { handle, closed }),
+        })
     }
 
     /// Has the thread end, which then is the caller's.
@@ -260,8 +273,13 @@ impl Probe {
             return Verdict::Unknown;
         };
         self.looks += u32::from(empty);
+        if !empty {
+            self.traffic = Some(now);
+        }
+        let long = |since: Instant, limit| now.saturating_duration_since(since) >= limit;
+        let late = long(sent, LIMIT_IN_TRAFFIC) || long(self.traffic.unwrap_or(sent), LIMIT);
         let turns = self.sender.turns.load(Ordering::Relaxed);
-        match self.looks >= LOOKS && turns >= TURNS && now.saturating_duration_since(sent) >= LIMIT {
+        match self.looks >= LOOKS && turns >= TURNS && late {
             true => Verdict::Blocked,
             false => Verdict::Unknown,
         }

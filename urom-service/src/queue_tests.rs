@@ -27,7 +27,14 @@ fn address(worker: &Worker) -> Vec<u8> {
 
 /// A test whose message nobody sends.
 fn unsent() -> Probe {
-    Probe { awaited: Rc::default(), sender: Arc::default(), sent: None, looks: 0, thread: None }
+    Probe {
+        awaited: Rc::default(),
+        sender: Arc::default(),
+        sent: None,
+        traffic: None,
+        looks: 0,
+        thread: None,
+    }
 }
 
 /// Looks until the test is over.
@@ -108,9 +115,33 @@ fn an_owner_that_did_not_look_knows_nothing() {
         assert_eq!(probe.look(false, begin + 10 * LIMIT), Verdict::Unknown);
     }
     for _ in 0..LOOKS - 1 {
-        assert_eq!(probe.look(true, begin + LIMIT), Verdict::Unknown);
+        assert_eq!(probe.look(true, begin + 11 * LIMIT), Verdict::Unknown);
     }
-    assert_eq!(probe.look(true, begin + LIMIT), Verdict::Blocked);
+    assert_eq!(probe.look(true, begin + 11 * LIMIT), Verdict::Blocked);
+}
+
+#[test]
+fn while_other_messages_come_the_last_word_may_wait_longer_for_its_place() {
+    let begin = Instant::now();
+    let looked_at = || {
+        let mut probe = unsent();
+        probe.sender.sent.store(true, Ordering::Release);
+        probe.sender.turns.store(TURNS, Ordering::Release);
+        for _ in 0..=LOOKS {
+            assert_eq!(probe.look(true, begin), Verdict::Unknown);
+        }
+        probe
+    };
+    assert_eq!(looked_at().look(true, begin + LIMIT), Verdict::Blocked, "nothing came");
+    let mut probe = looked_at();
+    for halves in (1..).take_while(|halves| *halves * LIMIT / 2 < LIMIT_IN_TRAFFIC) {
+        assert_eq!(probe.look(false, begin + halves * LIMIT / 2), Verdict::Unknown);
+    }
+    assert_eq!(probe.look(true, begin + LIMIT_IN_TRAFFIC), Verdict::Blocked, "others may come on other ways");
+    let mut probe = looked_at();
+    assert_eq!(probe.look(false, begin + LIMIT / 2), Verdict::Unknown);
+    assert_eq!(probe.look(true, begin + LIMIT), Verdict::Unknown);
+    assert_eq!(probe.look(true, begin + LIMIT / 2 + LIMIT), Verdict::Blocked, "nothing came since");
 }
 
 #[test]
