@@ -12,20 +12,22 @@ const PLACES: &str = "64";
 const PLACES_CHOSEN: [&str; 2] = ["UCX_POSIX_FIFO_SIZE", "UCX_MM_FIFO_SIZE"];
 
 /// A UCX context for frames, whose endpoints are made with UCX's handling of lost peers ([`ErrorMode::Peer`](ucx::ErrorMode), the
-/// default), and may take shared memory: `posix` and no other, whatever the environment says.
+/// default), and may take shared memory: `posix`, and not `sysv`, whatever the environment says.
 ///
 /// Without that handling UCX never closes an endpoint to a peer that has one back: each host that ever came would stay in the memory
 /// of a worker that goes on, with some MiB of its own that UCX has attached. UCX need not look for peers itself. The control
 /// stream notices one that is gone.
 pub fn context() -> ContextBuilder {
+    with_places(PLACES_CHOSEN.iter().all(|name| std::env::var_os(name).is_none()))
+}
+
+/// The same; `ours` says whether the number of places is.
+fn with_places(ours: bool) -> ContextBuilder {
     let context = Context::builder(Features::AM | Features::WAKEUP)
         .watched_shared_memory()
         .config("SYSV_ERROR_HANDLING", "n")
         .config("KEEPALIVE_INTERVAL", "inf");
-    match PLACES_CHOSEN.iter().any(|name| std::env::var_os(name).is_some()) {
-        true => context,
-        false => context.config("POSIX_FIFO_SIZE", PLACES),
-    }
+    if ours { context.config("POSIX_FIFO_SIZE", PLACES) } else { context }
 }
 
 #[cfg(test)]
@@ -36,11 +38,8 @@ mod tests {
 
     #[test]
     fn a_receive_queue_has_few_places() {
-        if PLACES_CHOSEN.iter().any(|name| std::env::var_os(name).is_some()) {
-            return;
-        }
         let worker =
-            || context().config("TLS", "posix").build().and_then(|context| context.worker()).unwrap();
+            || with_places(true).config("TLS", "posix").build().and_then(|context| context.worker()).unwrap();
         let (receiver, sender) = (worker(), worker());
         let endpoint = sender.endpoint().connect(&receiver.address().unwrap()).unwrap();
         let send = || endpoint.am_send_with(1, &[1; 8], (), AmFlags::EAGER);
