@@ -147,6 +147,11 @@ impl fmt::Debug for Context {
     }
 }
 
+/// How many places a receive queue in shared memory has. Each is 8 KiB of memory, and messages go through all of them in turn: so
+/// few stay in the caches of both cores, where UCX's 256 take as much as such a cache has. With 32, as many hosts as that at one
+/// worker waited for each other.
+const PLACES: &str = "64";
+
 /// What a [`Context`] is made from.
 ///
 /// ```
@@ -185,6 +190,9 @@ impl ContextBuilder {
     ///
     /// Long messages are fetched by their receiver (`RNDV_SCHEME`), so that none takes a way over `tcp` beside the memory.
     ///
+    /// A receive queue has 64 places, unless `UCX_POSIX_FIFO_SIZE` or `UCX_MM_FIFO_SIZE` says otherwise; the next message waits at
+    /// its sender.
+    ///
     /// An endpoint that is connected by worker address looks every half second whether the peer's process exists, while
     /// progress goes on, and learns nothing of a peer that has closed in a process that goes on. One that is connected by
     /// socket address learns of both at once, but has the worker ask the system for its events in every round of progress.
@@ -201,7 +209,10 @@ impl ContextBuilder {
     pub fn watched_shared_memory(self) -> Self {
         let watched = self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
         // Else UCX adds a lane over TCP for long messages, and asks the system for its events in every round of progress.
-        watched.config("RNDV_SCHEME", "get_zcopy")
+        let watched = watched.config("RNDV_SCHEME", "get_zcopy");
+        let chosen =
+            ["UCX_POSIX_FIFO_SIZE", "UCX_MM_FIFO_SIZE"].iter().any(|name| std::env::var_os(name).is_some());
+        if chosen { watched } else { watched.config("POSIX_FIFO_SIZE", PLACES) }
     }
 
     /// Names the context in UCX's own log and statistics.
