@@ -107,7 +107,7 @@ impl Data {
         let (mut slept, mut woken) = (false, false);
         while let Some(worked) = self.turn(slept) {
             // Nobody asks while there is work.
-            let owing = !worked && self.core.borrow().owes();
+            let owing = if worked { 0 } else { self.core.borrow().owing() };
             let pause = idle.after(worked, owing, Instant::now);
             if !matches!(pause, Pause::Spin) {
                 self.doubt_strays();
@@ -127,6 +127,7 @@ impl Data {
                         rustix::thread::sched_yield();
                     }
                     woken = self.sleep(longest);
+                    idle.slept(Instant::now());
                 }
             }
             slept = matches!(pause, Pause::Sleep(_));

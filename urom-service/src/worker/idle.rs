@@ -27,6 +27,10 @@ const OWING_YIELD: Duration = Duration::from_micros(200);
 const OWING_FIRST: Duration = Duration::from_micros(20);
 /// ... to this long at a time.
 const OWING_LONGEST: Duration = Duration::from_millis(1);
+/// Of the time since the last work, each sleep is this part: what ends meanwhile is found that much later.
+const PART: u32 = 8;
+/// A turn in which a plugin that owes answers takes this long did something, such as move a part of a long message.
+const LONG: Duration = Duration::from_micros(25);
 /// When nothing is owed, sleep from ...
 const IDLE_FIRST: Duration = Duration::from_millis(1);
 /// ... to this long at a time.
@@ -50,30 +54,34 @@ pub(crate) struct Idle {
     since: Option<Instant>,
     /// How many turns to spin before the next look at the clock.
     spins: u32,
-    /// The last sleep.
-    slept: Duration,
     /// When there was last found to be a busy process on this core.
     crowded: Option<Instant>,
+    /// When the last pause ended; `None` when there was a turn since.
+    resumed: Option<Instant>,
 }
 
 impl Idle {
-    /// After a turn: whether it did anything, and whether plugins owe answers.
+    /// After a turn: whether it did anything, and how many plugins owe answers.
     #[inline]
-    pub(crate) fn after(&mut self, worked: bool, owing: bool, now: impl FnOnce() -> Instant) -> Pause {
+    pub(crate) fn after(&mut self, worked: bool, owing: u32, now: impl FnOnce() -> Instant) -> Pause {
         if worked {
             self.since = None;
+            self.resumed = None;
             self.spins = 0;
             return Pause::Spin;
         }
         if self.spins > 0 {
+            self.resumed = None;
             self.spins -= 1;
             return Pause::Spin;
         }
         let now = now();
-        let since = *self.since.get_or_insert_with(|| {
-            self.slept = Duration::ZERO;
-            now
-        });
+        let long = |resumed| now.saturating_duration_since(resumed) >= LONG * owing;
+        if self.resumed.take().is_some_and(long) && owing > 0 {
+            self.since = None;
+            return Pause::Spin;
+        }
+        let since = *self.since.get_or_insert(now);
         let idle = now.saturating_duration_since(since);
         if idle < SPIN {
             self.spins = CLOCK_TURNS - 1;
@@ -82,13 +90,13 @@ impl Idle {
             return Pause::Spin;
         }
         self.crowded = self.crowded.filter(|last| now.saturating_duration_since(*last) < CROWDED_FOR);
-        if self.crowded.is_none() && (idle < SPIN || owing && idle < OWING_YIELD) {
+        if self.crowded.is_none() && (idle < SPIN || owing > 0 && idle < OWING_YIELD) {
             return Pause::Yield;
         }
         self.spins = 0;
-        let (first, longest) = if owing { (OWING_FIRST, OWING_LONGEST) } else { (IDLE_FIRST, IDLE_LONGEST) };
-        self.slept = (self.slept * 2).clamp(first, longest);
-        Pause::Sleep(self.slept)
+        let (first, longest) =
+            if owing > 0 { (OWING_FIRST, OWING_LONGEST) } else { (IDLE_FIRST, IDLE_LONGEST) };
+        Pause::Sleep((idle / PART).clamp(first, longest))
     }
 
     /// After a yield: how long it took.
@@ -96,6 +104,12 @@ impl Idle {
         if ended.saturating_duration_since(began) >= CROWDED {
             self.crowded = Some(ended);
         }
+        self.resumed = Some(ended);
+    }
+
+    /// After a sleep.
+    pub(crate) fn slept(&mut self, ended: Instant) {
+        self.resumed = Some(ended);
     }
 }
 
@@ -104,7 +118,7 @@ mod tests {
     use super::*;
 
     /// Runs idle turns whose sleeps last as long as they may; the pauses, and when each began.
-    fn pauses(owing: bool, until: Duration) -> Vec<(Duration, Pause)> {
+    fn pauses(owing: u32, until: Duration) -> Vec<(Duration, Pause)> {
         let start = Instant::now();
         let (mut idle, mut at, mut seen) = (Idle::default(), Duration::ZERO, Vec::new());
         assert_eq!(idle.after(true, owing, || unreachable!("no clock while there is work")), Pause::Spin);
@@ -115,13 +129,18 @@ mod tests {
                 Pause::Sleep(time) => time,
                 Pause::Spin | Pause::Yield => Duration::from_micros(1),
             };
+            match pause {
+                Pause::Spin => {}
+                Pause::Yield => idle.yielded(start + at, start + at),
+                Pause::Sleep(_) => idle.slept(start + at),
+            }
         }
         seen
     }
 
     #[test]
     fn an_idle_worker_spins_shortly_and_then_wakes_20_times_a_second() {
-        let seen = pauses(false, Duration::from_secs(10));
+        let seen = pauses(0, Duration::from_secs(10));
         let spun = seen.iter().filter(|(_, pause)| !matches!(pause, Pause::Sleep(_))).count();
         assert!((50..50 + CLOCK_TURNS as usize).contains(&spun), "{spun} turns of 1 us");
         assert!(seen[spun..].iter().all(|(_, pause)| matches!(pause, Pause::Sleep(_))));
@@ -131,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_worker_whose_plugins_owe_answers_polls_at_a_falling_rate() {
-        let seen = pauses(true, Duration::from_millis(100));
+        let seen = pauses(1, Duration::from_millis(100));
         assert!(seen.iter().any(|(_, pause)| *pause == Pause::Yield));
         let sleeps: Vec<Duration> = seen
             .iter()
@@ -140,14 +159,50 @@ mod tests {
                 Pause::Spin | Pause::Yield => None,
             })
             .collect();
-        assert_eq!(sleeps[0], OWING_FIRST);
+        assert!((OWING_FIRST..2 * OWING_FIRST).contains(&sleeps[0]), "{:?}", sleeps[0]);
         assert!(sleeps.is_sorted());
         assert_eq!(sleeps.last(), Some(&OWING_LONGEST));
+        // What ends meanwhile is found soon, beside how long it took.
+        let late = seen.iter().find(
+            |(at, pause)| matches!(pause, Pause::Sleep(time) if *time > OWING_FIRST && *time > *at / 7),
+        );
+        assert_eq!(late, None);
+    }
+
+    #[test]
+    fn a_turn_that_moved_much_for_a_plugin_counts_as_work() {
+        let start = Instant::now();
+        // A plugin that owes an answer, and whose turn takes `turn` after each pause.
+        let last = |owing, turn| {
+            let (mut idle, mut at, mut last) = (Idle::default(), Duration::ZERO, Pause::Spin);
+            idle.after(true, owing, Instant::now);
+            while at < Duration::from_millis(20) {
+                last = idle.after(false, owing, || start + at);
+                match last {
+                    Pause::Spin => {}
+                    Pause::Yield => idle.yielded(start + at, start + at),
+                    Pause::Sleep(time) => {
+                        at += time;
+                        idle.slept(start + at);
+                    }
+                }
+                at += turn;
+            }
+            last
+        };
+        assert!(!matches!(last(1, LONG), Pause::Sleep(_)));
+        assert!(!matches!(last(3, 3 * LONG), Pause::Sleep(_)));
+        assert_eq!(last(1, LONG / 2), Pause::Sleep(OWING_LONGEST));
+        assert_eq!(last(3, LONG), Pause::Sleep(OWING_LONGEST));
+        assert!(
+            matches!(last(0, 3 * LONG), Pause::Sleep(time) if time > OWING_LONGEST),
+            "nobody owes anything"
+        );
     }
 
     #[test]
     fn a_worker_that_spins_soon_lets_others_have_its_core() {
-        for owing in [false, true] {
+        for owing in [0, 1] {
             let seen = pauses(owing, SPIN);
             let yields: Vec<Duration> =
                 seen.iter().filter(|(_, pause)| *pause == Pause::Yield).map(|(at, _)| *at).collect();
@@ -162,10 +217,10 @@ mod tests {
         let mut idle = Idle::default();
         // The first pause at least `ALONE` after work, and that work.
         let after_work = |idle: &mut Idle, from: Duration| {
-            idle.after(true, false, Instant::now);
+            idle.after(true, 0, Instant::now);
             let mut at = from;
             loop {
-                match idle.after(false, false, || start + at) {
+                match idle.after(false, 0, || start + at) {
                     Pause::Spin => at += ALONE / 2,
                     pause => return pause,
                 }
@@ -185,9 +240,9 @@ mod tests {
         let mut idle = Idle::default();
         let start = Instant::now();
         for second in 0..100 {
-            idle.after(false, false, || start + Duration::from_secs(second));
+            idle.after(false, 0, || start + Duration::from_secs(second));
         }
-        assert_eq!(idle.after(true, true, Instant::now), Pause::Spin);
-        assert_eq!(idle.after(false, true, Instant::now), Pause::Spin);
+        assert_eq!(idle.after(true, 1, Instant::now), Pause::Spin);
+        assert_eq!(idle.after(false, 1, Instant::now), Pause::Spin);
     }
 }
