@@ -7,9 +7,11 @@ use urom_abi::DocaError;
 
 use super::memory::{Memory, copy};
 use super::shell::Mark;
+use crate::wire::frame::{MAX_CUT, Payload};
 
 /// How many bytes of an answer a host can read whatever its length: the fixed part of all known notifications.
 const READABLE: usize = 64;
+const _: () = assert!(MAX_CUT <= READABLE, "the zeros of a payload are there before it comes");
 
 /// A buffer as a host sees it: a head, a capacity, and the data within.
 #[repr(C)]
@@ -179,11 +181,12 @@ impl Buffer {
         f(unsafe { std::slice::from_raw_parts(self.data(), self.len.get()) })
     }
 
-    /// Makes the data a copy of `bytes`; grows if need be. False when there is no memory left. Hosts look at the first
-    /// fields before they look at the length: what there is not of them is zero.
+    /// Makes the data a copy of a payload; grows if need be. False when there is no memory left. Hosts look at the first
+    /// fields before they look at the length: what there is not of them is zero, and so are the zeros of a payload.
     #[inline]
     #[must_use]
-    pub(super) fn fill(&self, bytes: &[u8]) -> bool {
+    pub(super) fn fill(&self, payload: Payload<'_>) -> bool {
+        let bytes = payload.bytes;
         if self.space.get() < bytes.len().max(READABLE) && !self.grow(bytes.len()) {
             return false;
         }
@@ -192,7 +195,7 @@ impl Buffer {
         unsafe { head.write_bytes(0, READABLE) };
         // SAFETY: the memory is at least as long, initialised, and nobody else uses it while a task is in flight.
         copy(bytes, unsafe { std::slice::from_raw_parts_mut(head, bytes.len()) });
-        self.capacity.set(bytes.len());
+        self.capacity.set(payload.len());
         self.reset();
         true
     }
@@ -254,7 +257,7 @@ mod tests {
     fn what_a_short_response_lacks_is_zero() {
         let buffer = Buffer::new(0, 0).unwrap();
         for len in [0, 64, 3, 0] {
-            assert!(buffer.fill(&vec![7; len]));
+            assert!(buffer.fill(Payload { bytes: &vec![7; len], zeros: 0 }));
             // SAFETY: a buffer that was filled has 64 bytes.
             let bytes = unsafe { std::slice::from_raw_parts(buffer.data(), READABLE) };
             assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == if at < len { 7 } else { 0 }));
@@ -265,7 +268,7 @@ mod tests {
     fn a_response_has_the_length_of_what_came() {
         let buffer = Buffer::new(0, 0).unwrap();
         for len in [0, 3, 64, 5000, 8, 4096] {
-            assert!(buffer.fill(&vec![7; len]));
+            assert!(buffer.fill(Payload { bytes: &vec![7; len], zeros: 0 }));
             assert_eq!((buffer.len(), buffer.data().addr() % 8), (len, 0));
             // SAFETY: nobody else knows the buffer.
             assert!(unsafe { buffer.with_data(|data| data == vec![7; len]) });

@@ -10,7 +10,7 @@ use super::buf::Buffer;
 use super::list::Linked;
 use super::run::Run;
 use super::shell::{Kind, Mark};
-use crate::wire::frame::{CommandStart, HEADER_LEN};
+use crate::wire::frame::{CommandStart, HEADER_LEN, Payload};
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,10 +237,10 @@ impl CmdTask {
 
     /// Notes how the command ended; `response` is the plugin's notification.
     #[inline]
-    pub(super) fn answer(&self, status: DocaError, response: Option<&[u8]>) {
+    pub(super) fn answer(&self, status: DocaError, response: Option<Payload<'_>>) {
         let end = match response {
-            Some(bytes) if self.response.fill(bytes) => {
-                CmdTaskEnd { status, response: self.response.data().cast(), length: bytes.len() }
+            Some(payload) if self.response.fill(payload) => {
+                CmdTaskEnd { status, response: self.response.data().cast(), length: payload.len() }
             }
             Some(_) => CmdTaskEnd { status: DocaError::NO_MEMORY, ..NO_END },
             None => CmdTaskEnd { status, ..NO_END },

@@ -38,6 +38,13 @@ pub const MAX_SLOTS: usize = 1 << 16;
 
 /// A status that does not fit the header's byte: the four bytes behind the header hold it.
 const LONG_STATUS: u8 = u8::MAX;
+/// Success, and zeros at the payload's end that do not travel. The header's 24 bits have how many bytes do in the lowest 8, and
+/// above them how many there are with the zeros.
+const CUT: u8 = LONG_STATUS - 1;
+/// The longest payload of which zeros are cut off: a host has that much room for any answer, zeroed.
+pub const MAX_CUT: usize = 64;
+/// The shortest one. Whatever is shorter has room in the transport's first cache line.
+const MIN_CUT: usize = 33;
 
 /// A frame's header as a little-endian number: the channel in the lowest 16 bits, the slot in the next 16, then a byte (the
 /// plugin's bit of a command, the status of a notification), and the payload's length in the highest 24.
@@ -100,7 +107,32 @@ pub struct Notification<'a> {
     /// The task's status.
     pub status: DocaError,
     /// Whether a plugin wrote this. A notification the worker made up itself has no payload, and the task no response.
-    pub payload: Option<&'a [u8]>,
+    pub payload: Option<Payload<'a>>,
+}
+
+/// A plugin's bytes for a host, as they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payload<'a> {
+    /// Those that travelled.
+    pub bytes: &'a [u8],
+    /// How many zeros follow them that did not; up to [`MAX_CUT`] with those that did.
+    pub zeros: usize,
+}
+
+impl Payload<'_> {
+    /// How many bytes the plugin wrote.
+    #[inline]
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.bytes.len() + self.zeros
+    }
+
+    /// What the plugin wrote.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut all = self.bytes.to_vec();
+        all.resize(self.len(), 0);
+        all
+    }
 }
 
 /// The bytes of a message are not frames.
@@ -147,7 +179,27 @@ impl CommandStart {
 /// How many bytes the header of a plugin's notification takes: 8, or 12 when the status needs its four bytes.
 #[inline]
 pub fn notification_header_len(status: DocaError) -> usize {
-    if status.0 >= u32::from(LONG_STATUS) { HEADER_LEN + 4 } else { HEADER_LEN }
+    if is_long(status) { HEADER_LEN + 4 } else { HEADER_LEN }
+}
+
+#[inline]
+fn is_long(status: DocaError) -> bool {
+    status.0 >= u32::from(CUT)
+}
+
+/// The header of a notification with this payload, where [the status](notification_header_len) needs no more than that,
+/// and how many bytes of the payload follow it: of a short one that was answered with success not the zeros at its end.
+#[inline]
+pub fn short_header(channel: u16, slot: u16, status: DocaError, payload: &[u8]) -> ([u8; HEADER_LEN], usize) {
+    debug_assert!(!is_long(status));
+    if status == DocaError::SUCCESS && (MIN_CUT..=MAX_CUT).contains(&payload.len()) {
+        let zeros = 8 * payload.rchunks_exact(8).take_while(|word| **word == [0; 8]).count();
+        if zeros > 0 {
+            let sent = payload.len() - zeros;
+            return (Header::new(channel, slot, CUT, sent | payload.len() << 8).bytes(), sent);
+        }
+    }
+    (Header::new(channel, slot, status.0 as u8, payload.len()).bytes(), payload.len())
 }
 
 /// The header of a notification whose payload of `len` bytes follows, and how many bytes of it count: 8, or 12 when
@@ -160,7 +212,7 @@ pub fn notification_header(
     payload: Option<usize>,
 ) -> ([u8; HEADER_LEN + 4], usize) {
     // A notification without payload is told from one of zero bytes by the top bit of a long status.
-    let long = status.0 >= u32::from(LONG_STATUS) || payload.is_none();
+    let long = is_long(status) || payload.is_none();
     let kind = if long { LONG_STATUS } else { status.0 as u8 };
     let mut bytes = [0; HEADER_LEN + 4];
     bytes[..HEADER_LEN].copy_from_slice(&Header::new(channel, slot, kind, payload.unwrap_or(0)).bytes());
@@ -192,17 +244,24 @@ pub fn commands(message: &[u8]) -> impl Iterator<Item = Result<Command<'_>, Brok
 #[inline]
 pub fn notifications(message: &[u8]) -> impl Iterator<Item = Result<Notification<'_>, Broken>> {
     frames(message, |header, behind| {
-        let (status, behind) = if header.kind() == LONG_STATUS {
-            long_status(behind)?
-        } else {
-            (u32::from(header.kind()), behind)
+        let (status, len, zeros, behind) = match header.kind() {
+            CUT => {
+                let (sent, total) = (header.len() & 0xff, header.len() >> 8);
+                let zeros = total.checked_sub(sent).filter(|_| total <= MAX_CUT)?;
+                (DocaError::SUCCESS.0, sent, zeros, behind)
+            }
+            LONG_STATUS => {
+                let (status, behind) = long_status(behind)?;
+                (status, header.len(), 0, behind)
+            }
+            status => (u32::from(status), header.len(), 0, behind),
         };
-        let (payload, behind) = behind.split_at_checked(header.len())?;
+        let (bytes, behind) = behind.split_at_checked(len)?;
         let notification = Notification {
             channel: header.channel(),
             slot: header.slot(),
             status: DocaError(status & !NO_PAYLOAD),
-            payload: (status & NO_PAYLOAD == 0).then_some(payload),
+            payload: (status & NO_PAYLOAD == 0).then_some(Payload { bytes, zeros }),
         };
         Some((notification, behind))
     })
@@ -259,6 +318,11 @@ mod tests {
         bytes
     }
 
+    /// A payload that came whole.
+    fn whole(bytes: &[u8]) -> Payload<'_> {
+        Payload { bytes, zeros: 0 }
+    }
+
     #[test]
     fn commands_that_travel_together_come_out_in_order() {
         let message =
@@ -278,13 +342,18 @@ mod tests {
 
     #[test]
     fn a_status_of_any_size_and_a_missing_payload_survive() {
-        for status in [0, 1, 254, 255, 256, 0x7fff_ffff] {
+        for status in [0, 1, 253, 254, 255, 256, 0x7fff_ffff] {
             for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
                 let bytes = notification_bytes(DocaError(status), payload);
                 let found = notifications(&bytes).next().unwrap().unwrap();
                 assert_eq!(
                     found,
-                    Notification { channel: 9, slot: 65535, status: DocaError(status), payload }
+                    Notification {
+                        channel: 9,
+                        slot: 65535,
+                        status: DocaError(status),
+                        payload: payload.map(whole)
+                    }
                 );
             }
         }
@@ -298,9 +367,52 @@ mod tests {
                 let header_len = notification_header_len(DocaError(status));
                 assert_eq!(bytes.len(), header_len + payload.map_or(0, <[u8]>::len), "there is room for it");
                 let found = notifications(&bytes).next().unwrap().unwrap();
-                assert_eq!((found.status, found.payload), (DocaError::UNEXPECTED, payload), "{status:#x}");
+                assert_eq!(
+                    (found.status, found.payload),
+                    (DocaError::UNEXPECTED, payload.map(whole)),
+                    "{status:#x}"
+                );
             }
         }
+    }
+
+    fn short_bytes(status: DocaError, payload: &[u8]) -> Vec<u8> {
+        let (header, sent) = short_header(9, 65535, status, payload);
+        [&header[..], &payload[..sent]].concat()
+    }
+
+    #[test]
+    fn a_payload_of_any_length_comes_out_with_the_zeros_at_its_end() {
+        for len in 0..100 {
+            for zeros in 0..=len {
+                let payload = [vec![7; len - zeros], vec![0; zeros]].concat();
+                for status in [DocaError::SUCCESS, DocaError::NOT_FOUND] {
+                    let bytes = short_bytes(status, &payload);
+                    let found = notifications(&bytes).next().unwrap().unwrap();
+                    assert_eq!((found.channel, found.slot, found.status), (9, 65535, status));
+                    let came = found.payload.unwrap();
+                    assert_eq!((came.to_vec(), came.len()), (payload.clone(), len));
+                    let cut = status == DocaError::SUCCESS && (MIN_CUT..=MAX_CUT).contains(&len);
+                    assert_eq!(bytes.len(), HEADER_LEN + len - if cut { zeros / 8 * 8 } else { 0 });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_that_says_nonsense_is_an_error() {
+        let message = |sent: usize, total: usize| {
+            [&Header::new(9, 1, CUT, sent | total << 8).bytes()[..], &[7; 200]].concat()
+        };
+        for (sent, total) in [(17, 16), (1, 0), (0, MAX_CUT + 1), (65, 65), (255, 0xffff)] {
+            assert!(notifications(&message(sent, total)).next().unwrap().is_err(), "{sent} of {total}");
+        }
+        for (sent, total) in [(0, 0), (0, MAX_CUT), (MAX_CUT, MAX_CUT)] {
+            let message = message(sent, total);
+            let found = notifications(&message).next().unwrap().unwrap().payload.unwrap();
+            assert_eq!((found.bytes, found.len()), (&[7; 200][..sent], total));
+        }
+        assert!(notifications(&message(16, 48)[..HEADER_LEN + 15]).next().unwrap().is_err());
     }
 
     #[test]

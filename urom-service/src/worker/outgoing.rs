@@ -8,7 +8,7 @@ use ucx::Buffer;
 use urom_abi::DocaError;
 
 use crate::wire::frame::{
-    HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header, notification_header_len,
+    HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header, notification_header_len, short_header,
 };
 
 /// The longest frame header.
@@ -88,11 +88,7 @@ impl Outgoing {
         if notification_header_len(status) != HEADER_LEN {
             return self.add_long(channel, slot, status, limit, pack);
         }
-        self.add_behind(limit, pack, |len| {
-            let mut short = [0; HEADER_LEN];
-            short.copy_from_slice(&notification_header(channel, slot, status, Some(len)).0[..HEADER_LEN]);
-            short
-        })
+        self.add_behind(limit, pack, |payload| short_header(channel, slot, status, payload))
     }
 
     /// As [`add_packed`](Outgoing::add_packed), for a status that takes four bytes.
@@ -106,28 +102,30 @@ impl Outgoing {
         limit: usize,
         pack: impl FnOnce(&mut [u8]) -> Result<usize, E>,
     ) -> Result<(), E> {
-        self.add_behind(limit, pack, |len| notification_header(channel, slot, status, Some(len)).0)
+        self.add_behind(limit, pack, |payload| {
+            (notification_header(channel, slot, status, Some(payload.len())).0, payload.len())
+        })
     }
 
-    /// Adds what `pack` writes behind the frame's header, which `header` makes of the payload's length.
+    /// Adds what `pack` writes behind the frame's header, which `header` makes of the payload; it says how much of that travels.
     #[inline]
     fn add_behind<const HEADER: usize, E>(
         &mut self,
         limit: usize,
         pack: impl FnOnce(&mut [u8]) -> Result<usize, E>,
-        header: impl FnOnce(usize) -> [u8; HEADER],
+        header: impl FnOnce(&[u8]) -> ([u8; HEADER], usize),
     ) -> Result<(), E> {
         let frames = &mut *self.0;
         // So the header that `pack` writes ends where the frame's does.
         let at = frames.len + HEADER - HEADER_LEN;
         let place = &mut frames.bytes[at..at + limit];
         let saved = *overlap(place);
-        let packed = pack(place);
+        let packed = pack(place).map(|len| header(&place[NOTIFICATION_HEADER..][..len]));
         let (before, own) = overlap(place).split_at_mut(NOTIFICATION_HEADER - HEADER);
         before.copy_from_slice(&saved[..NOTIFICATION_HEADER - HEADER]);
-        let len = packed?;
-        own.copy_from_slice(&header(len));
-        frames.len += HEADER + len;
+        let (header, sent) = packed?;
+        own.copy_from_slice(&header);
+        frames.len += HEADER + sent;
         frames.count += 1;
         Ok(())
     }
@@ -222,7 +220,7 @@ mod tests {
         assert_eq!((found.len(), outgoing.frames()), (21, 21));
         for (slot, frame) in found[..20].iter().enumerate() {
             assert_eq!((frame.slot, frame.status), (slot as u16, statuses[slot % 4]));
-            assert_eq!(frame.payload, Some(&vec![slot as u8; slot][..]));
+            assert_eq!(frame.payload.map(|payload| payload.to_vec()), Some(vec![slot as u8; slot]));
         }
         assert_eq!((found[20].status, found[20].payload), (DocaError::SHUTDOWN, None));
     }
@@ -238,7 +236,27 @@ mod tests {
         assert_eq!(failed, Err(DocaError::INITIALIZATION));
         let found: Vec<_> = notifications(message(&outgoing)).map(Result::unwrap).collect();
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].payload, Some(&b"kept"[..]));
+        assert_eq!(found[0].payload.map(|payload| payload.bytes), Some(&b"kept"[..]));
+    }
+
+    #[test]
+    fn zeros_that_do_not_travel_leave_their_place_to_the_next_frame() {
+        let mut outgoing = Outgoing::new(LIMIT + NOTIFICATION_HEADER);
+        let pack = |byte| {
+            move |place: &mut [u8]| {
+                place.fill(0xee);
+                place[NOTIFICATION_HEADER..][..48].copy_from_slice(&[[byte; 16], [0; 16], [0; 16]].concat());
+                Ok(48)
+            }
+        };
+        for slot in 1..4_u8 {
+            outgoing.add_packed::<()>(3, slot.into(), DocaError::SUCCESS, 96, pack(slot)).unwrap();
+        }
+        assert_eq!(outgoing.len(), 3 * (HEADER_LEN + 16));
+        for (slot, frame) in (1..).zip(notifications(message(&outgoing))) {
+            let payload = frame.unwrap().payload.unwrap();
+            assert_eq!((payload.bytes, payload.zeros), (&[slot; 16][..], 32));
+        }
     }
 
     #[test]

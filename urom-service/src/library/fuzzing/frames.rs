@@ -16,7 +16,10 @@ use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
 use crate::library::api;
 use crate::wire::context::context;
-use crate::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, notification_header};
+use crate::wire::frame::{
+    self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, HEADER_LEN, notification_header, notification_header_len,
+    short_header,
+};
 
 /// Calls a function of the table.
 macro_rules! c {
@@ -167,12 +170,19 @@ impl Rig {
             0xff => None,
             0xfe => Some(ROOM + 1),
             0xfd => Some(ROOM),
-            len => Some(usize::from(len & 31)),
+            len => Some(usize::from(len & 63)),
         };
-        let (header, header_len) = notification_header(self.channel, slot, DocaError(status), len);
-        let mut bytes = header[..header_len].to_vec();
-        bytes.resize(header_len + len.unwrap_or(0), program.small());
-        bytes
+        let payload = len.map(|len| vec![program.small(); len]);
+        match payload.as_deref() {
+            Some(payload) if notification_header_len(DocaError(status)) == HEADER_LEN => {
+                let (header, sent) = short_header(self.channel, slot, DocaError(status), payload);
+                [&header[..], &payload[..sent]].concat()
+            }
+            payload => {
+                let (header, header_len) = notification_header(self.channel, slot, DocaError(status), len);
+                [&header[..header_len], payload.unwrap_or_default()].concat()
+            }
+        }
     }
 
     fn submit(&mut self) {
@@ -219,7 +229,7 @@ impl Rig {
             let Some(number) = self.open.remove(&note.slot) else { continue };
             let outcome = match note.payload {
                 Some(payload) if payload.len() > ROOM => (DocaError::TOO_BIG, None),
-                payload => (note.status, payload.map(<[u8]>::to_vec)),
+                payload => (note.status, payload.map(|payload| payload.to_vec())),
             };
             self.answered.insert(number, outcome);
         }

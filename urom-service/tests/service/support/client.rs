@@ -177,7 +177,7 @@ impl Connection {
             for frame in frame::notifications(bytes) {
                 let frame = frame.unwrap();
                 assert_eq!(frame.channel, CHANNEL);
-                let payload = frame.payload.map(<[u8]>::to_vec);
+                let payload = frame.payload.map(|payload| payload.to_vec());
                 into.borrow_mut().push_back(Note { slot: frame.slot, status: frame.status, payload });
             }
         };
