@@ -7,12 +7,12 @@
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use urom_abi::plugin::WorkerCtx;
 
 use crate::Result;
-use crate::lookups::{Ctx, Shared};
+use crate::lookups::{Entered, Shared};
 
 /// One of a member's buffers, by its place in the order in which they were added to the domain.
 ///
@@ -87,13 +87,18 @@ pub struct Domains<'cx> {
 }
 
 impl<'cx> Domains<'cx> {
+    fn entered(self) -> Entered<'cx> {
+        // SAFETY: a plugin is closed after all its commands have ended, and this is borrowed from the context of one.
+        unsafe { self.shared.entered() }
+    }
+
     /// Whether a running domain of this worker has the member (`doca_urom_worker_domain_addr_lookup`). A member whose
     /// plugin of this name is written in C and has no address counts as not there.
     ///
     /// # Errors
     /// As for every look-up, without `NOT_FOUND`.
     pub fn contains(self, member: u64) -> Result<bool> {
-        self.shared.contains(member)
+        self.entered().contains(member)
     }
 
     /// The address of this plugin in the member's worker: exactly the bytes that the handler's `address` gave there,
@@ -104,7 +109,7 @@ impl<'cx> Domains<'cx> {
     /// the kit writes its own before the address.
     pub fn address(self, member: u64) -> Result<&'cx [u8]> {
         // SAFETY: the answer stays until the command ends, by the contract of `OpenDomains::new`.
-        unsafe { self.shared.address(member, |bytes: &'cx [u8]| bytes) }
+        unsafe { self.entered().address(member, |bytes: &'cx [u8]| bytes) }
     }
 
     /// Which of the member's buffers holds the address `va` of its process (`doca_urom_worker_domain_seg_lookup`).
@@ -112,7 +117,7 @@ impl<'cx> Domains<'cx> {
     /// # Errors
     /// As for every look-up.
     pub fn segment(self, member: u64, va: u64) -> Result<Segment> {
-        self.shared.segment(member, va)
+        self.entered().segment(member, va)
     }
 
     /// The packed, exported memory handle of a buffer, with which a DPU reaches the memory itself
@@ -123,7 +128,7 @@ impl<'cx> Domains<'cx> {
     /// As for every look-up.
     pub fn memory_handle(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
         // SAFETY: as in `address`.
-        unsafe { self.shared.memory_handle(member, segment, |bytes: &'cx [u8]| bytes) }
+        unsafe { self.entered().memory_handle(member, segment, |bytes: &'cx [u8]| bytes) }
     }
 
     /// The packed remote key of a buffer, to be used on an endpoint to the process that owns it
@@ -133,7 +138,7 @@ impl<'cx> Domains<'cx> {
     /// As for every look-up.
     pub fn key(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
         // SAFETY: as in `address`.
-        unsafe { self.shared.key(member, segment, |bytes: &'cx [u8]| bytes) }
+        unsafe { self.entered().key(member, segment, |bytes: &'cx [u8]| bytes) }
     }
 }
 
@@ -176,7 +181,7 @@ impl DomainHandle {
     /// # Errors
     /// Likewise.
     pub fn contains(&self, member: u64) -> Result<bool> {
-        self.shared.contains(member)
+        self.shared.enter()?.contains(member)
     }
 
     /// See [`Domains::address`].
@@ -186,7 +191,7 @@ impl DomainHandle {
     pub fn address(&self, member: u64) -> Result<Vec<u8>> {
         // SAFETY: the answer is copied before the look-up ends, and stays until then by the contract of
         // `OpenDomains::new`.
-        unsafe { self.shared.address(member, <[u8]>::to_vec) }
+        unsafe { self.shared.enter()?.address(member, <[u8]>::to_vec) }
     }
 
     /// See [`Domains::segment`].
@@ -194,7 +199,7 @@ impl DomainHandle {
     /// # Errors
     /// Likewise.
     pub fn segment(&self, member: u64, va: u64) -> Result<Segment> {
-        self.shared.segment(member, va)
+        self.shared.enter()?.segment(member, va)
     }
 
     /// See [`Domains::memory_handle`].
@@ -203,7 +208,7 @@ impl DomainHandle {
     /// Likewise.
     pub fn memory_handle(&self, member: u64, segment: Segment) -> Result<Vec<u8>> {
         // SAFETY: as in `address`.
-        unsafe { self.shared.memory_handle(member, segment, <[u8]>::to_vec) }
+        unsafe { self.shared.enter()?.memory_handle(member, segment, <[u8]>::to_vec) }
     }
 
     /// See [`Domains::key`].
@@ -212,7 +217,7 @@ impl DomainHandle {
     /// Likewise.
     pub fn key(&self, member: u64, segment: Segment) -> Result<Vec<u8>> {
         // SAFETY: as in `address`.
-        unsafe { self.shared.key(member, segment, <[u8]>::to_vec) }
+        unsafe { self.shared.enter()?.key(member, segment, <[u8]>::to_vec) }
     }
 }
 
@@ -246,8 +251,7 @@ impl OpenDomains {
     pub(crate) unsafe fn new(ctx: NonNull<WorkerCtx>) -> OpenDomains {
         // SAFETY: the caller says that the worker filled it in.
         let lookups = unsafe { (*ctx.as_ptr()).domain_iface };
-        let ctx = RwLock::new(Some(Ctx(ctx)));
-        OpenDomains { handle: DomainHandle { shared: Arc::new(Shared { lookups, ctx }) } }
+        OpenDomains { handle: DomainHandle { shared: Arc::new(Shared::new(lookups, Some(ctx))) } }
     }
 
     /// A handle for whoever wants one.
@@ -258,8 +262,7 @@ impl OpenDomains {
 
 impl Drop for OpenDomains {
     fn drop(&mut self) {
-        // Waits for the look-ups of other threads.
-        *self.handle.shared.ctx.write().unwrap_or_else(PoisonError::into_inner) = None;
+        self.handle.shared.close();
     }
 }
 
@@ -273,6 +276,6 @@ impl DomainHandle {
             memh_lookup: None,
             mkey_lookup: None,
         };
-        DomainHandle { shared: Arc::new(Shared { lookups, ctx: RwLock::new(None) }) }
+        DomainHandle { shared: Arc::new(Shared::new(lookups, None)) }
     }
 }

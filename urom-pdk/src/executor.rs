@@ -40,6 +40,8 @@ pub(crate) struct Executor<T, P, F, M> {
     owed: CommandStack,
     /// The command that was answered last: it is freed while nobody waits for an answer.
     spent: Option<SharedCommand>,
+    /// Whether the last call of [`progress`](Self::progress) left the handler's own out.
+    skipped: bool,
     /// Whether the handler's own progress has panicked. It is not called again, because a worker calls millions of times
     /// a second; nothing would advance what is pending then, so every command fails at once from there on.
     broken: bool,
@@ -72,6 +74,7 @@ where
             finished: DescriptorList::new(),
             owed: CommandStack::default(),
             spent: None,
+            skipped: false,
             broken: false,
             failures: Failures::default(),
             given: None,
@@ -112,21 +115,34 @@ where
             self.settle();
         }
         time::wake_due();
-        for _ in 0..ROUNDS {
-            let moved = self.progress_handler();
-            if !self.pool.is_empty() {
-                self.poll_woken();
-            }
-            // With nothing at work, answers that are ready come first: another look of the handler's costs what they wait.
-            let done = self.pool.is_empty() && !self.finished.is_empty();
-            if !moved || done {
-                break;
-            }
+        // With nothing at work, answers that are ready come first: a look of the handler's costs what they wait. But it has
+        // every second call, whatever comes.
+        self.skipped = !self.skipped && self.answers_only();
+        if !self.skipped {
+            self.progress_all();
         }
         if self.finished.is_empty() {
             self.spent = None;
         }
         &mut self.finished
+    }
+
+    /// Whether there are answers and nothing is at work.
+    fn answers_only(&self) -> bool {
+        self.pool.is_empty() && !self.finished.is_empty()
+    }
+
+    /// Advances the handler and the futures that were woken.
+    fn progress_all(&mut self) {
+        for _ in 0..ROUNDS {
+            let moved = self.progress_handler();
+            if !self.pool.is_empty() {
+                self.poll_woken();
+            }
+            if !moved || self.answers_only() {
+                break;
+            }
+        }
     }
 
     /// The handler's network address.

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::ptr::{NonNull, null_mut};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use urom_abi::plugin::{DomainLookups, MemhLookupFn, WorkerCtx};
 use urom_abi::{DocaError, address};
@@ -11,46 +11,79 @@ use urom_abi::{DocaError, address};
 use crate::domain::Segment;
 use crate::{Error, Result};
 
-/// What all handles of one open plugin share.
+/// What all handles of one plugin share.
 pub(crate) struct Shared {
-    pub(crate) lookups: DomainLookups,
-    /// Gone when the plugin is closed. Locked for reading during a look-up, so that closing waits for it.
-    pub(crate) ctx: RwLock<Option<Ctx>>,
+    lookups: DomainLookups,
+    /// Nothing for a plugin that is open in no worker.
+    ctx: Option<Ctx>,
+    /// Whether the plugin is open. Locked for reading during another thread's look-up, so that closing waits for it.
+    open: RwLock<bool>,
 }
 
 /// The worker's context, which look-ups only pass back to the worker.
 #[derive(Clone, Copy)]
-pub(crate) struct Ctx(pub(crate) NonNull<WorkerCtx>);
+struct Ctx(NonNull<WorkerCtx>);
 
 // SAFETY: it is never looked into here, and the worker's look-ups take it on any thread: see `OpenDomains::new`.
 unsafe impl Send for Ctx {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Ctx {}
 
+/// Shared parts of a plugin that stays open meanwhile.
+pub(crate) struct Entered<'s> {
+    shared: &'s Shared,
+    /// Nothing where something else keeps the plugin open.
+    _open: Option<RwLockReadGuard<'s, bool>>,
+}
+
 impl Shared {
-    /// Runs `look` with the worker's context, unless the plugin was closed.
-    fn open<R>(&self, look: impl FnOnce(*mut WorkerCtx) -> Result<R>) -> Result<R> {
-        let ctx = self.ctx.read().unwrap_or_else(PoisonError::into_inner);
-        match *ctx {
-            Some(Ctx(ctx)) => look(ctx.as_ptr()),
-            None => {
+    /// For a plugin that opens, with its context.
+    pub(crate) fn new(lookups: DomainLookups, ctx: Option<NonNull<WorkerCtx>>) -> Shared {
+        Shared { lookups, ctx: ctx.map(Ctx), open: RwLock::new(ctx.is_some()) }
+    }
+
+    /// Lets nobody in any more, and waits for the look-ups of other threads.
+    pub(crate) fn close(&self) {
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = false;
+    }
+
+    /// For a look-up at any time.
+    pub(crate) fn enter(&self) -> Result<Entered<'_>> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        match *open {
+            true => Ok(Entered { shared: self, _open: Some(open) }),
+            false => {
                 Err(Error::new(DocaError::BAD_STATE, "the plugin was closed: end its threads before that"))
             }
         }
     }
 
+    /// For the look-ups of a command, which cost no lock.
+    ///
+    /// # Safety
+    /// The plugin is not closed before the result is dropped.
+    pub(crate) unsafe fn entered(&self) -> Entered<'_> {
+        Entered { shared: self, _open: None }
+    }
+}
+
+impl Entered<'_> {
+    fn ctx(&self) -> Result<*mut WorkerCtx> {
+        let none = || Error::new(DocaError::BAD_STATE, "the plugin is open in no worker");
+        self.shared.ctx.map(|Ctx(ctx)| ctx.as_ptr()).ok_or_else(none)
+    }
+
     /// Looks an address up for the sake of the member.
     pub(crate) fn contains(&self, member: u64) -> Result<bool> {
-        let lookup = self.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
-        self.open(|ctx| {
-            let mut start = null_mut::<c_void>();
-            // SAFETY: the plugin is open, so the context is live; the place can be written to.
-            match unsafe { lookup(ctx, member, &mut start) }.check() {
-                Ok(()) => Ok(true),
-                Err(DocaError::NOT_FOUND) => Ok(false),
-                Err(code) => Err(failed(code, member, "address")),
-            }
-        })
+        let lookup = self.shared.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
+        let ctx = self.ctx()?;
+        let mut start = null_mut::<c_void>();
+        // SAFETY: the plugin is open, so the context is live; the place can be written to.
+        match unsafe { lookup(ctx, member, &mut start) }.check() {
+            Ok(()) => Ok(true),
+            Err(DocaError::NOT_FOUND) => Ok(false),
+            Err(code) => Err(failed(code, member, "address")),
+        }
     }
 
     /// Looks an address up and gives it to `take`.
@@ -58,62 +91,59 @@ impl Shared {
     /// # Safety
     /// `'a` ends before the worker may change the answer.
     pub(crate) unsafe fn address<'a, R>(&self, member: u64, take: impl FnOnce(&'a [u8]) -> R) -> Result<R> {
-        let lookup = self.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
-        self.open(|ctx| {
-            let mut start = null_mut::<c_void>();
-            // SAFETY: the plugin is open, so the context is live; the place can be written to.
-            let code = unsafe { lookup(ctx, member, &mut start) };
-            code.check().map_err(|code| failed(code, member, "address"))?;
-            let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| senseless(member, "address"))?;
-            // SAFETY: the worker gives the bytes of an address, and the caller says how long they stay.
-            match unsafe { address::open(start) } {
-                Some(bytes) => Ok(take(bytes)),
-                None => Err(Error::new(
-                    DocaError::INVALID_VALUE,
-                    format!(
-                        "the address of worker {member} was not made by this kit: its plugin of this name must be \
-                         made with the same kit"
-                    ),
-                )),
-            }
-        })
+        let lookup = self.shared.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
+        let ctx = self.ctx()?;
+        let mut start = null_mut::<c_void>();
+        // SAFETY: the plugin is open, so the context is live; the place can be written to.
+        let code = unsafe { lookup(ctx, member, &mut start) };
+        code.check().map_err(|code| failed(code, member, "address"))?;
+        let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| senseless(member, "address"))?;
+        // SAFETY: the worker gives the bytes of an address, and the caller says how long they stay.
+        match unsafe { address::open(start) } {
+            Some(bytes) => Ok(take(bytes)),
+            None => Err(Error::new(
+                DocaError::INVALID_VALUE,
+                format!(
+                    "the address of worker {member} was not made by this kit: its plugin of this name must be \
+                     made with the same kit"
+                ),
+            )),
+        }
     }
 
     pub(crate) fn segment(&self, member: u64, va: u64) -> Result<Segment> {
-        let lookup = self.lookups.seg_lookup.ok_or_else(|| missing("segments"))?;
-        self.open(|ctx| {
-            let mut index: c_int = -1;
-            // SAFETY: the plugin is open, so the context is live; the place can be written to.
-            let code = unsafe { lookup(ctx, member, va, &mut index) };
-            code.check().map_err(|code| failed(code, member, format_args!("buffer with address {va:#x}")))?;
-            let index =
-                u32::try_from(index).map_err(|_| senseless(member, format_args!("segment {index}")))?;
-            Ok(Segment::new(index))
-        })
+        let lookup = self.shared.lookups.seg_lookup.ok_or_else(|| missing("segments"))?;
+        let ctx = self.ctx()?;
+        let mut index: c_int = -1;
+        // SAFETY: the plugin is open, so the context is live; the place can be written to.
+        let code = unsafe { lookup(ctx, member, va, &mut index) };
+        code.check().map_err(|code| failed(code, member, format_args!("buffer with address {va:#x}")))?;
+        let index = u32::try_from(index).map_err(|_| senseless(member, format_args!("segment {index}")))?;
+        Ok(Segment::new(index))
     }
 
     /// # Safety
-    /// As for [`address`](Shared::address).
+    /// As for [`address`](Entered::address).
     pub(crate) unsafe fn memory_handle<'a, R>(
         &self,
         member: u64,
         segment: Segment,
         take: impl FnOnce(&'a [u8]) -> R,
     ) -> Result<R> {
-        let lookup = self.lookups.memh_lookup.ok_or_else(|| missing("memory handles"))?;
+        let lookup = self.shared.lookups.memh_lookup.ok_or_else(|| missing("memory handles"))?;
         // SAFETY: the caller's promise.
         unsafe { self.packed(lookup, member, segment, "memory handle", take) }
     }
 
     /// # Safety
-    /// As for [`address`](Shared::address).
+    /// As for [`address`](Entered::address).
     pub(crate) unsafe fn key<'a, R>(
         &self,
         member: u64,
         segment: Segment,
         take: impl FnOnce(&'a [u8]) -> R,
     ) -> Result<R> {
-        let lookup = self.lookups.mkey_lookup.ok_or_else(|| missing("keys"))?;
+        let lookup = self.shared.lookups.mkey_lookup.ok_or_else(|| missing("keys"))?;
         // SAFETY: the caller's promise; both look-ups have one signature.
         unsafe { self.packed(lookup, member, segment, "key", take) }
     }
@@ -121,7 +151,7 @@ impl Shared {
     /// The two look-ups that give bytes and a length.
     ///
     /// # Safety
-    /// As for [`address`](Shared::address).
+    /// As for [`address`](Entered::address).
     unsafe fn packed<'a, R>(
         &self,
         lookup: MemhLookupFn,
@@ -132,20 +162,19 @@ impl Shared {
     ) -> Result<R> {
         let not_found = |code| failed(code, member, format_args!("{what} of {segment}"));
         let index = c_int::try_from(segment.index()).map_err(|_| not_found(DocaError::NOT_FOUND))?;
-        self.open(|ctx| {
-            let (mut len, mut start) = (0, null_mut::<c_void>());
-            // SAFETY: the plugin is open, so the context is live; both places can be written to.
-            let code = unsafe { lookup(ctx, member, index, &mut len, &mut start) };
-            code.check().map_err(not_found)?;
-            if len == 0 {
-                return Ok(take(&[]));
-            }
-            if start.is_null() || isize::try_from(len).is_err() {
-                return Err(senseless(member, what));
-            }
-            // SAFETY: the worker gives that many bytes, and the caller says how long they stay.
-            Ok(take(unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) }))
-        })
+        let ctx = self.ctx()?;
+        let (mut len, mut start) = (0, null_mut::<c_void>());
+        // SAFETY: the plugin is open, so the context is live; both places can be written to.
+        let code = unsafe { lookup(ctx, member, index, &mut len, &mut start) };
+        code.check().map_err(not_found)?;
+        if len == 0 {
+            return Ok(take(&[]));
+        }
+        if start.is_null() || isize::try_from(len).is_err() {
+            return Err(senseless(member, what));
+        }
+        // SAFETY: the worker gives that many bytes, and the caller says how long they stay.
+        Ok(take(unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) }))
     }
 }
 

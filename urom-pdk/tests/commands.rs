@@ -218,7 +218,7 @@ fn a_protocol_that_panics_while_refusing_still_gets_an_answer() {
 }
 
 #[test]
-fn the_handlers_progress_runs_on_every_call_and_again_while_it_moves_something() {
+fn the_handlers_progress_runs_on_every_call_that_finds_no_answers_and_again_while_it_moves_something() {
     let script = script();
     let mut worker = open();
     worker.progress();
@@ -227,6 +227,24 @@ fn the_handlers_progress_runs_on_every_call_and_again_while_it_moves_something()
     script.moves.set(true);
     worker.progress();
     assert!((4..20).contains(&script.progressed.get()), "bounded: {}", script.progressed.get());
+}
+
+#[test]
+fn answers_that_are_ready_leave_the_handlers_progress_out_but_never_twice_in_turn() {
+    let script = script();
+    let mut worker = open();
+    for turn in 1..=6 {
+        worker.send(1, turn, &command(ECHO, 7));
+        assert_eq!(only(worker.progress(), 1, turn).0, DocaError::SUCCESS);
+        assert_eq!(script.progressed.get(), turn as usize / 2);
+    }
+    // With a command at work it is called each time, whatever is ready.
+    worker.send(1, 7, &command(WAIT, 0));
+    for turn in 8..=10 {
+        worker.send(1, turn, &command(ECHO, 7));
+        assert_eq!(only(worker.progress(), 1, turn).0, DocaError::SUCCESS);
+        assert_eq!(script.progressed.get(), turn as usize - 4);
+    }
 }
 
 #[test]
