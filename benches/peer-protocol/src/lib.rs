@@ -50,6 +50,12 @@ pub enum Command {
         /// How many.
         bytes: u64,
     },
+    /// The same, and each is handed on to the first host: it is received into a block of the heap, and packed into a message.
+    #[urom(reply = Served)]
+    HandOn {
+        /// How many.
+        bytes: u64,
+    },
 }
 
 /// What it answers.

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use bench_protocol::{
-    ADDRESS, Connect, Connected, Forward, Handler, Prepare, Prepared, Relay, Serve, Served, Take,
+    ADDRESS, Connect, Connected, Forward, HandOn, Handler, Prepare, Prepared, Relay, Serve, Served, Take,
 };
 use bench_raw::Peer;
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
@@ -65,6 +65,11 @@ impl Handler for BenchPeer {
     async fn take(&self, _: &Context, command: Take) -> Result<Served> {
         let mut room = vec![0; command.bytes as usize];
         self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.take(&mut room);
+        Ok(Served {})
+    }
+
+    async fn hand_on(&self, _: &Context, command: HandOn) -> Result<Served> {
+        self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.hand_on(command.bytes as usize);
         Ok(Served {})
     }
 }

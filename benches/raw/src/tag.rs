@@ -1,5 +1,7 @@
 //! Tag messages, as a plugin in C that forwards them would send and receive them.
 
+use std::ptr;
+
 use ucx_sys as sys;
 
 use crate::{OnMessage, Peer, REPLY, check, on_message, on_message_to_copy, receive};
@@ -25,6 +27,10 @@ impl Peer {
         let request = unsafe {
             sys::ucp_tag_send_nbx(self.endpoints[to], bytes.as_ptr().cast(), bytes.len(), TAG, &param)
         };
+        self.wait(request);
+    }
+
+    fn wait(&self, request: sys::ucs_status_ptr_t) {
         let pending = Pending { peer: self, request };
         while !pending.is_done() {
             self.progress();
@@ -43,12 +49,12 @@ impl Peer {
     /// When UCX fails, or a request is shorter: a measurement with a lost message is none.
     pub fn relay(&self, head: usize, bytes: usize) {
         let counters = &self.counters[0];
-        self.count_by(on_message_to_copy);
+        self.keep(0, true);
         self.forward_each(|| {
             let command = counters.copy.take();
             self.tag_send(1, &command[head..head + bytes]);
         });
-        self.count_by(on_message);
+        self.keep(0, false);
     }
 
     fn forward_each(&self, forward: impl Fn()) {
@@ -63,9 +69,13 @@ impl Peer {
         }
     }
 
-    /// Changes how messages of the first sender are received.
-    fn count_by(&self, on_message: OnMessage) {
-        if let Err(what) = receive(self.worker, 0, &self.counters[0], on_message) {
+    /// Whether a copy of the last message of a sender is kept, as of a task's answer: of none unless this was called.
+    ///
+    /// # Panics
+    /// When UCX fails.
+    pub fn keep(&self, from: usize, keep: bool) {
+        let on_message = if keep { on_message_to_copy } else { on_message as OnMessage };
+        if let Err(what) = receive(self.worker, from as u32, &self.counters[from], on_message) {
             panic!("{what}");
         }
     }
@@ -73,32 +83,65 @@ impl Peer {
     /// Receives into `room` and replies to the first endpoint, again and again, until the stop comes. Lets others run while
     /// nothing comes, because it may share its core with the host.
     pub fn take(&self, room: &mut [u8]) {
-        loop {
-            // SAFETY: a C structure of integers and pointers, for which zero is a value.
-            let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
-            // SAFETY: the worker is live, and below this waits until UCX has done with the room, if need be by cancelling.
-            let request = unsafe {
-                sys::ucp_tag_recv_nbx(
-                    self.worker,
-                    room.as_mut_ptr().cast(),
-                    room.len(),
-                    TAG,
-                    u64::MAX,
-                    &param,
-                )
-            };
-            let pending = Pending { peer: self, request };
-            while !pending.is_done() {
-                if self.counters[0].stopped.take() {
-                    pending.cancel();
-                    return;
-                }
-                if !self.progress() {
-                    std::thread::yield_now();
-                }
-            }
+        while self.tag_receive(room) {
             self.send(REPLY);
         }
+    }
+
+    /// The same, and replies with what came, up to `bytes` of it: it is received into a block of the heap, as a plugin's answer
+    /// is, packed behind a reply into a message, and freed.
+    pub fn hand_on(&self, bytes: usize) {
+        let mut message = Vec::new();
+        loop {
+            let mut block = vec![0; bytes];
+            if !self.tag_receive(&mut block) {
+                break;
+            }
+            message.clear();
+            message.extend_from_slice(FORWARDED);
+            message.extend_from_slice(&block);
+            self.send_and_wait(&message);
+        }
+    }
+
+    /// Receives into `room`. False when the stop came in place of a message.
+    fn tag_receive(&self, room: &mut [u8]) -> bool {
+        // SAFETY: a C structure of integers and pointers, for which zero is a value.
+        let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the worker is live, and below this waits until UCX has done with the room, if need be by cancelling.
+        let request = unsafe {
+            sys::ucp_tag_recv_nbx(self.worker, room.as_mut_ptr().cast(), room.len(), TAG, u64::MAX, &param)
+        };
+        let pending = Pending { peer: self, request };
+        while !pending.is_done() {
+            if self.counters[0].stopped.take() {
+                pending.cancel();
+                return false;
+            }
+            if !self.progress() {
+                std::thread::yield_now();
+            }
+        }
+        true
+    }
+
+    /// Sends a message to the first endpoint, and waits until it may be changed again.
+    fn send_and_wait(&self, message: &[u8]) {
+        // SAFETY: a C structure of integers and pointers, for which zero is a value.
+        let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the endpoint is live, and this waits until UCX has done with the message.
+        let request = unsafe {
+            sys::ucp_am_send_nbx(
+                self.endpoints[0],
+                self.number,
+                ptr::null(),
+                0,
+                message.as_ptr().cast(),
+                message.len(),
+                &param,
+            )
+        };
+        self.wait(request);
     }
 }
 

@@ -77,8 +77,8 @@ enum Side {
     Registered,
     /// Raw UCX, bytes of its own, for a request as long as the command.
     RawInline,
-    /// Raw UCX, what came with the request, with the copies that DOCA's interface asks for: into the host's task, and into the
-    /// block that a plugin gets.
+    /// Raw UCX, what came with the request, with the copies that DOCA's interface asks for: into the host's task, into the block
+    /// that a plugin gets, and what was received by way of a block and a message into the host's memory.
     RawRelayed,
     /// Raw UCX, from memory of one worker to memory of the other.
     RawRegistered,
@@ -237,6 +237,7 @@ impl Party {
     /// The times of raw UCX.
     fn raw(&self, side: Side, size: usize, count: usize) -> Result<Vec<f64>> {
         let serving = self.serve(side, size)?;
+        self.raw.keep(1, side == Side::RawRelayed);
         let mut times = Vec::new();
         // The first waits for the workers to take their commands, too.
         for count in [side.counts()[0], count] {
@@ -300,8 +301,13 @@ impl Party {
             }
             _ => Serving::Forward(self.peer.task_forward(&self.sender, size as u64).submit()?),
         };
-        let take = self.peer.task_take(&self.receiver, size as u64).submit()?;
-        Ok([forward, Serving::Take(take)])
+        let take = match side {
+            Side::RawRelayed => {
+                Serving::HandOn(self.peer.task_hand_on(&self.receiver, size as u64).submit()?)
+            }
+            _ => Serving::Take(self.peer.task_take(&self.receiver, size as u64).submit()?),
+        };
+        Ok([forward, take])
     }
 }
 
@@ -310,6 +316,7 @@ enum Serving {
     Forward(Completion<bench_protocol::Forward>),
     Relay(Completion<bench_protocol::Relay>),
     Take(Completion<bench_protocol::Take>),
+    HandOn(Completion<bench_protocol::HandOn>),
 }
 
 impl Serving {
@@ -318,6 +325,7 @@ impl Serving {
             Serving::Forward(task) => task.wait().map(drop),
             Serving::Relay(task) => task.wait().map(drop),
             Serving::Take(task) => task.wait().map(drop),
+            Serving::HandOn(task) => task.wait().map(drop),
         }
     }
 }

@@ -5,8 +5,9 @@
 //! trip of the command's sizes and a tag send.
 //!
 //! *Relayed*: the same against raw UCX that sends on what came, with the copies that DOCA's interface asks for: a host's command is
-//! written into its task, and a worker makes a block of it for the plugin, which frees it. *Copies alone*: that raw UCX against the
-//! one that sends bytes of its own, so what the copies take.
+//! written into its task, a worker makes a block of it for the plugin, which frees it, and what another worker receives goes by way
+//! of a block and a message into memory of the host. *Copies alone*: that raw UCX against the one that sends bytes of its own, so
+//! what the copies take.
 //!
 //! *Registered*: the bytes lie in memory of the workers, and the time ends when both have answered.
 
