@@ -147,10 +147,14 @@ impl fmt::Debug for Context {
     }
 }
 
-/// How many places a receive queue in shared memory has. Each is 8 KiB of memory, and messages go through all of them in turn: so
-/// few stay in the caches of both cores, where UCX's 256 take as much as such a cache has. With 32, as many hosts as that at one
-/// worker waited for each other.
-const PLACES: &str = "64";
+/// What receive queues in shared memory are like.
+///
+/// - How many places one has, each with 8 KiB of memory for long messages. Messages go through all of them in turn: so few stay in
+///   the caches of both cores, where UCX's 256 take as much as such a cache has. With 32, as many hosts as that at one worker waited
+///   for each other.
+/// - How long the place itself is: longer than 4 KiB with UCX's headers, so that UCX writes messages of up to that straight into
+///   it. Of UCX's 128 bytes few are left for a message, and longer ones take a request of UCX's and other lines of memory.
+const QUEUES: [(&str, &str); 2] = [("FIFO_SIZE", "64"), ("FIFO_ELEM_SIZE", "4224")];
 
 /// What a [`Context`] is made from.
 ///
@@ -190,8 +194,8 @@ impl ContextBuilder {
     ///
     /// Long messages are fetched by their receiver (`RNDV_SCHEME`), so that none takes a way over `tcp` beside the memory.
     ///
-    /// A receive queue has 64 places, unless `UCX_POSIX_FIFO_SIZE` or `UCX_MM_FIFO_SIZE` says otherwise; the next message waits at
-    /// its sender.
+    /// A receive queue has 64 places of 4224 bytes, unless `UCX_POSIX_FIFO_SIZE` and `UCX_POSIX_FIFO_ELEM_SIZE` (or the same of
+    /// `UCX_MM`) say otherwise; the next message waits at its sender.
     ///
     /// An endpoint that is connected by worker address looks every half second whether the peer's process exists, while
     /// progress goes on, and learns nothing of a peer that has closed in a process that goes on. One that is connected by
@@ -209,10 +213,14 @@ impl ContextBuilder {
     pub fn watched_shared_memory(self) -> Self {
         let watched = self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
         // Else UCX adds a lane over TCP for long messages, and asks the system for its events in every round of progress.
-        let watched = watched.config("RNDV_SCHEME", "get_zcopy");
-        let chosen =
-            ["UCX_POSIX_FIFO_SIZE", "UCX_MM_FIFO_SIZE"].iter().any(|name| std::env::var_os(name).is_some());
-        if chosen { watched } else { watched.config("POSIX_FIFO_SIZE", PLACES) }
+        let mut watched = watched.config("RNDV_SCHEME", "get_zcopy");
+        for (name, value) in QUEUES {
+            let chosen = |of: &str| std::env::var_os(format!("UCX_{of}_{name}")).is_some();
+            if !chosen("POSIX") && !chosen("MM") {
+                watched = watched.config(format!("POSIX_{name}"), value);
+            }
+        }
+        watched
     }
 
     /// Names the context in UCX's own log and statistics.
