@@ -147,14 +147,17 @@ impl fmt::Debug for Context {
     }
 }
 
-/// What receive queues in shared memory are like.
+/// How many places a receive queue in shared memory has, each with 8 KiB of memory for long messages. Messages go through all of
+/// them in turn: so few stay in the caches of both cores, where UCX's 256 take as much as such a cache has. With 32, as many hosts
+/// as that at one worker waited for each other.
 ///
-/// - How many places one has, each with 8 KiB of memory for long messages. Messages go through all of them in turn: so few stay in
-///   the caches of both cores, where UCX's 256 take as much as such a cache has. With 32, as many hosts as that at one worker waited
-///   for each other.
-/// - How long the place itself is: longer than 4 KiB with UCX's headers, so that UCX writes messages of up to that straight into
-///   it. Of UCX's 128 bytes few are left for a message, and longer ones take a request of UCX's and other lines of memory.
-const QUEUES: [(&str, &str); 2] = [("FIFO_SIZE", "64"), ("FIFO_ELEM_SIZE", "4224")];
+/// A sender writes into its peer's queue by its own idea of this and of [`PLACE`]. Who changes them changes the mark of
+/// [`PeerAddress`](crate::PeerAddress) and the service's protocol number, so that two of different ideas do not meet.
+const PLACES: &str = "64";
+
+/// How long a place itself is, in bytes: longer than 4 KiB with UCX's headers, so that UCX writes messages of up to that straight
+/// into it. Of UCX's 128 few are left for a message, and longer ones take a request of UCX's and other lines of memory.
+const PLACE: &str = "4224";
 
 /// What a [`Context`] is made from.
 ///
@@ -194,8 +197,9 @@ impl ContextBuilder {
     ///
     /// Long messages are fetched by their receiver (`RNDV_SCHEME`), so that none takes a way over `tcp` beside the memory.
     ///
-    /// A receive queue has 64 places of 4224 bytes, unless `UCX_POSIX_FIFO_SIZE` and `UCX_POSIX_FIFO_ELEM_SIZE` (or the same of
-    /// `UCX_MM`) say otherwise; the next message waits at its sender.
+    /// A receive queue has 64 places of 4224 bytes (`POSIX_FIFO_SIZE`, `POSIX_FIFO_ELEM_SIZE`), whatever the environment says; the
+    /// next message waits at its sender. A sender takes its peer's queue to be like its own. So over shared memory, connect
+    /// contexts that were made with this by the same release of this crate with each other, and with no others.
     ///
     /// An endpoint that is connected by worker address looks every half second whether the peer's process exists, while
     /// progress goes on, and learns nothing of a peer that has closed in a process that goes on. One that is connected by
@@ -213,14 +217,8 @@ impl ContextBuilder {
     pub fn watched_shared_memory(self) -> Self {
         let watched = self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
         // Else UCX adds a lane over TCP for long messages, and asks the system for its events in every round of progress.
-        let mut watched = watched.config("RNDV_SCHEME", "get_zcopy");
-        for (name, value) in QUEUES {
-            let chosen = |of: &str| std::env::var_os(format!("UCX_{of}_{name}")).is_some();
-            if !chosen("POSIX") && !chosen("MM") {
-                watched = watched.config(format!("POSIX_{name}"), value);
-            }
-        }
-        watched
+        let watched = watched.config("RNDV_SCHEME", "get_zcopy");
+        watched.config("POSIX_FIFO_SIZE", PLACES).config("POSIX_FIFO_ELEM_SIZE", PLACE)
     }
 
     /// Names the context in UCX's own log and statistics.

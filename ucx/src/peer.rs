@@ -16,7 +16,7 @@ use crate::endpoint::{Endpoint, EndpointBuilder, ErrorMode};
 use crate::status::{Result, Status};
 
 /// What the bytes of a peer's address begin with; the last one is the version of the format.
-const MARK: [u8; 4] = *b"UPA\x02";
+const MARK: [u8; 4] = *b"UPA\x03";
 
 /// Before the worker's address: the mark, the port, the machine, and the sum of all that and what follows.
 const HEAD: usize = 4 + 2 + MACHINE + 8;

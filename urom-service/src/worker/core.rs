@@ -63,12 +63,6 @@ impl Core {
         self.hosts.is_sending() || self.rounds.any_owes()
     }
 
-    /// How many there are to look for of what [`owes`](Core::owes) asks about.
-    #[inline]
-    pub(crate) fn owing(&self) -> u32 {
-        self.rounds.owing() + u32::from(self.hosts.is_sending())
-    }
-
     /// How many commands came from those who are no hosts.
     pub(crate) fn strays(&self) -> u64 {
         self.strays.total()

@@ -67,12 +67,6 @@ impl Rounds {
         self.owing != 0
     }
 
-    /// How many plugins owe answers.
-    #[inline]
-    pub(crate) fn owing(&self) -> u32 {
-        self.owing.count_ones()
-    }
-
     /// The plugins that are to be polled in this turn, after so many `looks` at UCX.
     #[inline]
     pub(crate) fn due(&mut self, looks: u32) -> Due {
