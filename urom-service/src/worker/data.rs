@@ -102,12 +102,12 @@ impl Data {
 
     /// Serves until told to stop; closes the plugins, answers what is in flight, and says so.
     pub(crate) fn run(mut self, place: Place) {
-        let mut idle = Idle::default();
+        let mut idle = Idle::new(self.plugins.len());
         // Whether the last thing before this turn was a sleep, and whether something ended it.
         let (mut slept, mut woken) = (false, false);
         while let Some(worked) = self.turn(slept) {
             // Nobody asks while there is work.
-            let owing = if worked { 0 } else { self.core.borrow().owing() };
+            let owing = !worked && self.core.borrow().owes();
             let pause = idle.after(worked, owing, Instant::now);
             if !matches!(pause, Pause::Spin) {
                 self.doubt_strays();

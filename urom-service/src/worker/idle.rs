@@ -3,7 +3,8 @@
 //! A worker spins for a moment after the last work, because the next command often comes soon. Then it sleeps until UCX
 //! or its control thread wakes it. But plugins finish work without waking anybody: they must be polled. While one of
 //! them owes answers this goes on at a rate that falls from spinning to once a millisecond; otherwise it falls to 20
-//! times a second.
+//! times a second. Nor do they tell that they are at work: a turn that takes much longer than others did some, and the rate
+//! begins again.
 //!
 //! Whoever it waits for may want this very core: the host, or the other end of a transfer. So it soon yields while it spins.
 //! But beside busy processes a yield costs the rest of a time slice, while who sleeps is woken at once: a worker that finds
@@ -29,8 +30,10 @@ const OWING_FIRST: Duration = Duration::from_micros(20);
 const OWING_LONGEST: Duration = Duration::from_millis(1);
 /// Of the time since the last work, each sleep is this part: what ends meanwhile is found that much later.
 const PART: u32 = 8;
-/// A turn in which a plugin that owes answers takes this long did something, such as move a part of a long message.
+/// While plugins owe answers, a turn that takes this long for each of the worker's plugins, ...
 const LONG: Duration = Duration::from_micros(25);
+/// ... and so many times as long as the shortest there was without work, did something, such as move a part of a long message.
+const MUCH: u32 = 4;
 /// When nothing is owed, sleep from ...
 const IDLE_FIRST: Duration = Duration::from_millis(1);
 /// ... to this long at a time.
@@ -48,41 +51,76 @@ pub(crate) enum Pause {
 }
 
 /// How long there has been nothing to do.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Idle {
+    /// How long a turn takes at least that did something for a plugin, by [`LONG`].
+    long: Duration,
     /// The first turn without work; `None` while there is work, so that a busy turn reads no clock.
     since: Option<Instant>,
     /// How many turns to spin before the next look at the clock.
     spins: u32,
+    /// When the clock was last looked at, ...
+    looked: Option<Instant>,
+    /// ... and how many turns there are from then to the next look.
+    turns: u32,
+    /// The shortest turn without work.
+    shortest: Duration,
     /// When there was last found to be a busy process on this core.
     crowded: Option<Instant>,
-    /// When the last pause ended; `None` when there was a turn since.
-    resumed: Option<Instant>,
 }
 
 impl Idle {
-    /// After a turn: whether it did anything, and how many plugins owe answers.
+    /// For a worker with so many plugins.
+    pub(crate) fn new(plugins: usize) -> Idle {
+        Idle {
+            long: LONG * plugins.max(1) as u32,
+            since: None,
+            spins: 0,
+            looked: None,
+            turns: 1,
+            shortest: Duration::MAX,
+            crowded: None,
+        }
+    }
+
+    /// After a turn: whether it did anything, and whether plugins owe answers.
     #[inline]
-    pub(crate) fn after(&mut self, worked: bool, owing: u32, now: impl FnOnce() -> Instant) -> Pause {
+    pub(crate) fn after(&mut self, worked: bool, owing: bool, now: impl FnOnce() -> Instant) -> Pause {
         if worked {
             self.since = None;
-            self.resumed = None;
+            self.looked = None;
             self.spins = 0;
             return Pause::Spin;
         }
         if self.spins > 0 {
-            self.resumed = None;
             self.spins -= 1;
             return Pause::Spin;
         }
         let now = now();
-        let long = |resumed| now.saturating_duration_since(resumed) >= LONG * owing;
-        if self.resumed.take().is_some_and(long) && owing > 0 {
-            self.since = None;
-            return Pause::Spin;
+        let moved = self.has_moved(now) && owing;
+        self.looked = Some(now);
+        let since = if moved { now } else { self.since.unwrap_or(now) };
+        self.since = Some(since);
+        let pause = self.pause(now.saturating_duration_since(since), owing, now);
+        self.turns = self.spins + 1;
+        pause
+    }
+
+    /// Whether the turns since the last look at the clock were long ones.
+    fn has_moved(&mut self, now: Instant) -> bool {
+        let Some(looked) = self.looked else { return false };
+        let turn = now.saturating_duration_since(looked) / self.turns;
+        // Before there was another turn, nobody knows.
+        let moved =
+            self.shortest < Duration::MAX && turn >= self.long.max(self.shortest.saturating_mul(MUCH));
+        if !moved {
+            self.shortest = self.shortest.min(turn);
         }
-        let since = *self.since.get_or_insert(now);
-        let idle = now.saturating_duration_since(since);
+        moved
+    }
+
+    /// What to do after so long without work.
+    fn pause(&mut self, idle: Duration, owing: bool, now: Instant) -> Pause {
         if idle < SPIN {
             self.spins = CLOCK_TURNS - 1;
         }
@@ -90,12 +128,11 @@ impl Idle {
             return Pause::Spin;
         }
         self.crowded = self.crowded.filter(|last| now.saturating_duration_since(*last) < CROWDED_FOR);
-        if self.crowded.is_none() && (idle < SPIN || owing > 0 && idle < OWING_YIELD) {
+        if self.crowded.is_none() && (idle < SPIN || owing && idle < OWING_YIELD) {
             return Pause::Yield;
         }
         self.spins = 0;
-        let (first, longest) =
-            if owing > 0 { (OWING_FIRST, OWING_LONGEST) } else { (IDLE_FIRST, IDLE_LONGEST) };
+        let (first, longest) = if owing { (OWING_FIRST, OWING_LONGEST) } else { (IDLE_FIRST, IDLE_LONGEST) };
         Pause::Sleep((idle / PART).clamp(first, longest))
     }
 
@@ -104,12 +141,12 @@ impl Idle {
         if ended.saturating_duration_since(began) >= CROWDED {
             self.crowded = Some(ended);
         }
-        self.resumed = Some(ended);
+        self.looked = Some(ended);
     }
 
     /// After a sleep.
     pub(crate) fn slept(&mut self, ended: Instant) {
-        self.resumed = Some(ended);
+        self.looked = Some(ended);
     }
 }
 
@@ -118,9 +155,9 @@ mod tests {
     use super::*;
 
     /// Runs idle turns whose sleeps last as long as they may; the pauses, and when each began.
-    fn pauses(owing: u32, until: Duration) -> Vec<(Duration, Pause)> {
+    fn pauses(owing: bool, until: Duration) -> Vec<(Duration, Pause)> {
         let start = Instant::now();
-        let (mut idle, mut at, mut seen) = (Idle::default(), Duration::ZERO, Vec::new());
+        let (mut idle, mut at, mut seen) = (Idle::new(1), Duration::ZERO, Vec::new());
         assert_eq!(idle.after(true, owing, || unreachable!("no clock while there is work")), Pause::Spin);
         while at < until {
             let pause = idle.after(false, owing, || start + at);
@@ -140,7 +177,7 @@ mod tests {
 
     #[test]
     fn an_idle_worker_spins_shortly_and_then_wakes_20_times_a_second() {
-        let seen = pauses(0, Duration::from_secs(10));
+        let seen = pauses(false, Duration::from_secs(10));
         let spun = seen.iter().filter(|(_, pause)| !matches!(pause, Pause::Sleep(_))).count();
         assert!((50..50 + CLOCK_TURNS as usize).contains(&spun), "{spun} turns of 1 us");
         assert!(seen[spun..].iter().all(|(_, pause)| matches!(pause, Pause::Sleep(_))));
@@ -150,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_worker_whose_plugins_owe_answers_polls_at_a_falling_rate() {
-        let seen = pauses(1, Duration::from_millis(100));
+        let seen = pauses(true, Duration::from_millis(100));
         assert!(seen.iter().any(|(_, pause)| *pause == Pause::Yield));
         let sleeps: Vec<Duration> = seen
             .iter()
@@ -169,40 +206,52 @@ mod tests {
         assert_eq!(late, None);
     }
 
-    #[test]
-    fn a_turn_that_moved_much_for_a_plugin_counts_as_work() {
-        let start = Instant::now();
-        // A plugin that owes an answer, and whose turn takes `turn` after each pause.
-        let last = |owing, turn| {
-            let (mut idle, mut at, mut last) = (Idle::default(), Duration::ZERO, Pause::Spin);
-            idle.after(true, owing, Instant::now);
-            while at < Duration::from_millis(20) {
-                last = idle.after(false, owing, || start + at);
-                match last {
-                    Pause::Spin => {}
-                    Pause::Yield => idle.yielded(start + at, start + at),
-                    Pause::Sleep(time) => {
-                        at += time;
-                        idle.slept(start + at);
-                    }
+    /// How long a worker sleeps in a second after its first 20 ms without work, of which a turn takes `usual`, and from then on `turn`.
+    fn asleep(plugins: usize, owing: bool, usual: Duration, turn: Duration) -> Duration {
+        let (start, quiet) = (Instant::now(), Duration::from_millis(20));
+        let (mut idle, mut at, mut slept) = (Idle::new(plugins), Duration::ZERO, Duration::ZERO);
+        while at < quiet + Duration::from_secs(1) {
+            at += if at < quiet { usual } else { turn };
+            match idle.after(false, owing, || start + at) {
+                Pause::Spin => {}
+                Pause::Yield => idle.yielded(start + at, start + at),
+                Pause::Sleep(time) => {
+                    slept += if at < quiet { Duration::ZERO } else { time };
+                    at += time;
+                    idle.slept(start + at);
                 }
-                at += turn;
             }
-            last
-        };
-        assert!(!matches!(last(1, LONG), Pause::Sleep(_)));
-        assert!(!matches!(last(3, 3 * LONG), Pause::Sleep(_)));
-        assert_eq!(last(1, LONG / 2), Pause::Sleep(OWING_LONGEST));
-        assert_eq!(last(3, LONG), Pause::Sleep(OWING_LONGEST));
-        assert!(
-            matches!(last(0, 3 * LONG), Pause::Sleep(time) if time > OWING_LONGEST),
-            "nobody owes anything"
-        );
+        }
+        slept
+    }
+
+    #[test]
+    fn a_worker_stays_awake_while_its_turns_for_a_plugin_that_owes_are_long() {
+        let usual = Duration::from_micros(1);
+        for (plugins, turn) in [(1, LONG), (1, 8 * LONG), (1, 40 * LONG), (62, 62 * LONG)] {
+            // It may have been asleep when that began.
+            assert!(asleep(plugins, true, usual, turn) < 2 * OWING_LONGEST, "{plugins} plugins, {turn:?}");
+        }
+    }
+
+    #[test]
+    fn turns_that_are_long_for_another_reason_keep_nobody_awake() {
+        let usual = Duration::from_micros(1);
+        let cases = [
+            ("little was moved", 1, true, usual, LONG / 2),
+            ("many plugins were looked at", 62, true, usual, 8 * LONG),
+            ("the plugin always takes so long", 1, true, LONG, LONG),
+            ("nobody owes anything", 1, false, usual, LONG),
+        ];
+        for (why, plugins, owing, usual, turn) in cases {
+            let slept = asleep(plugins, owing, usual, turn);
+            assert!(slept > Duration::from_millis(750), "{why}: {slept:?}");
+        }
     }
 
     #[test]
     fn a_worker_that_spins_soon_lets_others_have_its_core() {
-        for owing in [0, 1] {
+        for owing in [false, true] {
             let seen = pauses(owing, SPIN);
             let yields: Vec<Duration> =
                 seen.iter().filter(|(_, pause)| *pause == Pause::Yield).map(|(at, _)| *at).collect();
@@ -214,13 +263,13 @@ mod tests {
     #[test]
     fn a_worker_beside_a_busy_process_sleeps_in_place_of_yielding_for_a_while() {
         let start = Instant::now();
-        let mut idle = Idle::default();
+        let mut idle = Idle::new(1);
         // The first pause at least `ALONE` after work, and that work.
         let after_work = |idle: &mut Idle, from: Duration| {
-            idle.after(true, 0, Instant::now);
+            idle.after(true, false, Instant::now);
             let mut at = from;
             loop {
-                match idle.after(false, 0, || start + at) {
+                match idle.after(false, false, || start + at) {
                     Pause::Spin => at += ALONE / 2,
                     pause => return pause,
                 }
@@ -237,12 +286,12 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_asked_for_later_is_soon_looked_for() {
-        let mut idle = Idle::default();
+        let mut idle = Idle::new(1);
         let start = Instant::now();
         for second in 0..100 {
-            idle.after(false, 0, || start + Duration::from_secs(second));
+            idle.after(false, false, || start + Duration::from_secs(second));
         }
-        assert_eq!(idle.after(true, 1, Instant::now), Pause::Spin);
-        assert_eq!(idle.after(false, 1, Instant::now), Pause::Spin);
+        assert_eq!(idle.after(true, true, Instant::now), Pause::Spin);
+        assert_eq!(idle.after(false, true, Instant::now), Pause::Spin);
     }
 }
