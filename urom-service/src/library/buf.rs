@@ -265,6 +265,18 @@ mod tests {
     }
 
     #[test]
+    fn zeros_that_did_not_travel_are_there_whatever_was() {
+        let buffer = Buffer::new(0, 0).unwrap();
+        for (sent, zeros) in [(16, 32), (0, 64), (20, 1), (63, 1)] {
+            assert!(buffer.fill(Payload { bytes: &[7; READABLE], zeros: 0 }));
+            assert!(buffer.fill(Payload { bytes: &[8; READABLE][..sent], zeros }));
+            assert_eq!((buffer.len(), buffer.capacity.get()), (sent + zeros, sent + zeros));
+            // SAFETY: nobody else knows the buffer.
+            assert!(unsafe { buffer.with_data(|data| data == [vec![8; sent], vec![0; zeros]].concat()) });
+        }
+    }
+
+    #[test]
     fn a_response_has_the_length_of_what_came() {
         let buffer = Buffer::new(0, 0).unwrap();
         for len in [0, 3, 64, 5000, 8, 4096] {

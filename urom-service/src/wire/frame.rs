@@ -43,8 +43,9 @@ const LONG_STATUS: u8 = u8::MAX;
 const CUT: u8 = LONG_STATUS - 1;
 /// The longest payload of which zeros are cut off: a host has that much room for any answer, zeroed.
 pub const MAX_CUT: usize = 64;
-/// The shortest one. Whatever is shorter has room in the transport's first cache line.
-const MIN_CUT: usize = 33;
+/// The shortest one. Whatever is shorter has room behind UCX's own header and the frame's in the first cache line of a message over
+/// shared memory.
+const MIN_CUT: usize = 21;
 
 /// A frame's header as a little-endian number: the channel in the lowest 16 bits, the slot in the next 16, then a byte (the
 /// plugin's bit of a command, the status of a notification), and the payload's length in the highest 24.
@@ -187,8 +188,9 @@ fn is_long(status: DocaError) -> bool {
     status.0 >= u32::from(CUT)
 }
 
-/// The header of a notification with this payload, where [the status](notification_header_len) needs no more than that,
-/// and how many bytes of the payload follow it: of a short one that was answered with success not the zeros at its end.
+/// The header of a notification with this payload, and how many bytes of the payload follow it, for a status that
+/// [needs no more](notification_header_len). Of a short payload with the status of success the words of eight zeros at its end
+/// do not travel.
 #[inline]
 pub fn short_header(channel: u16, slot: u16, status: DocaError, payload: &[u8]) -> ([u8; HEADER_LEN], usize) {
     debug_assert!(!is_long(status));
@@ -202,28 +204,30 @@ pub fn short_header(channel: u16, slot: u16, status: DocaError, payload: &[u8]) 
     (Header::new(channel, slot, status.0 as u8, payload.len()).bytes(), payload.len())
 }
 
-/// The header of a notification whose payload of `len` bytes follows, and how many bytes of it count: 8, or 12 when
-/// the status needs its four bytes.
+/// The same for any status and for no payload: the header, how many bytes of it count, and how many of the payload follow.
 #[inline]
 pub fn notification_header(
     channel: u16,
     slot: u16,
     status: DocaError,
-    payload: Option<usize>,
-) -> ([u8; HEADER_LEN + 4], usize) {
-    // A notification without payload is told from one of zero bytes by the top bit of a long status.
-    let long = is_long(status) || payload.is_none();
-    let kind = if long { LONG_STATUS } else { status.0 as u8 };
+    payload: Option<&[u8]>,
+) -> ([u8; HEADER_LEN + 4], usize, usize) {
     let mut bytes = [0; HEADER_LEN + 4];
-    bytes[..HEADER_LEN].copy_from_slice(&Header::new(channel, slot, kind, payload.unwrap_or(0)).bytes());
-    if !long {
-        return (bytes, HEADER_LEN);
+    if let Some(payload) = payload
+        && !is_long(status)
+    {
+        let (header, sent) = short_header(channel, slot, status, payload);
+        bytes[..HEADER_LEN].copy_from_slice(&header);
+        return (bytes, HEADER_LEN, sent);
     }
+    let len = payload.map_or(0, <[u8]>::len);
+    bytes[..HEADER_LEN].copy_from_slice(&Header::new(channel, slot, LONG_STATUS, len).bytes());
     // Without its top bit it would be another status, and perhaps that of success.
     let status = if status.0 > MAX_STATUS { DocaError::UNEXPECTED } else { status };
+    // So a notification without payload is told from one of zero bytes.
     let absent = if payload.is_none() { NO_PAYLOAD } else { 0 };
     bytes[HEADER_LEN..].copy_from_slice(&(status.0 | absent).to_le_bytes());
-    (bytes, HEADER_LEN + 4)
+    (bytes, HEADER_LEN + 4, len)
 }
 
 /// In a long status: there is no payload. DOCA's codes are small numbers.
@@ -312,10 +316,8 @@ mod tests {
     }
 
     fn notification_bytes(status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
-        let (header, len) = notification_header(9, 65535, status, payload.map(<[u8]>::len));
-        let mut bytes = header[..len].to_vec();
-        bytes.extend_from_slice(payload.unwrap_or(&[]));
-        bytes
+        let (header, len, sent) = notification_header(9, 65535, status, payload);
+        [&header[..len], &payload.unwrap_or_default()[..sent]].concat()
     }
 
     /// A payload that came whole.
@@ -376,18 +378,13 @@ mod tests {
         }
     }
 
-    fn short_bytes(status: DocaError, payload: &[u8]) -> Vec<u8> {
-        let (header, sent) = short_header(9, 65535, status, payload);
-        [&header[..], &payload[..sent]].concat()
-    }
-
     #[test]
     fn a_payload_of_any_length_comes_out_with_the_zeros_at_its_end() {
         for len in 0..100 {
             for zeros in 0..=len {
                 let payload = [vec![7; len - zeros], vec![0; zeros]].concat();
                 for status in [DocaError::SUCCESS, DocaError::NOT_FOUND] {
-                    let bytes = short_bytes(status, &payload);
+                    let bytes = notification_bytes(status, Some(&payload));
                     let found = notifications(&bytes).next().unwrap().unwrap();
                     assert_eq!((found.channel, found.slot, found.status), (9, 65535, status));
                     let came = found.payload.unwrap();

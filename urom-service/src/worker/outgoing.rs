@@ -103,7 +103,8 @@ impl Outgoing {
         pack: impl FnOnce(&mut [u8]) -> Result<usize, E>,
     ) -> Result<(), E> {
         self.add_behind(limit, pack, |payload| {
-            (notification_header(channel, slot, status, Some(payload.len())).0, payload.len())
+            let (header, _, sent) = notification_header(channel, slot, status, Some(payload));
+            (header, sent)
         })
     }
 
@@ -132,7 +133,7 @@ impl Outgoing {
 
     /// Adds a notification of the worker's own. There must be [room](Outgoing::has_room) for no payload.
     pub(crate) fn add_bare(&mut self, channel: u16, slot: u16, status: DocaError) {
-        let (header, len) = notification_header(channel, slot, status, None);
+        let (header, len, _) = notification_header(channel, slot, status, None);
         let frames = &mut *self.0;
         frames.bytes[HEADROOM + frames.len..][..len].copy_from_slice(&header[..len]);
         frames.len += len;

@@ -135,8 +135,8 @@ impl Attached {
     }
 
     fn frame(&self, slot: u16, status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
-        let (header, len) = notification_header(self.attach.channel, slot, status, payload.map(<[u8]>::len));
-        [&header[..len], payload.unwrap_or_default()].concat()
+        let (header, len, sent) = notification_header(self.attach.channel, slot, status, payload);
+        [&header[..len], &payload.unwrap_or_default()[..sent]].concat()
     }
 }
 

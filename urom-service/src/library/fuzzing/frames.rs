@@ -16,10 +16,7 @@ use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
 use crate::library::api;
 use crate::wire::context::context;
-use crate::wire::frame::{
-    self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, HEADER_LEN, notification_header, notification_header_len,
-    short_header,
-};
+use crate::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, notification_header};
 
 /// Calls a function of the table.
 macro_rules! c {
@@ -162,7 +159,7 @@ impl Rig {
         }
     }
 
-    /// A notification: its status, how long it is, and what it is filled with.
+    /// A notification: its status, how long it is, what it is filled with, and how many zeros are at its end.
     fn note(&self, slot: u16, program: &mut Program<'_>) -> Vec<u8> {
         let (status, len) = (program.small(), program.small());
         let status = if status & 0x80 == 0 { u32::from(status) } else { 0x100 << (status & 15) };
@@ -170,19 +167,17 @@ impl Rig {
             0xff => None,
             0xfe => Some(ROOM + 1),
             0xfd => Some(ROOM),
-            len => Some(usize::from(len & 63)),
+            len => Some(usize::from(len) % 65),
         };
-        let payload = len.map(|len| vec![program.small(); len]);
-        match payload.as_deref() {
-            Some(payload) if notification_header_len(DocaError(status)) == HEADER_LEN => {
-                let (header, sent) = short_header(self.channel, slot, DocaError(status), payload);
-                [&header[..], &payload[..sent]].concat()
-            }
-            payload => {
-                let (header, header_len) = notification_header(self.channel, slot, DocaError(status), len);
-                [&header[..header_len], payload.unwrap_or_default()].concat()
-            }
-        }
+        let payload = len.map(|len| {
+            let (filled, zeros) = (program.small(), usize::from(program.small()));
+            let mut payload = vec![filled; len];
+            payload[len.saturating_sub(zeros)..].fill(0);
+            payload
+        });
+        let payload = payload.as_deref();
+        let (header, header_len, sent) = notification_header(self.channel, slot, DocaError(status), payload);
+        [&header[..header_len], &payload.unwrap_or_default()[..sent]].concat()
     }
 
     fn submit(&mut self) {
@@ -262,7 +257,7 @@ impl Rig {
         let mut open: Vec<u16> = self.open.keys().copied().collect();
         open.sort_unstable();
         for slot in open {
-            let (header, len) = notification_header(self.channel, slot, OK, Some(0));
+            let (header, len, _) = notification_header(self.channel, slot, OK, Some(&[]));
             self.send(header[..len].to_vec());
         }
         let deadline = Instant::now() + PATIENCE;
