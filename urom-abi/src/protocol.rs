@@ -140,8 +140,8 @@ pub trait Serve<S: PluginSide, T>: Protocol {
     /// Whatever the handler's `address` fails with.
     fn address(handler: &T) -> Result<Vec<u8>, S::Error>;
 
-    /// Lets the handler advance work of its own, such as a UCX worker. Called on every `progress`, and on every second one
-    /// while answers are ready and nothing is at work; returns whether anything moved.
+    /// Lets the handler advance work of its own, such as a UCX worker; returns whether anything moved. Called on every
+    /// `progress`, but not twice in turn while answers are ready and no command is pending: on every second one then.
     fn progress(handler: &T) -> bool;
 
     /// Decodes `command`, runs its handler and encodes the reply.

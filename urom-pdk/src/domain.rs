@@ -88,8 +88,9 @@ pub struct Domains<'cx> {
 
 impl<'cx> Domains<'cx> {
     fn entered(self) -> Entered<'cx> {
-        // SAFETY: a plugin is closed after all its commands have ended, and this is borrowed from the context of one.
-        unsafe { self.shared.entered() }
+        // SAFETY: this is borrowed from the context of a command, whose future is gone, with what it lent to other threads, before
+        // the instance drops its `OpenDomains`: see the order of its fields. The worker's context lives on until `close` returns.
+        unsafe { self.shared.enter_unlocked() }
     }
 
     /// Whether a running domain of this worker has the member (`doca_urom_worker_domain_addr_lookup`). A member whose
@@ -251,7 +252,7 @@ impl OpenDomains {
     pub(crate) unsafe fn new(ctx: NonNull<WorkerCtx>) -> OpenDomains {
         // SAFETY: the caller says that the worker filled it in.
         let lookups = unsafe { (*ctx.as_ptr()).domain_iface };
-        OpenDomains { handle: DomainHandle { shared: Arc::new(Shared::new(lookups, Some(ctx))) } }
+        OpenDomains { handle: DomainHandle { shared: Arc::new(Shared::new(lookups, ctx)) } }
     }
 
     /// A handle for whoever wants one.
@@ -276,6 +277,8 @@ impl DomainHandle {
             memh_lookup: None,
             mkey_lookup: None,
         };
-        DomainHandle { shared: Arc::new(Shared::new(lookups, None)) }
+        let shared = Shared::new(lookups, NonNull::dangling());
+        shared.close();
+        DomainHandle { shared: Arc::new(shared) }
     }
 }

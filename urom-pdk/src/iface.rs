@@ -72,7 +72,8 @@ struct Instance<T, P, F, M> {
     executor: Executor<T, P, F, M>,
     /// The plugin's network address in its frame, once it was asked for: both calls of `addr` must agree on its length.
     address: Option<Vec<u8>>,
-    /// Ends after the handler, which may look up members to the last.
+    /// Last, because fields are dropped in order: the handler and what is pending may look up members to the end, those commands
+    /// without a lock.
     _domains: OpenDomains,
 }
 

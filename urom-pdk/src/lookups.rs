@@ -14,9 +14,8 @@ use crate::{Error, Result};
 /// What all handles of one plugin share.
 pub(crate) struct Shared {
     lookups: DomainLookups,
-    /// Nothing for a plugin that is open in no worker.
-    ctx: Option<Ctx>,
-    /// Whether the plugin is open. Locked for reading during another thread's look-up, so that closing waits for it.
+    ctx: Ctx,
+    /// Whether the plugin is open, and so the context live. Locked for reading during another thread's look-up, so that closing waits for it.
     open: RwLock<bool>,
 }
 
@@ -29,7 +28,7 @@ unsafe impl Send for Ctx {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Ctx {}
 
-/// Shared parts of a plugin that stays open meanwhile.
+/// What a plugin's handles share, while it stays open.
 pub(crate) struct Entered<'s> {
     shared: &'s Shared,
     /// Nothing where something else keeps the plugin open.
@@ -38,8 +37,8 @@ pub(crate) struct Entered<'s> {
 
 impl Shared {
     /// For a plugin that opens, with its context.
-    pub(crate) fn new(lookups: DomainLookups, ctx: Option<NonNull<WorkerCtx>>) -> Shared {
-        Shared { lookups, ctx: ctx.map(Ctx), open: RwLock::new(ctx.is_some()) }
+    pub(crate) fn new(lookups: DomainLookups, ctx: NonNull<WorkerCtx>) -> Shared {
+        Shared { lookups, ctx: Ctx(ctx), open: RwLock::new(true) }
     }
 
     /// Lets nobody in any more, and waits for the look-ups of other threads.
@@ -62,21 +61,20 @@ impl Shared {
     ///
     /// # Safety
     /// The plugin is not closed before the result is dropped.
-    pub(crate) unsafe fn entered(&self) -> Entered<'_> {
+    pub(crate) unsafe fn enter_unlocked(&self) -> Entered<'_> {
         Entered { shared: self, _open: None }
     }
 }
 
 impl Entered<'_> {
-    fn ctx(&self) -> Result<*mut WorkerCtx> {
-        let none = || Error::new(DocaError::BAD_STATE, "the plugin is open in no worker");
-        self.shared.ctx.map(|Ctx(ctx)| ctx.as_ptr()).ok_or_else(none)
+    fn ctx(&self) -> *mut WorkerCtx {
+        self.shared.ctx.0.as_ptr()
     }
 
     /// Looks an address up for the sake of the member.
     pub(crate) fn contains(&self, member: u64) -> Result<bool> {
         let lookup = self.shared.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
-        let ctx = self.ctx()?;
+        let ctx = self.ctx();
         let mut start = null_mut::<c_void>();
         // SAFETY: the plugin is open, so the context is live; the place can be written to.
         match unsafe { lookup(ctx, member, &mut start) }.check() {
@@ -92,7 +90,7 @@ impl Entered<'_> {
     /// `'a` ends before the worker may change the answer.
     pub(crate) unsafe fn address<'a, R>(&self, member: u64, take: impl FnOnce(&'a [u8]) -> R) -> Result<R> {
         let lookup = self.shared.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
-        let ctx = self.ctx()?;
+        let ctx = self.ctx();
         let mut start = null_mut::<c_void>();
         // SAFETY: the plugin is open, so the context is live; the place can be written to.
         let code = unsafe { lookup(ctx, member, &mut start) };
@@ -113,7 +111,7 @@ impl Entered<'_> {
 
     pub(crate) fn segment(&self, member: u64, va: u64) -> Result<Segment> {
         let lookup = self.shared.lookups.seg_lookup.ok_or_else(|| missing("segments"))?;
-        let ctx = self.ctx()?;
+        let ctx = self.ctx();
         let mut index: c_int = -1;
         // SAFETY: the plugin is open, so the context is live; the place can be written to.
         let code = unsafe { lookup(ctx, member, va, &mut index) };
@@ -162,7 +160,7 @@ impl Entered<'_> {
     ) -> Result<R> {
         let not_found = |code| failed(code, member, format_args!("{what} of {segment}"));
         let index = c_int::try_from(segment.index()).map_err(|_| not_found(DocaError::NOT_FOUND))?;
-        let ctx = self.ctx()?;
+        let ctx = self.ctx();
         let (mut len, mut start) = (0, null_mut::<c_void>());
         // SAFETY: the plugin is open, so the context is live; both places can be written to.
         let code = unsafe { lookup(ctx, member, index, &mut len, &mut start) };

@@ -232,6 +232,22 @@ fn a_worker_without_look_ups_is_an_error_and_no_crash() {
 }
 
 #[test]
+fn a_command_that_is_pending_when_its_plugin_closes_may_look_up_members_to_its_end() {
+    let (mut worker, _) = open(LOOKUPS);
+    let script = script();
+    *script.act.borrow_mut() = Some(Box::new(|_, _| Ok(0)));
+    *script.last.borrow_mut() = Some(Box::new(|cx, _| {
+        assert_eq!(cx.domains().address(PEER)?, ADDRESS);
+        crate::script().dropped.borrow_mut().push("look-up");
+        Ok(0)
+    }));
+    worker.send(1, 1, &command(ACT_AND_WAIT, 0));
+    assert!(worker.progress().is_empty());
+    worker.close();
+    assert!(script.dropped.borrow().contains(&"look-up"));
+}
+
+#[test]
 fn a_handle_outlives_the_plugin_and_then_only_fails() {
     let (mut worker, handle) = open(LOOKUPS);
     assert!(handle.address(PEER).is_ok());

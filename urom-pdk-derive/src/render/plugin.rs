@@ -60,6 +60,9 @@ impl Commands<'_> {
                 }
 
                 /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+                ///
+                /// The worker has it called again and again; on every second of its turns only, while answers are ready and no
+                /// command is pending, so that they leave sooner.
                 fn progress(&self) -> ::core::primitive::bool {
                     false
                 }

@@ -37,6 +37,8 @@ pub(crate) struct Script {
     pub(crate) refusal_panics: Cell<bool>,
     /// What `ACT` and `ACT_AND_WAIT` commands do first.
     pub(crate) act: RefCell<Option<Act>>,
+    /// What the futures of `ACT_AND_WAIT` commands do when they are dropped.
+    pub(crate) last: RefCell<Option<Act>>,
     /// What `open` was given.
     pub(crate) domains: RefCell<Option<DomainHandle>>,
 }
@@ -243,6 +245,7 @@ impl Obedient {
             ACT => return self.act(cx, command),
             ACT_AND_WAIT => {
                 self.act(cx, command)?;
+                let _last = Last(self, cx, command);
                 self.wait(command).await;
             }
             DEST => return Ok(cx.dest_id() << 8 | cx.plugin_id()),
@@ -268,6 +271,16 @@ impl Obedient {
             if self.0.released.get() { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
+    }
+}
+
+struct Last<'a>(&'a Obedient, &'a Context, &'a [u8]);
+
+impl Drop for Last<'_> {
+    fn drop(&mut self) {
+        if let Some(last) = &*self.0.0.last.borrow() {
+            last(self.1, self.2).expect("the last act");
+        }
     }
 }
 
