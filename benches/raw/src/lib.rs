@@ -28,7 +28,7 @@ pub const MOST: usize = 8;
 struct Counters {
     received: Cell<u64>,
     stopped: Cell<bool>,
-    /// The last message, of one that [relays](Peer::relay) them.
+    /// The last message, where [it is kept](Peer::keep).
     copy: RefCell<Vec<u8>>,
 }
 

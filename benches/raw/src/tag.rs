@@ -69,7 +69,8 @@ impl Peer {
         }
     }
 
-    /// Whether a copy of the last message of a sender is kept, as of a task's answer: of none unless this was called.
+    /// Says whether the last message of a sender is copied into a block of the heap that is kept until the next one comes, as a
+    /// plugin gets its commands and a host its answers. None is unless this says so.
     ///
     /// # Panics
     /// When UCX fails.
@@ -88,8 +89,8 @@ impl Peer {
         }
     }
 
-    /// The same, and replies with what came, up to `bytes` of it: it is received into a block of the heap, as a plugin's answer
-    /// is, packed behind a reply into a message, and freed.
+    /// The same, and each reply has what came behind it, a message of `bytes`: it is received into a block of the heap, as a plugin's
+    /// answer is, packed into a message, and freed.
     pub fn hand_on(&self, bytes: usize) {
         let mut message = Vec::new();
         loop {

@@ -1,5 +1,6 @@
 //! One host after the other dies at a worker that goes on: nobody needs more memory for the next one.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -80,8 +81,6 @@ struct Scene<'a> {
     worker: Grown,
     service: Grown,
     transports: Transports,
-    /// How many pieces of shared memory the worker has without the hosts that die.
-    attached: usize,
     _plugins: PluginDirectory,
     logs: &'a Logs,
 }
@@ -94,10 +93,8 @@ impl<'a> Scene<'a> {
         stays.connect(daemon.address())?;
         let worker = Grown::new("worker", EACH, stays.start_worker(WORKER)?);
         let service = Grown::new("daemon", 0, daemon.pid());
-        let mut scene =
-            Scene { stays, daemon, worker, service, transports, attached: 0, _plugins: plugins, logs };
+        let mut scene = Scene { stays, daemon, worker, service, transports, _plugins: plugins, logs };
         scene.work()?;
-        scene.attached = attached(scene.worker.pid)?;
         Ok(scene)
     }
 
@@ -108,6 +105,7 @@ impl<'a> Scene<'a> {
 
     /// A host comes and dies after so many answers; `idle` says whether it waits for the others first.
     fn lose(&mut self, after: u64, idle: bool) -> Result<()> {
+        let had = attached(self.worker.pid)?;
         let mut host = HostProcess::start("host", &[], self.transports, self.logs.file("host")?)?;
         host.connect(self.daemon.address())?;
         ensure!(
@@ -121,8 +119,12 @@ impl<'a> Scene<'a> {
         }
         let descriptors = || anyhow::Ok((descriptors(self.worker.pid)?, descriptors(self.service.pid)?));
         let before = descriptors()?;
-        // Without this there would be nothing to let go of.
-        let shares = attached(self.worker.pid)? > self.attached;
+        // The worker's of the host's: what it had before is its own, or of the host that stays.
+        let now = attached(self.worker.pid)?;
+        let its: BTreeSet<_> =
+            now.intersection(&attached(host.pid())?).filter(|piece| !had.contains(*piece)).cloned().collect();
+        // Without any there would be nothing to let go of.
+        let shares = !its.is_empty();
         ensure!(
             shares == (self.transports == Transports::All),
             "the worker has {} memory of the host's attached",
@@ -137,7 +139,7 @@ impl<'a> Scene<'a> {
         self.stays.pass_within(END, WORKER, A_FEW).context("the host that stays is kept waiting")?;
         self.stays.halt(WORKER)?;
         until(END, "the receive queue is tried", || Ok(!has_thread(self.worker.pid, PROBE)?))?;
-        let memory = || Ok(attached(self.worker.pid)? <= self.attached);
+        let memory = || Ok(attached(self.worker.pid)?.is_disjoint(&its));
         until(END, "the lost host's shared memory is let go", memory)?;
         self.worker.look()?;
         self.service.look()?;

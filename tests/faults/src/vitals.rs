@@ -78,10 +78,11 @@ pub(crate) fn returns(pid: Pid, name: &str, before: Vitals, limit: Duration, tol
     Ok(())
 }
 
-/// How many pieces of shared memory of UCX's a process has attached, of its own and of its peers.
-pub(crate) fn attached(pid: Pid) -> Result<usize> {
+/// The pieces of shared memory of UCX's that a process has attached, of its own and of its peers: each by its device and number.
+pub(crate) fn attached(pid: Pid) -> Result<BTreeSet<String>> {
     let maps = std::fs::read_to_string(file(pid, "maps"))?;
-    Ok(maps.lines().filter(|line| line.contains("/ucx_shm_") || line.contains("/SYSV")).count())
+    let pieces = maps.lines().filter(|line| line.contains("/ucx_shm_") || line.contains("/SYSV"));
+    Ok(pieces.map(|line| line.split_whitespace().skip(3).take(2).collect()).collect())
 }
 
 /// How many descriptors a process has open.
