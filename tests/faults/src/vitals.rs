@@ -1,6 +1,6 @@
 //! What a process holds: its descriptors and its memory, as the kernel counts them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
