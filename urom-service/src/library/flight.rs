@@ -16,6 +16,8 @@ pub(super) struct Flight {
     submitted: Cell<u64>,
     answered: Cell<u64>,
     completed: Cell<u64>,
+    /// How many were answered when the last was submitted.
+    answered_before: Cell<u64>,
     /// That the host's tasks hold the end back was said.
     reported: Cell<bool>,
 }
@@ -28,6 +30,7 @@ impl Flight {
             submitted: Cell::new(0),
             answered: Cell::new(0),
             completed: Cell::new(0),
+            answered_before: Cell::new(0),
             reported: Cell::new(false),
         }
     }
@@ -42,10 +45,13 @@ impl Flight {
         self.slots.out()
     }
 
-    /// Whether the worker owes no answer.
+    /// Whether the worker owes no answer, and the next command is not likely the first of many: several answers came since the
+    /// last one was submitted, and the host, which submits this one, is still about the others.
     #[inline]
-    pub(super) fn is_all_answered(&self) -> bool {
-        self.submitted.get() == self.answered.get()
+    pub(super) fn is_alone(&self) -> bool {
+        let answered = self.answered.get();
+        self.submitted.get() == answered
+            && (answered - self.answered_before.get() <= 1 || self.slots.out() == 1)
     }
 
     /// Whether every task is completed and released.
@@ -99,6 +105,7 @@ impl Flight {
         let serial = self.submitted.get();
         task.serial.set(serial);
         self.submitted.set(serial + 1);
+        self.answered_before.set(self.answered.get());
     }
 
     /// Finds the task a notification answers and notes the answer. `None` when there is no command in flight in that
@@ -147,4 +154,53 @@ fn fail_too_big(task: &CmdTask, len: usize, limit: usize) {
         "a notification of {len} bytes came where {limit} are allowed; its task fails"
     );
     task.answer(DocaError::TOO_BIG, None);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn submit(flight: &Flight) -> &'static CmdTask {
+        let task = flight.allocate(|slot| task_pool::take(slot, 8)).unwrap();
+        task.head.stage.set(Stage::InFlight);
+        flight.submitted(task);
+        task
+    }
+
+    fn answer(flight: &Flight, task: &'static CmdTask) {
+        let (slot, status) = (task.slot(), DocaError::SUCCESS);
+        let notification = Notification { channel: 0, slot, status, payload: None };
+        assert!(flight.answer(&notification, 8).is_some_and(|found| std::ptr::eq(found, task)));
+        task.head.stage.set(Stage::Done);
+        flight.completed();
+    }
+
+    #[test]
+    fn each_of_commands_that_follow_one_another_is_alone() {
+        let flight = Flight::new(4);
+        let mut last = None;
+        for _ in 0..10 {
+            assert!(flight.is_alone());
+            let task = submit(&flight);
+            assert!(!flight.is_alone(), "there is one in flight");
+            // The host may keep a task until it has submitted the next.
+            last.replace(task).into_iter().for_each(|last| flight.release(last));
+            answer(&flight, task);
+        }
+    }
+
+    #[test]
+    fn the_command_that_follows_several_answers_is_not_alone_while_the_host_has_others() {
+        let flight = Flight::new(4);
+        let tasks = [(); 3].map(|()| submit(&flight));
+        tasks.iter().for_each(|task| answer(&flight, task));
+        // A host that submits as it goes through its answers has released some of them, ...
+        flight.release(tasks[0]);
+        let next = flight.allocate(|_| None).unwrap();
+        assert!(!flight.is_alone());
+        // ... and one that is through has released them all.
+        tasks[1..].iter().for_each(|task| flight.release(task));
+        assert!(flight.is_alone());
+        flight.release(next);
+    }
 }

@@ -69,7 +69,7 @@ impl Run {
         task.payload.check()?;
         let header = task.start().ok_or(DocaError::INVALID_VALUE)?.header(task.payload.len());
         let before = task.head.stage.replace(Stage::InFlight);
-        if let Err(status) = self.sender.submit(task, header, self.flight.is_all_answered()) {
+        if let Err(status) = self.sender.submit(task, header, self.flight.is_alone()) {
             task.head.stage.set(before);
             self.on_broken(status);
             return Err(DocaError::CONNECTION_RESET);
