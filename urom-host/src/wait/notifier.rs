@@ -39,7 +39,7 @@ impl Notifier {
     /// Has the thread sleep by `until`, which returns when the bell can be heard, or sooner; not at all if somebody woke it
     /// already.
     pub(super) fn sleep(&self, until: impl FnOnce(Option<&Bell>)) {
-        // The other half is in `wake_by_ref`: whichever of the two stores comes second sees the first.
+        // The other half is in `wake_by_ref`: whichever of the two writes comes second sees the first.
         self.asleep.store(true, Ordering::SeqCst);
         if !self.notified.load(Ordering::SeqCst) {
             until(self.bell.as_ref());
@@ -57,7 +57,8 @@ impl Wake for Notifier {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.notified.store(true, Ordering::SeqCst);
+        // No store: `take` sees what the waker before this one did, too, and nothing else tells it of that one.
+        self.notified.swap(true, Ordering::SeqCst);
         if self.asleep.load(Ordering::SeqCst)
             && let Some(bell) = &self.bell
         {

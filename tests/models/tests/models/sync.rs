@@ -28,21 +28,22 @@ impl AtomicBool {
     }
 
     pub(crate) fn store(&self, value: bool, order: Ordering) {
-        // Nothing comes between what a swap reads and what it writes. loom lets a store come there, but no other swap.
+        // Nothing comes between what a swap reads and what it writes. loom lets a store come there, but no other swap. A store
+        // ends what a release before it gives to whoever reads it, and this does not: flags that more than one thread raises
+        // are swapped in what is modelled, or stored under a lock.
         self.swap(value, order);
+    }
+
+    pub(crate) fn swap(&self, value: bool, order: Ordering) -> bool {
         if order == Ordering::SeqCst {
             STORED.with(|stored| stored.set(true));
         }
-    }
-
-    /// Of no order that is more than acquire and release.
-    pub(crate) fn swap(&self, value: bool, order: Ordering) -> bool {
         self.0.swap(value, order)
     }
 }
 
 loom::thread_local! {
-    /// Whether this thread has stored something with sequential consistency, and loaded nothing with it since.
+    /// Whether this thread has written something with sequential consistency, and loaded nothing with it since.
     static STORED: Cell<bool> = Cell::new(false);
 }
 
