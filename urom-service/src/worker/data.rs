@@ -102,7 +102,7 @@ impl Data {
 
     /// Serves until told to stop; closes the plugins, answers what is in flight, and says so.
     pub(crate) fn run(mut self, place: Place) {
-        let mut idle = Idle::new(self.plugins.len());
+        let mut idle = Idle::new();
         // Whether the last thing before this turn was a sleep, and whether something ended it.
         let (mut slept, mut woken) = (false, false);
         while let Some(worked) = self.turn(slept) {

@@ -4,7 +4,7 @@
 //! or its control thread wakes it. But plugins finish work without waking anybody: they must be polled. While one of
 //! them owes answers this goes on at a rate that falls from spinning to once a millisecond; otherwise it falls to 20
 //! times a second. Nor do they tell that they are at work: a turn that takes much longer than others did some, and the rate
-//! begins again.
+//! begins again, but with a yield. A plugin whose turns are long for good only takes its time.
 //!
 //! Whoever it waits for may want this very core: the host, or the other end of a transfer. So it soon yields while it spins.
 //! But beside busy processes a yield costs the rest of a time slice, while who sleeps is woken at once: a worker that finds
@@ -30,10 +30,12 @@ const OWING_FIRST: Duration = Duration::from_micros(20);
 const OWING_LONGEST: Duration = Duration::from_millis(1);
 /// Of the time since the last work, each sleep is this part: what ends meanwhile is found that much later.
 const PART: u32 = 8;
-/// While plugins owe answers, a turn that takes this long for each of the worker's plugins, ...
+/// While plugins owe answers, a turn that takes this long ...
 const LONG: Duration = Duration::from_micros(25);
-/// ... and so many times as long as the shortest there was without work, did something, such as move a part of a long message.
+/// ... and so many times as long as the shortest of its kind did something, such as move a part of a long message.
 const MUCH: u32 = 4;
+/// Who moves a message has to wait for room now and then: when turns were long for this time, they just are.
+const ALWAYS: Duration = Duration::from_millis(10);
 /// When nothing is owed, sleep from ...
 const IDLE_FIRST: Duration = Duration::from_millis(1);
 /// ... to this long at a time.
@@ -53,9 +55,7 @@ pub(crate) enum Pause {
 /// How long there has been nothing to do.
 #[derive(Debug)]
 pub(crate) struct Idle {
-    /// How long a turn takes at least that did something for a plugin, by [`LONG`].
-    long: Duration,
-    /// The first turn without work; `None` while there is work, so that a busy turn reads no clock.
+    /// The first turn without work, or the last long one; `None` while there is work, so that a busy turn reads no clock.
     since: Option<Instant>,
     /// How many turns to spin before the next look at the clock.
     spins: u32,
@@ -63,22 +63,27 @@ pub(crate) struct Idle {
     looked: Option<Instant>,
     /// ... and how many turns there are from then to the next look.
     turns: u32,
-    /// The shortest turn without work.
-    shortest: Duration,
+    /// Whether the last thing was a sleep: the turn after one is for all plugins.
+    rested: bool,
+    /// The shortest turn since the last work that followed another, and the shortest that followed a sleep.
+    shortest: [Duration; 2],
+    /// The first of the turns that were all long.
+    long_since: Option<Instant>,
     /// When there was last found to be a busy process on this core.
     crowded: Option<Instant>,
 }
 
 impl Idle {
-    /// For a worker with so many plugins.
-    pub(crate) fn new(plugins: usize) -> Idle {
+    /// For a worker that has just begun.
+    pub(crate) fn new() -> Idle {
         Idle {
-            long: LONG * plugins.max(1) as u32,
             since: None,
             spins: 0,
             looked: None,
             turns: 1,
-            shortest: Duration::MAX,
+            rested: false,
+            shortest: [Duration::MAX; 2],
+            long_since: None,
             crowded: None,
         }
     }
@@ -87,9 +92,9 @@ impl Idle {
     #[inline]
     pub(crate) fn after(&mut self, worked: bool, owing: bool, now: impl FnOnce() -> Instant) -> Pause {
         if worked {
-            self.since = None;
-            self.looked = None;
-            self.spins = 0;
+            if self.since.take().is_some() {
+                *self = Idle { crowded: self.crowded, ..Idle::new() };
+            }
             return Pause::Spin;
         }
         if self.spins > 0 {
@@ -101,7 +106,12 @@ impl Idle {
         self.looked = Some(now);
         let since = if moved { now } else { self.since.unwrap_or(now) };
         self.since = Some(since);
-        let pause = self.pause(now.saturating_duration_since(since), owing, now);
+        // Who moves something has had the core to itself for long, and will in its next turn.
+        let alone = if moved { ALONE } else { Duration::ZERO };
+        let pause = self.pause(now.saturating_duration_since(since) + alone, owing, now);
+        if moved {
+            self.spins = 0;
+        }
         self.turns = self.spins + 1;
         pause
     }
@@ -110,13 +120,16 @@ impl Idle {
     fn has_moved(&mut self, now: Instant) -> bool {
         let Some(looked) = self.looked else { return false };
         let turn = now.saturating_duration_since(looked) / self.turns;
-        // Before there was another turn, nobody knows.
-        let moved =
-            self.shortest < Duration::MAX && turn >= self.long.max(self.shortest.saturating_mul(MUCH));
-        if !moved {
-            self.shortest = self.shortest.min(turn);
+        let shortest = &mut self.shortest[usize::from(std::mem::take(&mut self.rested))];
+        // Before there was another of its kind, nobody knows.
+        let is_long = *shortest < Duration::MAX && turn >= LONG.max(shortest.saturating_mul(MUCH));
+        if !is_long {
+            *shortest = turn.min(*shortest);
+            self.long_since = None;
+            return false;
         }
-        moved
+        let began = *self.long_since.get_or_insert(looked);
+        now.saturating_duration_since(began) < ALWAYS
     }
 
     /// What to do after so long without work.
@@ -147,6 +160,7 @@ impl Idle {
     /// After a sleep.
     pub(crate) fn slept(&mut self, ended: Instant) {
         self.looked = Some(ended);
+        self.rested = true;
     }
 }
 
@@ -157,7 +171,7 @@ mod tests {
     /// Runs idle turns whose sleeps last as long as they may; the pauses, and when each began.
     fn pauses(owing: bool, until: Duration) -> Vec<(Duration, Pause)> {
         let start = Instant::now();
-        let (mut idle, mut at, mut seen) = (Idle::new(1), Duration::ZERO, Vec::new());
+        let (mut idle, mut at, mut seen) = (Idle::new(), Duration::ZERO, Vec::new());
         assert_eq!(idle.after(true, owing, || unreachable!("no clock while there is work")), Pause::Spin);
         while at < until {
             let pause = idle.after(false, owing, || start + at);
@@ -206,45 +220,64 @@ mod tests {
         assert_eq!(late, None);
     }
 
-    /// How long a worker sleeps in a second after its first 20 ms without work, of which a turn takes `usual`, and from then on `turn`.
-    fn asleep(plugins: usize, owing: bool, usual: Duration, turn: Duration) -> Duration {
+    /// What a worker does in the second after its first 20 ms without work, of which a turn takes `usual`, and one after a
+    /// sleep `rested`: it has `extra` to do from then on, `for` so long. How long it sleeps, and how long it spins.
+    fn asleep(owing: bool, [usual, rested, extra]: [Duration; 3], busy: Duration) -> [Duration; 2] {
         let (start, quiet) = (Instant::now(), Duration::from_millis(20));
-        let (mut idle, mut at, mut slept) = (Idle::new(plugins), Duration::ZERO, Duration::ZERO);
+        let (mut idle, mut at, mut after_sleep) = (Idle::new(), Duration::ZERO, false);
+        let (mut slept, mut spun) = (Duration::ZERO, Duration::ZERO);
         while at < quiet + Duration::from_secs(1) {
-            at += if at < quiet { usual } else { turn };
-            match idle.after(false, owing, || start + at) {
+            let counts = at >= quiet;
+            let turn = if after_sleep { rested } else { usual }
+                + if (quiet..quiet + busy).contains(&at) { extra } else { Duration::ZERO };
+            at += turn;
+            let pause = idle.after(false, owing, || start + at);
+            after_sleep = matches!(pause, Pause::Sleep(_));
+            match pause {
+                Pause::Spin if counts => spun += turn,
                 Pause::Spin => {}
                 Pause::Yield => idle.yielded(start + at, start + at),
                 Pause::Sleep(time) => {
-                    slept += if at < quiet { Duration::ZERO } else { time };
+                    slept += if counts { time } else { Duration::ZERO };
                     at += time;
                     idle.slept(start + at);
                 }
             }
         }
-        slept
+        [slept, spun]
     }
+
+    const USUAL: Duration = Duration::from_micros(1);
+    /// Of a worker of 62 plugins.
+    const RESTED: Duration = Duration::from_micros(30);
 
     #[test]
     fn a_worker_stays_awake_while_its_turns_for_a_plugin_that_owes_are_long() {
-        let usual = Duration::from_micros(1);
-        for (plugins, turn) in [(1, LONG), (1, 8 * LONG), (1, 40 * LONG), (62, 62 * LONG)] {
+        for (rested, extra) in [(USUAL, LONG), (USUAL, 8 * LONG), (RESTED, 4 * LONG), (USUAL, 40 * LONG)] {
+            let quiet = asleep(true, [USUAL, rested, Duration::ZERO], ALWAYS)[0];
+            let [slept, spun] = asleep(true, [USUAL, rested, extra], ALWAYS);
             // It may have been asleep when that began.
-            assert!(asleep(plugins, true, usual, turn) < 2 * OWING_LONGEST, "{plugins} plugins, {turn:?}");
+            assert!(
+                slept < quiet - ALWAYS + 2 * OWING_LONGEST,
+                "{rested:?}, {extra:?}: {slept:?} of {quiet:?}"
+            );
+            // Nor does it keep its core from others.
+            assert!(spun < 2 * CLOCK_TURNS * (USUAL + extra), "{rested:?}, {extra:?}: {spun:?}");
         }
     }
 
     #[test]
     fn turns_that_are_long_for_another_reason_keep_nobody_awake() {
-        let usual = Duration::from_micros(1);
+        let always = Duration::from_secs(2);
         let cases = [
-            ("little was moved", 1, true, usual, LONG / 2),
-            ("many plugins were looked at", 62, true, usual, 8 * LONG),
-            ("the plugin always takes so long", 1, true, LONG, LONG),
-            ("nobody owes anything", 1, false, usual, LONG),
+            ("little was moved", true, [USUAL, USUAL, LONG / 2], always),
+            ("many plugins were looked at", true, [USUAL, RESTED, Duration::ZERO], always),
+            ("the plugin always takes so long", true, [LONG, LONG, LONG], always),
+            ("it does so from now on", true, [USUAL, USUAL, LONG], always),
+            ("nobody owes anything", false, [USUAL, USUAL, LONG], always),
         ];
-        for (why, plugins, owing, usual, turn) in cases {
-            let slept = asleep(plugins, owing, usual, turn);
+        for (why, owing, turns, busy) in cases {
+            let [slept, _] = asleep(owing, turns, busy);
             assert!(slept > Duration::from_millis(750), "{why}: {slept:?}");
         }
     }
@@ -263,7 +296,7 @@ mod tests {
     #[test]
     fn a_worker_beside_a_busy_process_sleeps_in_place_of_yielding_for_a_while() {
         let start = Instant::now();
-        let mut idle = Idle::new(1);
+        let mut idle = Idle::new();
         // The first pause at least `ALONE` after work, and that work.
         let after_work = |idle: &mut Idle, from: Duration| {
             idle.after(true, false, Instant::now);
@@ -286,7 +319,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_asked_for_later_is_soon_looked_for() {
-        let mut idle = Idle::new(1);
+        let mut idle = Idle::new();
         let start = Instant::now();
         for second in 0..100 {
             idle.after(false, false, || start + Duration::from_secs(second));

@@ -3,8 +3,7 @@
 //! A plugin gets a few commands at once, and many in the next turn. One that owes answers afterwards is polled every turn.
 //! One that owes nothing may still have something to do, of which only its own `progress` knows: it serves other workers'
 //! plugins, say. So it is polled too, but at a falling rate, because a worker may have 62 plugins of which one is busy:
-//! every turn for a moment after its last answer, then once in [`ROUND`] steps, and after every sleep of the worker, of
-//! which none is shorter than the one before.
+//! every turn for a moment after its last answer, then once in [`ROUND`] steps, and after every sleep of the worker.
 //!
 //! A hand goes round as in a clock, a place for each look at UCX and each command, and polls the plugin it comes to. However
 //! many plugins rest, a turn after one look and one command polls two of them at most.
