@@ -141,7 +141,8 @@ pub trait Serve<S: PluginSide, T>: Protocol {
     fn address(handler: &T) -> Result<Vec<u8>, S::Error>;
 
     /// Lets the handler advance work of its own, such as a UCX worker; returns whether anything moved. Called on every
-    /// `progress`, but not twice in turn while answers are ready and no command is pending: on every second one then.
+    /// `progress`, and again while that moves something, eight times at most; while answers are ready and no command is pending, on
+    /// every second `progress`.
     fn progress(handler: &T) -> bool;
 
     /// Decodes `command`, runs its handler and encodes the reply.
