@@ -147,17 +147,18 @@ impl fmt::Debug for Context {
     }
 }
 
-/// How many places a receive queue in shared memory has, each with 8 KiB of memory for long messages. Messages go through all of
-/// them in turn: so few stay in the caches of both cores, where UCX's 256 take as much as such a cache has. With 32, as many hosts
-/// as that at one worker waited for each other.
-///
-/// A sender writes into its peer's queue by its own idea of this and of [`PLACE`]. Who changes them changes the mark of
-/// [`PeerAddress`](crate::PeerAddress) and the service's protocol number, so that two of different ideas do not meet.
-const PLACES: &str = "64";
-
-/// How long a place itself is, in bytes: longer than 4 KiB with UCX's headers, so that UCX writes messages of up to that straight
-/// into it. Of UCX's 128 few are left for a message, and longer ones take a request of UCX's and other lines of memory.
-const PLACE: &str = "4224";
+/// What a receive queue in shared memory is like. A sender writes into its peer's queue by its own idea of it, and UCX checks
+/// nothing: these are the settings of which both must have one idea. Of the others, each end may have its own.
+const QUEUE: [(&str, &str); 3] = [
+    // How many places it has. Messages go through all of them in turn: so few stay in the caches of both cores, where UCX's 256
+    // take as much as such a cache has. With 32, as many hosts as that at one worker waited for each other.
+    ("POSIX_FIFO_SIZE", "64"),
+    // How long a place itself is, in bytes: longer than 4 KiB with UCX's headers, so that UCX writes messages of up to that straight
+    // into it. Of UCX's 128 few are left for a message, and longer ones take a request of UCX's and other lines of memory.
+    ("POSIX_FIFO_ELEM_SIZE", "4224"),
+    // The memory that each place has for what does not fit it, in bytes: UCX's own choice.
+    ("POSIX_SEG_SIZE", "8256"),
+];
 
 /// What a [`Context`] is made from.
 ///
@@ -197,9 +198,10 @@ impl ContextBuilder {
     ///
     /// Long messages are fetched by their receiver (`RNDV_SCHEME`), so that none takes a way over `tcp` beside the memory.
     ///
-    /// A receive queue has 64 places of 4224 bytes (`POSIX_FIFO_SIZE`, `POSIX_FIFO_ELEM_SIZE`), whatever the environment says; the
-    /// next message waits at its sender. A sender takes its peer's queue to be like its own. So over shared memory, connect
-    /// contexts that were made with this by the same release of this crate with each other, and with no others.
+    /// A receive queue has 64 places of 4224 bytes, and 8256 for a longer message or a part of one (`POSIX_FIFO_SIZE`,
+    /// `POSIX_FIFO_ELEM_SIZE`, `POSIX_SEG_SIZE`), whatever the environment says; the next message waits at its sender. A sender takes
+    /// its peer's queue to be like its own. So over shared memory, connect contexts that were made with this by the same release of
+    /// this crate with each other, and with no others.
     ///
     /// An endpoint that is connected by worker address looks every half second whether the peer's process exists, while
     /// progress goes on, and learns nothing of a peer that has closed in a process that goes on. One that is connected by
@@ -218,7 +220,7 @@ impl ContextBuilder {
         let watched = self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
         // Else UCX adds a lane over TCP for long messages, and asks the system for its events in every round of progress.
         let watched = watched.config("RNDV_SCHEME", "get_zcopy");
-        watched.config("POSIX_FIFO_SIZE", PLACES).config("POSIX_FIFO_ELEM_SIZE", PLACE)
+        QUEUE.into_iter().fold(watched, |watched, (name, value)| watched.config(name, value))
     }
 
     /// Names the context in UCX's own log and statistics.

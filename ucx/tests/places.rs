@@ -3,15 +3,24 @@
 
 mod common;
 
-use ucx::{AmFlags, Context, Features, Request, Worker};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
 
-/// What the variables below would make of it.
-const VARIABLES: [(&str, &str); 4] = [
+use common::{finish, log, pattern, until};
+use ucx::{AmFlags, CloseMode, Context, Data, Endpoint, Features, Request, Worker, WorkerAddress};
+
+/// Variables that would make another queue of it, with shorter pieces for long messages.
+const VARIABLES: [(&str, &str); 6] = [
     ("UCX_POSIX_FIFO_SIZE", "16"),
     ("UCX_MM_FIFO_SIZE", "16"),
     ("UCX_POSIX_FIFO_ELEM_SIZE", "256"),
     ("UCX_MM_FIFO_ELEM_SIZE", "256"),
+    ("UCX_POSIX_SEG_SIZE", "1024"),
+    ("UCX_MM_SEG_SIZE", "1024"),
 ];
+
+/// Longer pieces, for which the peer's memory would have no room.
+const LONGER: [(&str, &str); 2] = [("UCX_POSIX_SEG_SIZE", "65536"), ("UCX_MM_SEG_SIZE", "65536")];
 
 fn worker() -> Worker {
     let builder = Context::builder(Features::AM).config("TLS", "posix").watched_shared_memory();
@@ -46,13 +55,19 @@ fn tell_what_a_queue_is_like() {
     sent.into_iter().for_each(Request::detach);
 }
 
-/// How many messages a queue takes of a process with these variables, and the pieces of memory.
-fn queue(variables: &[(&str, &str)]) -> (usize, Vec<usize>) {
-    let mut child = common::again("tell_what_a_queue_is_like");
+/// Another process, the test `name`, with these variables and none else of them.
+fn process(name: &str, variables: &[(&str, &str)]) -> Command {
+    let mut child = common::again(name);
     for (name, _) in VARIABLES {
         child.env_remove(name);
     }
-    let output = child.envs(variables.iter().copied()).output().unwrap();
+    child.envs(variables.iter().copied());
+    child
+}
+
+/// How many messages a queue takes of a process with these variables, and the pieces of memory.
+fn queue(variables: &[(&str, &str)]) -> (usize, Vec<usize>) {
+    let output = process("tell_what_a_queue_is_like", variables).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let find = |what: &str| said.lines().find_map(|line| line.split(what).nth(1));
     let (Some(taken), Some(pieces)) = (find("taken "), find("pieces ")) else {
@@ -72,5 +87,67 @@ fn a_receive_queue_has_64_places_for_messages_of_4_kib_whatever_the_environment_
             pieces.iter().any(|size| (places..places + 16).contains(size)),
             "{pieces:?} with {variables:?}"
         );
+    }
+}
+
+/// Messages of which some fit a place, some a piece of memory behind it, and some neither.
+const LENGTHS: [usize; 6] = [8, 4000, 5000, 8000, 20_000, 100_000];
+
+/// What two processes tell each other, one line each.
+fn hex(worker: &Worker) -> String {
+    worker.address().unwrap().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn connect(worker: &Worker, hex: &str) -> Endpoint {
+    let byte = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).unwrap();
+    let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+    worker.connect(&WorkerAddress::from_bytes(&bytes).unwrap()).unwrap()
+}
+
+/// Sends what goes through a queue twice over, while as much comes.
+fn talk(worker: &Worker, endpoint: &Endpoint) {
+    let (came, log) = log();
+    let whole = move |data: &[u8]| LENGTHS.contains(&data.len()) && data == pattern(data.len());
+    let handler = move |message: ucx::Message<'_>| match message.data {
+        Data::Eager(data) => log.borrow_mut().push(whole(data)),
+        Data::Rendezvous(_) => log.borrow_mut().push(false),
+    };
+    worker.set_am_handler(1, handler).unwrap();
+    const COUNT: usize = 128;
+    let send = |&len: &usize| endpoint.am_send_with(1, &[1; 8], pattern(len), AmFlags::EAGER);
+    for sent in LENGTHS.iter().cycle().take(COUNT).map(send).collect::<Vec<_>>() {
+        assert_eq!(finish(&[worker], sent).0, Ok(()));
+    }
+    until(&[worker], "the peer's messages", || came.borrow().len() == COUNT);
+    assert!(came.borrow().iter().all(|whole| *whole), "{came:?}");
+}
+
+#[test]
+#[ignore = "the second process of the test below"]
+fn talk_to_a_parent() {
+    let worker = worker();
+    println!("\naddress {}", hex(&worker));
+    let mut address = String::new();
+    std::io::stdin().read_line(&mut address).unwrap();
+    let endpoint = connect(&worker, address.trim());
+    talk(&worker, &endpoint);
+    let close = endpoint.close(CloseMode::Flush);
+    until(&[&worker], "the close", || close.is_done());
+    println!("\nall came");
+}
+
+#[test]
+fn long_messages_arrive_whole_between_processes_of_different_environments() {
+    for variables in [&[][..], &VARIABLES, &LONGER] {
+        let mut child = process("talk_to_a_parent", variables);
+        let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let address = lines.find_map(|line| line.strip_prefix("address ").map(str::to_owned)).unwrap();
+        let worker = worker();
+        writeln!(child.stdin.take().unwrap(), "{}", hex(&worker)).unwrap();
+        let endpoint = connect(&worker, &address);
+        talk(&worker, &endpoint);
+        until(&[&worker], "the other process", || child.try_wait().unwrap().is_some());
+        assert!(lines.any(|line| line == "all came"), "{variables:?}");
     }
 }
