@@ -5,6 +5,7 @@ use std::ptr;
 
 use ucx_sys as sys;
 
+use crate::queues::Queues;
 use crate::status::{Result, Status, check};
 use crate::version::{Version, version, wire_compatible};
 
@@ -19,10 +20,13 @@ const SHORTEST: usize = 10;
 const SLACK: usize = 4096;
 
 /// What a seal begins with; the last byte is the version of its format.
-const MARK: [u8; 4] = *b"UWA\x01";
+const MARK: [u8; 4] = *b"UWA\x02";
 
-/// The seal: the mark, UCX's version, the length and the sum of all that, each little-endian.
-const SEAL: usize = 4 + 3 * 4 + 4 + 8;
+/// The seal: the mark, UCX's version, the length, what the worker's queues are like, and the sum of all that, each little-endian.
+const SEAL: usize = QUEUES + 8 + 8;
+
+/// Where in it stands what the queues are like.
+const QUEUES: usize = 4 + 3 * 4 + 4;
 
 /// The address of a worker: `ucp_address_t`.
 ///
@@ -31,6 +35,10 @@ const SEAL: usize = 4 + 3 * 4 + 4 + 8;
 /// [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged or would not understand this UCX. That keeps off
 /// accidents, not a peer that makes addresses up; but whoever may send UCX messages to a process must be trusted by it
 /// anyway.
+///
+/// The bytes also carry the sizes that the program set for the queues of shared memory
+/// ([`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) does): a sender writes into its peer's queue by its own
+/// idea of them, and UCX checks nothing. So a worker whose context has others does not connect.
 ///
 /// Programs that are not made with this crate exchange UCX's own bytes: [`as_raw_bytes`](WorkerAddress::as_raw_bytes)
 /// and [`from_raw_bytes`](WorkerAddress::from_raw_bytes).
@@ -89,7 +97,7 @@ impl WorkerAddress {
             );
             return Err(Status::UNREACHABLE.during(what));
         }
-        Ok(WorkerAddress::sealed(raw, peer))
+        Ok(WorkerAddress::sealed(raw, peer, queues(bytes)))
     }
 
     /// The bytes to send to a peer that is made with this crate too.
@@ -108,7 +116,8 @@ impl WorkerAddress {
     /// # Safety
     ///
     /// A worker of a UCX that understands this one (see [`wire_compatible`]) made these bytes. They may have been cut at
-    /// the end, but not changed: UCX has no way to check them.
+    /// the end, but not changed: UCX has no way to check them. The queues of that worker in shared memory have the sizes that UCX and
+    /// the environment give them here: its program sets none, and neither does whoever connects, who would be refused.
     ///
     /// ```
     /// # use ucx::{Context, Features, WorkerAddress};
@@ -127,17 +136,23 @@ impl WorkerAddress {
                 format!("reading a worker address of {length} bytes (they have {SHORTEST} to {LONGEST})");
             return Err(Status::INVALID_ADDR.during(what));
         }
-        Ok(WorkerAddress::sealed(bytes, version()))
+        Ok(WorkerAddress::sealed(bytes, version(), Queues::default()))
     }
 
-    /// UCX's own bytes, for peers that are not made with this crate.
+    /// UCX's own bytes, for peers that are not made with this crate. Over shared memory, such a peer must have the sizes that this
+    /// worker's context has: see [`ContextBuilder::WATCHED_QUEUE`](crate::ContextBuilder::WATCHED_QUEUE).
     #[must_use]
     pub fn as_raw_bytes(&self) -> &[u8] {
         &self.as_bytes()[SEAL..]
     }
 
-    /// Asks a live worker for its address.
-    pub(crate) fn of(worker: sys::ucp_worker_h) -> Result<WorkerAddress> {
+    /// What the worker's queues are like.
+    pub(crate) fn queues(&self) -> Queues {
+        queues(&self.padded)
+    }
+
+    /// Asks a live worker, whose queues are like this, for its address.
+    pub(crate) fn of(worker: sys::ucp_worker_h, queues: Queues) -> Result<WorkerAddress> {
         let mut raw = ptr::null_mut();
         let mut length = 0;
         // SAFETY: the worker is live, both places can be written to.
@@ -145,7 +160,7 @@ impl WorkerAddress {
         check(status, "asking for a worker's address")?;
         // SAFETY: UCX returned `length` bytes that stay until the release below.
         let bytes = unsafe { std::slice::from_raw_parts(raw.cast::<u8>(), length) };
-        let address = WorkerAddress::sealed(bytes, version());
+        let address = WorkerAddress::sealed(bytes, version(), queues);
         // SAFETY: from `ucp_worker_get_address` of this worker, released once.
         unsafe { sys::ucp_worker_release_address(worker, raw) };
         Ok(address)
@@ -155,19 +170,26 @@ impl WorkerAddress {
         self.padded[SEAL..].as_ptr().cast()
     }
 
-    fn sealed(raw: &[u8], version: Version) -> WorkerAddress {
+    fn sealed(raw: &[u8], version: Version, queues: Queues) -> WorkerAddress {
         let mut padded = Vec::with_capacity(SEAL + raw.len() + SLACK);
         padded.extend_from_slice(&MARK);
         // Addresses are far shorter than 4 GiB.
         for field in [version.major, version.minor, version.patch, raw.len() as u32] {
             padded.extend_from_slice(&field.to_le_bytes());
         }
+        padded.extend_from_slice(&queues.0.to_le_bytes());
         let sum = sum(&padded, raw);
         padded.extend_from_slice(&sum.to_le_bytes());
         padded.extend_from_slice(raw);
         padded.resize(SEAL + raw.len() + SLACK, u8::MAX);
         WorkerAddress { padded }
     }
+}
+
+/// What stands in a seal, which is whole, about the queues.
+fn queues(seal: &[u8]) -> Queues {
+    let word = seal[QUEUES..].first_chunk();
+    word.map_or_else(Queues::default, |word| Queues(u64::from_le_bytes(*word)))
 }
 
 /// FNV-1a with 64 bits over both.
@@ -189,7 +211,7 @@ mod tests {
 
     fn address() -> WorkerAddress {
         let raw: Vec<u8> = (0..200).collect();
-        WorkerAddress::sealed(&raw, version())
+        WorkerAddress::sealed(&raw, version(), Queues::default())
     }
 
     #[test]
@@ -199,6 +221,13 @@ mod tests {
         assert_eq!(address.as_raw_bytes().len(), 200);
         // SAFETY: UCX never sees this address.
         assert_eq!(unsafe { WorkerAddress::from_raw_bytes(address.as_raw_bytes()) }.unwrap(), address);
+    }
+
+    #[test]
+    fn what_the_queues_are_like_travels() {
+        let address = WorkerAddress::sealed(&[7; 100], version(), Queues(0x0102_0304_0506_0708));
+        let come = WorkerAddress::from_bytes(address.as_bytes()).unwrap();
+        assert_eq!((come.queues(), come.as_raw_bytes()), (Queues(0x0102_0304_0506_0708), &[7; 100][..]));
     }
 
     #[test]
@@ -219,7 +248,7 @@ mod tests {
     #[test]
     fn an_address_of_another_version_of_ucx_is_refused_by_name() {
         let other = Version { minor: version().minor + 20, ..version() };
-        let bytes = WorkerAddress::sealed(&[7; 100], other);
+        let bytes = WorkerAddress::sealed(&[7; 100], other, Queues::default());
         let error = WorkerAddress::from_bytes(bytes.as_bytes()).unwrap_err();
         assert_eq!(error.status(), Status::UNREACHABLE);
         for version in [other, version()] {
@@ -233,7 +262,7 @@ mod tests {
             // SAFETY: UCX never sees this address.
             let error = unsafe { WorkerAddress::from_raw_bytes(&vec![1; length]) }.unwrap_err();
             assert_eq!(error.status(), Status::INVALID_ADDR, "{length}");
-            let bytes = WorkerAddress::sealed(&vec![1; length], version());
+            let bytes = WorkerAddress::sealed(&vec![1; length], version(), Queues::default());
             let error = WorkerAddress::from_bytes(bytes.as_bytes()).unwrap_err();
             assert_eq!(error.status(), Status::INVALID_ADDR, "{length}");
         }

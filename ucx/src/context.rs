@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use ucx_sys as sys;
 
+use crate::queues::Queues;
 use crate::slot::Slot;
 use crate::status::{Result, Status, check};
 use crate::version::require_version;
@@ -89,6 +90,7 @@ pub struct Context {
 struct Inner {
     raw: sys::ucp_context_h,
     features: Features,
+    queues: Queues,
 }
 
 impl Drop for Inner {
@@ -139,6 +141,11 @@ impl Context {
     pub(crate) fn raw(&self) -> sys::ucp_context_h {
         self.inner.raw
     }
+
+    /// What the queues of its workers are like.
+    pub(crate) fn queues(&self) -> Queues {
+        self.inner.queues
+    }
 }
 
 impl fmt::Debug for Context {
@@ -146,19 +153,6 @@ impl fmt::Debug for Context {
         f.debug_struct("Context").field("features", &self.inner.features).finish_non_exhaustive()
     }
 }
-
-/// What a receive queue in shared memory is like. A sender writes into its peer's queue by its own idea of it, and UCX checks
-/// nothing: these are the settings of which both must have one idea. Of the others, each end may have its own.
-const QUEUE: [(&str, &str); 3] = [
-    // How many places it has. Messages go through all of them in turn: so few stay in the caches of both cores, where UCX's 256
-    // take as much as such a cache has. With 32, as many hosts as that at one worker waited for each other.
-    ("POSIX_FIFO_SIZE", "64"),
-    // How long a place itself is, in bytes: longer than 4 KiB with UCX's headers, so that UCX writes messages of up to that straight
-    // into it. Of UCX's 128 few are left for a message, and longer ones take a request of UCX's and other lines of memory.
-    ("POSIX_FIFO_ELEM_SIZE", "4224"),
-    // The memory that each place has for what does not fit it, in bytes: UCX's own choice.
-    ("POSIX_SEG_SIZE", "8256"),
-];
 
 /// What a [`Context`] is made from.
 ///
@@ -183,10 +177,34 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
+    /// What a receive queue is like with [`watched_shared_memory`](ContextBuilder::watched_shared_memory): the settings of which both
+    /// ends of a queue must have one idea. A sender writes into its peer's queue by its own, and UCX checks nothing. A program that is
+    /// not made with this crate, and is to be reached over shared memory, sets the same.
+    ///
+    /// ```
+    /// for (name, value) in ucx::ContextBuilder::WATCHED_QUEUE {
+    ///     println!("UCX_{name}={value}");
+    /// }
+    /// ```
+    pub const WATCHED_QUEUE: [(&str, &str); 3] = [
+        // How many places it has. Messages go through all of them in turn: so few stay in the caches of both cores, where UCX's 256
+        // take as much as such a cache has. With 32, as many hosts as that at one worker waited for each other.
+        ("POSIX_FIFO_SIZE", "64"),
+        // How long a place itself is, in bytes: longer than 4 KiB with UCX's headers, so that UCX writes messages of up to that
+        // straight into it. Of UCX's 128 few are left for a message, and longer ones take a request of UCX's and other lines of
+        // memory.
+        ("POSIX_FIFO_ELEM_SIZE", "4224"),
+        // The memory that each place has for what does not fit it, in bytes: UCX's own choice.
+        ("POSIX_SEG_SIZE", "8256"),
+    ];
+
     /// Sets one of UCX's configuration values for this context only, over what the environment says.
     ///
     /// `name` is that of the environment variable without `UCX_`: `config("TLS", "tcp")`. Connections by socket
     /// address need `tcp` among the transports even when their data goes over shared memory.
+    ///
+    /// With other sizes of shared memory (`FIFO_SIZE`, `FIFO_ELEM_SIZE`, `SEG_SIZE`) than a peer's program sets, workers do not
+    /// connect to that peer. What the environment says of them must be the same for all processes of a machine.
     pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.push((name.into(), value.into()));
         self
@@ -200,8 +218,8 @@ impl ContextBuilder {
     ///
     /// A receive queue has 64 places of 4224 bytes, and 8256 for a longer message or a part of one (`POSIX_FIFO_SIZE`,
     /// `POSIX_FIFO_ELEM_SIZE`, `POSIX_SEG_SIZE`), whatever the environment says; the next message waits at its sender. A sender takes
-    /// its peer's queue to be like its own. So over shared memory, connect contexts that were made with this by the same release of
-    /// this crate with each other, and with no others.
+    /// its peer's queue to be like its own. So workers of contexts that were made with this connect to each other, and not to others:
+    /// those have the status `UNREACHABLE`, over whatever transport.
     ///
     /// An endpoint that is connected by worker address looks every half second whether the peer's process exists, while
     /// progress goes on, and learns nothing of a peer that has closed in a process that goes on. One that is connected by
@@ -220,7 +238,7 @@ impl ContextBuilder {
         let watched = self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
         // Else UCX adds a lane over TCP for long messages, and asks the system for its events in every round of progress.
         let watched = watched.config("RNDV_SCHEME", "get_zcopy");
-        QUEUE.into_iter().fold(watched, |watched, (name, value)| watched.config(name, value))
+        Self::WATCHED_QUEUE.into_iter().fold(watched, |watched, (name, value)| watched.config(name, value))
     }
 
     /// Names the context in UCX's own log and statistics.
@@ -259,7 +277,9 @@ impl ContextBuilder {
         // SAFETY: the mask names what is set, the configuration is live, and UCX copies the name.
         let status = unsafe { sys::ucp_init(&params, config.0, &mut raw) };
         check(status, format!("making a context with {:?} and {:?}", self.features, self.config))?;
-        Ok(Context { inner: Rc::new(Inner { raw, features: self.features }) })
+        Ok(Context {
+            inner: Rc::new(Inner { raw, features: self.features, queues: Queues::of(&self.config) }),
+        })
     }
 }
 

@@ -110,7 +110,7 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
 /// ```
 /// use ucx::{Endpoint, ErrorMode, Result, Worker, WorkerAddress};
 ///
-/// /// Over shared memory, where nothing tells that a peer is gone.
+/// /// Over shared memory that is not watched, where nothing tells that a peer is gone.
 /// fn neighbour(worker: &Worker, address: &WorkerAddress) -> Result<Endpoint> {
 ///     worker.endpoint().error_mode(ErrorMode::None).connect(address)
 /// }
@@ -125,8 +125,9 @@ pub enum ErrorMode {
     /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it may take shared memory.
     #[default]
     Peer,
-    /// Nothing: requests to a peer that is gone never end. Every transport can do this, so it is the way to connect to
-    /// a worker address over shared memory. Such an endpoint is never closed by force.
+    /// Nothing: requests to a peer that is gone never end. Every transport can do this, so in a context without
+    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it is the way to connect to a worker address over
+    /// shared memory. Such an endpoint is never closed by force.
     None,
 }
 

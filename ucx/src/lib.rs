@@ -60,6 +60,7 @@ mod listener;
 mod memory;
 mod mesh;
 mod peer;
+mod queues;
 mod rendezvous;
 mod request;
 mod rma;

@@ -15,6 +15,7 @@ use ucx_sys as sys;
 
 use crate::context::void;
 use crate::inner::Inner;
+use crate::queues::Queues;
 use crate::socket::{CSocketAddr, from_storage};
 use crate::status::{Result, check};
 use crate::worker::Worker;
@@ -212,6 +213,16 @@ impl ConnectionRequest {
     /// Refuses the connection: the peer's endpoint fails with `REJECTED`. `ucp_listener_reject`.
     pub fn reject(self) {
         drop(self);
+    }
+
+    /// What the peer's queues are like: it sends that if it is not as UCX makes them. Without it UCX knows of no number, or of 0.
+    pub(crate) fn queues(&self) -> Queues {
+        let mut attributes = sys::ucp_conn_request_attr_t::zeroed();
+        attributes.field_mask = sys::UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ID.into();
+        // SAFETY: the request is live, the mask names what UCX may write.
+        let status = unsafe { sys::ucp_conn_request_query(self.raw, &mut attributes) };
+        let known = check(status, "asking for a peer's number");
+        known.map_or_else(|_| Queues::default(), |()| Queues(attributes.client_id))
     }
 
     pub(crate) fn worker(&self) -> &Worker {

@@ -35,7 +35,7 @@ const AT_ONCE: usize = 16;
 /// [`address`](Mesh::address) tells that port, and on which machine it is, beside the worker's address. An
 /// [`endpoint`](Mesh::endpoint) in shared memory comes with a plain socket that is connected to the peer's port and is closed
 /// with the peer's mesh, or with its process: see [`connect_peer`](crate::EndpointBuilder::connect_peer). All contexts of a mesh
-/// are made with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory); without, messages go over `tcp`.
+/// are made with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory); if none is, messages go over `tcp`.
 ///
 /// Progress of the worker accepts who comes, and keeps the socket until the peer goes. Any process of the machine may connect,
 /// but gets no more than such a socket: nothing is received on it. There are at most 1024, and at most a quarter of the

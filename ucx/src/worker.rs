@@ -64,6 +64,9 @@ impl Worker {
         let mut params = sys::ucp_worker_params_t::zeroed();
         params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
+        // Listeners of this crate look at it.
+        params.field_mask |= u64::from(sys::UCP_WORKER_PARAM_FIELD_CLIENT_ID);
+        params.client_id = context.queues().0;
         let mut raw = ptr::null_mut();
         // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
         check(unsafe { sys::ucp_worker_create(context.raw(), &params, &mut raw) }, "making a worker")?;
@@ -123,7 +126,7 @@ impl Worker {
     ///
     /// What UCX says.
     pub fn address(&self) -> Result<WorkerAddress> {
-        WorkerAddress::of(self.raw())
+        WorkerAddress::of(self.raw(), self.context().queues())
     }
 
     /// A descriptor that becomes readable when an armed worker has something to do: `ucp_worker_get_efd`. UCX reads and

@@ -11,6 +11,7 @@ use super::{Endpoint, ErrorMode, Hook, Shared, on_error};
 use crate::address::WorkerAddress;
 use crate::context::void;
 use crate::listener::ConnectionRequest;
+use crate::queues::Queues;
 use crate::socket::CSocketAddr;
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
@@ -115,8 +116,12 @@ impl EndpointBuilder {
     /// # Errors
     ///
     /// `UNREACHABLE` when no transport reaches the peer, also when its UCX has another version (see
-    /// [`wire_compatible`](crate::wire_compatible)); `INVALID_ADDR` or `INVALID_PARAM` for an address that was cut.
+    /// [`wire_compatible`](crate::wire_compatible)), and when its context has other sizes for shared memory, as one with
+    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) has beside one without; `INVALID_ADDR` or
+    /// `INVALID_PARAM` for an address that was cut.
     pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
+        let queues = self.worker.context().queues();
+        queues.require(address.queues(), || format!("connecting to the worker at {address:?}"))?;
         let mut params = sys::ucp_ep_params_t::zeroed();
         params.field_mask = sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS.into();
         params.address = address.raw();
@@ -135,6 +140,9 @@ impl EndpointBuilder {
         let mut params = sys::ucp_ep_params_t::zeroed();
         params.field_mask = u64::from(sys::UCP_EP_PARAM_FIELD_FLAGS | sys::UCP_EP_PARAM_FIELD_SOCK_ADDR);
         params.flags = sys::UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+        if self.worker.context().queues() != Queues::default() {
+            params.flags |= sys::UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID;
+        }
         params.sockaddr = socket.raw();
         self.create(params, || format!("connecting to {address}"))
     }
@@ -143,12 +151,16 @@ impl EndpointBuilder {
     ///
     /// # Errors
     ///
-    /// `INVALID_PARAM` for a request of another worker's listener; `UNREACHABLE` when no transport fits.
+    /// `INVALID_PARAM` for a request of another worker's listener; `UNREACHABLE` when no transport fits, and as
+    /// [`connect`](EndpointBuilder::connect) for a peer whose context has other sizes for shared memory. UCX's client id tells of
+    /// them, so one that is not made with this crate sends none.
     pub fn accept(self, request: ConnectionRequest) -> Result<Endpoint> {
         if request.worker().as_ptr() != self.worker.as_ptr() {
             return Err(Status::INVALID_PARAM.during("accepting a connection of another worker's listener"));
         }
         let peer = request.peer();
+        let queues = self.worker.context().queues();
+        queues.require(request.queues(), || format!("accepting the connection of {peer:?}"))?;
         let mut params = sys::ucp_ep_params_t::zeroed();
         params.field_mask = sys::UCP_EP_PARAM_FIELD_CONN_REQUEST.into();
         // UCX takes the request over, also when this fails.

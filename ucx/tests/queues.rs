@@ -1,0 +1,100 @@
+//! Workers whose receive queues in shared memory have other sizes do not connect: each would write into the other's memory where
+//! nobody expects it.
+
+mod common;
+
+use common::{finish, log, until};
+use ucx::{AmFlags, Context, ContextBuilder, Features, Listener, Mesh, Status, Worker, WorkerAddress};
+
+fn builder() -> ContextBuilder {
+    Context::builder(Features::AM).config("TLS", "tcp,posix,self")
+}
+
+/// Contexts that differ from each other.
+fn kinds() -> [ContextBuilder; 5] {
+    let watched = || builder().watched_shared_memory();
+    [
+        builder(),
+        watched(),
+        watched().config("POSIX_FIFO_SIZE", "128"),
+        watched().config("*_FIFO_SIZE", "128"),
+        builder().config("MM_SEG_SIZE", "16384"),
+    ]
+}
+
+fn worker(builder: ContextBuilder) -> Worker {
+    builder.build().unwrap().worker().unwrap()
+}
+
+/// All pairs of kinds that differ, with a worker of each.
+fn pairs() -> impl Iterator<Item = (String, Worker, Worker)> {
+    let all = kinds().len();
+    let pairs =
+        (0..all).flat_map(move |from| (0..all).map(move |to| (from, to))).filter(|(from, to)| from != to);
+    pairs.map(|(from, to)| {
+        let [one, other] = [from, to].map(|index| worker(kinds()[index].clone()));
+        (format!("{from} to {to}"), one, other)
+    })
+}
+
+#[test]
+fn an_address_of_a_worker_with_other_queues_is_refused() {
+    for (which, from, to) in pairs() {
+        let address = to.address().unwrap();
+        let travelled = WorkerAddress::from_bytes(address.as_bytes()).unwrap();
+        for address in [address, travelled] {
+            let error = from.connect(&address).unwrap_err();
+            assert_eq!(error.status(), Status::UNREACHABLE, "{which}");
+            assert!(error.to_string().contains("watched_shared_memory"), "{error}");
+        }
+        let mesh = Mesh::new(&to).unwrap();
+        let error = from.endpoint().connect_peer(&mesh.address().unwrap()).unwrap_err();
+        assert_eq!(error.status(), Status::UNREACHABLE, "{which}");
+    }
+}
+
+#[test]
+fn a_connection_by_socket_of_a_worker_with_other_queues_is_refused() {
+    for (which, client, server) in pairs() {
+        let listener = Listener::bind(&server, "127.0.0.1:0".parse().unwrap()).unwrap();
+        let (seen, failed) = log();
+        let endpoint = client.endpoint().on_error(move |status| failed.borrow_mut().push(status));
+        let endpoint = endpoint.connect_socket(listener.local_addr().unwrap()).unwrap();
+        let mut accepted = None;
+        until(&[&client, &server], &which, || {
+            if let Some(request) = listener.next() {
+                accepted = Some(server.endpoint().accept(request));
+            }
+            !seen.borrow().is_empty()
+        });
+        assert_eq!(accepted.unwrap().unwrap_err().status(), Status::UNREACHABLE, "{which}");
+        assert_eq!(
+            (seen.take(), endpoint.error()),
+            (vec![Status::REJECTED], Some(Status::REJECTED)),
+            "{which}"
+        );
+    }
+}
+
+#[test]
+fn workers_with_the_same_queues_connect_in_every_way() {
+    for kind in kinds() {
+        let [client, server] = [(); 2].map(|()| worker(kind.clone()));
+        let listener = Listener::bind(&server, "127.0.0.1:0".parse().unwrap()).unwrap();
+        let by_socket = client.connect_socket(listener.local_addr().unwrap()).unwrap();
+        let by_address = client.connect(&server.address().unwrap()).unwrap();
+        let (seen, came) = log();
+        server.set_am_handler(1, move |message| came.borrow_mut().push(message.header.to_vec())).unwrap();
+        let mut accepted = None;
+        until(&[&client, &server], "the connection", || {
+            accepted = listener.next().map(|request| server.endpoint().accept(request).unwrap());
+            accepted.is_some()
+        });
+        for endpoint in [&by_socket, &by_address] {
+            let sent = endpoint.am_send_with(1, b"hello", (), AmFlags::EAGER);
+            assert_eq!(finish(&[&client, &server], sent).0, Ok(()));
+        }
+        until(&[&client, &server], "the messages", || seen.borrow().len() == 2);
+        assert_eq!(seen.take(), [b"hello"; 2]);
+    }
+}
