@@ -343,6 +343,15 @@ mod tests {
     }
 
     #[test]
+    fn a_message_of_several_frames_fits_the_memory_behind_a_place() {
+        let find =
+            |(name, size): (&str, &str)| (name == "POSIX_SEG_SIZE").then(|| size.parse::<usize>().unwrap());
+        let segment = ucx::ContextBuilder::WATCHED_QUEUE.into_iter().find_map(find).unwrap();
+        // UCX's own headers take some tens of bytes.
+        assert!((segment - 300..=segment - 100).contains(&MESSAGE_LEN), "{segment}");
+    }
+
+    #[test]
     fn a_status_of_any_size_and_a_missing_payload_survive() {
         for status in [0, 1, 253, 254, 255, 256, 0x7fff_ffff] {
             for payload in [Some(&b"xyz"[..]), Some(&[]), None] {

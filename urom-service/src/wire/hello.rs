@@ -8,8 +8,8 @@ use ucx::Version;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The version of everything that follows the hello.
-pub const PROTOCOL: u16 = 4;
+/// The version of everything that follows the hello, and of the receive queues in shared memory into which both ends write.
+pub const PROTOCOL: u16 = 5;
 
 const MAGIC: [u8; 4] = *b"UROM";
 
@@ -140,5 +140,21 @@ impl Hello {
     fn ucx(&self) -> Version {
         let [major, minor, patch] = self.ucx.map(U32::get);
         Version { major, minor, patch }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ucx::ContextBuilder;
+
+    use super::*;
+
+    /// Who changes the queues, changes the number too: else two releases go on to what UCX then refuses. The bytes of addresses
+    /// carry the sizes themselves.
+    #[test]
+    fn the_protocol_is_that_of_these_receive_queues() {
+        let queues =
+            [("POSIX_FIFO_SIZE", "64"), ("POSIX_FIFO_ELEM_SIZE", "4224"), ("POSIX_SEG_SIZE", "8256")];
+        assert_eq!((PROTOCOL, ContextBuilder::WATCHED_QUEUE), (5, queues));
     }
 }
