@@ -1,4 +1,4 @@
-//! Which transports an endpoint uses.
+//! Which transports an endpoint uses, and whether that is shared memory.
 
 use std::ffi::CStr;
 use std::ptr;
@@ -11,6 +11,9 @@ use crate::zeroed::Zeroed;
 
 /// There are never more: UCX has one for each way of using an endpoint.
 const MOST: usize = 64;
+
+/// Those with a receive queue in memory. Others that use memory of both processes only move the bytes of long messages.
+const SHARED_MEMORY: [&str; 3] = ["posix", "sysv", "xpmem"];
 
 impl Endpoint {
     /// The names of the transports it uses, such as `posix` or `tcp`, one as often as the endpoint uses it: `ucp_ep_query`.
@@ -47,5 +50,25 @@ impl Endpoint {
             unsafe { CStr::from_ptr(entry.transport_name) }.to_string_lossy().into_owned()
         });
         Ok(names.collect())
+    }
+
+    /// Whether its messages go through memory of this machine, into a receive queue which all such peers of a worker share:
+    /// whether `posix`, `sysv` or `xpmem` is among its [`transports`](Endpoint::transports).
+    ///
+    /// # Errors
+    ///
+    /// As [`transports`](Endpoint::transports).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
+    /// # let worker = context.worker()?;
+    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
+    /// assert!(!endpoint.is_in_shared_memory()?, "to itself a worker has a way of its own");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_in_shared_memory(&self) -> Result<bool> {
+        Ok(self.transports()?.iter().any(|name| SHARED_MEMORY.contains(&name.as_str())))
     }
 }

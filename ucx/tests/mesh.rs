@@ -50,6 +50,8 @@ fn messages_of_the_same_machine_go_through_shared_memory() {
     }
     // With one of TCP, each round of progress would ask the system for its events.
     assert_eq!(reached.endpoint.transports().unwrap(), ["posix"]);
+    assert!(reached.endpoint.is_in_shared_memory().unwrap());
+    assert!(!Reached::new("tcp").endpoint.is_in_shared_memory().unwrap());
 }
 
 #[test]
@@ -198,6 +200,7 @@ fn what_waits_for_a_peer_that_left_ends_and_nothing_more_is_sent() {
     assert_eq!(endpoint.am_send_now(1, &[], pattern(10), AmFlags::EAGER).ok().unwrap().0, Err(LEFT));
     assert_eq!(finish(&[&sender], endpoint.flush()).0, Err(LEFT));
     assert_eq!(endpoint.transports().unwrap_err().status(), LEFT);
+    assert_eq!(endpoint.is_in_shared_memory().unwrap_err().status(), LEFT);
     let memory = Memory::allocate(receiver.context(), 4096).unwrap();
     let key = memory.remote_key().unwrap();
     // SAFETY: key and address are those of `memory`.

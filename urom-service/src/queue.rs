@@ -118,17 +118,11 @@ pub(crate) struct Doubt {
     ending: Vec<Thread>,
 }
 
-/// Whether a peer is reached through shared memory.
-pub(crate) fn is_shared_with(endpoint: &Endpoint) -> bool {
-    let shared = |names: Vec<String>| names.iter().any(|name| name == SHARED);
-    // Where UCX cannot say, a test finds out.
-    endpoint.transports().map_or(true, shared)
-}
-
 impl Doubt {
     /// Notes how a peer is reached, and so how it reaches the queue.
     pub(crate) fn met(&mut self, endpoint: &Endpoint) {
-        self.shared |= is_shared_with(endpoint);
+        // Where UCX cannot say, a test finds out.
+        self.shared |= endpoint.is_in_shared_memory().unwrap_or(true);
     }
 
     /// A peer is gone: has the queue tested, now or once more.

@@ -7,7 +7,6 @@ use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 
 use super::outbox::{Message, Outbox, travels_alone};
 use super::task::{CmdTask, InPlace};
-use crate::queue;
 use crate::wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
 
 /// The sending side.
@@ -162,7 +161,9 @@ impl Sender {
         let gracefully = gracefully && !unfinished;
         self.busy.set(false);
         if let Some(endpoint) = self.endpoint.borrow_mut().take() {
-            let mode = match gracefully && !queue::is_shared_with(&endpoint) {
+            // Where UCX cannot say, memory that is held for longer is better than a command that is lost on another way.
+            let in_shared_memory = endpoint.is_in_shared_memory().unwrap_or(false);
+            let mode = match gracefully && !in_shared_memory {
                 true => CloseMode::Flush,
                 false => CloseMode::Force,
             };
