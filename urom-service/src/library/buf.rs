@@ -186,16 +186,18 @@ impl Buffer {
     #[inline]
     #[must_use]
     pub(super) fn fill(&self, payload: Payload<'_>) -> bool {
-        let bytes = payload.bytes;
-        if self.space.get() < bytes.len().max(READABLE) && !self.grow(bytes.len()) {
+        let (bytes, len) = (payload.bytes(), payload.len());
+        if self.space.get() < len.max(READABLE) && !self.grow(len) {
             return false;
         }
         let head = self.head.get();
-        // SAFETY: the memory has `READABLE` bytes at least.
+        // SAFETY: from the head on the memory has `space` bytes, which are `READABLE` at least: there were so many, or it grew.
         unsafe { head.write_bytes(0, READABLE) };
-        // SAFETY: the memory is at least as long, initialised, and nobody else uses it while a task is in flight.
+        // SAFETY: in the same way it has `len` bytes, of which `bytes` are a part. It is initialised, and nobody else uses it while
+        // a task is in flight.
         copy(bytes, unsafe { std::slice::from_raw_parts_mut(head, bytes.len()) });
-        self.capacity.set(payload.len());
+        // No more than `space`. The zeros behind `bytes` lie in the `READABLE` ones: see `MAX_CUT`.
+        self.capacity.set(len);
         self.reset();
         true
     }
@@ -257,7 +259,7 @@ mod tests {
     fn what_a_short_response_lacks_is_zero() {
         let buffer = Buffer::new(0, 0).unwrap();
         for len in [0, 64, 3, 0] {
-            assert!(buffer.fill(Payload { bytes: &vec![7; len], zeros: 0 }));
+            assert!(buffer.fill(Payload::whole(&vec![7; len])));
             // SAFETY: a buffer that was filled has 64 bytes.
             let bytes = unsafe { std::slice::from_raw_parts(buffer.data(), READABLE) };
             assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == if at < len { 7 } else { 0 }));
@@ -268,8 +270,8 @@ mod tests {
     fn zeros_that_did_not_travel_are_there_whatever_was() {
         let buffer = Buffer::new(0, 0).unwrap();
         for (sent, zeros) in [(16, 32), (0, 64), (20, 1), (63, 1)] {
-            assert!(buffer.fill(Payload { bytes: &[7; READABLE], zeros: 0 }));
-            assert!(buffer.fill(Payload { bytes: &[8; READABLE][..sent], zeros }));
+            assert!(buffer.fill(Payload::whole(&[7; READABLE])));
+            assert!(buffer.fill(Payload::cut(&[8; READABLE][..sent], zeros).unwrap()));
             assert_eq!((buffer.len(), buffer.capacity.get()), (sent + zeros, sent + zeros));
             // SAFETY: nobody else knows the buffer.
             assert!(unsafe { buffer.with_data(|data| data == [vec![8; sent], vec![0; zeros]].concat()) });
@@ -280,7 +282,7 @@ mod tests {
     fn a_response_has_the_length_of_what_came() {
         let buffer = Buffer::new(0, 0).unwrap();
         for len in [0, 3, 64, 5000, 8, 4096] {
-            assert!(buffer.fill(Payload { bytes: &vec![7; len], zeros: 0 }));
+            assert!(buffer.fill(Payload::whole(&vec![7; len])));
             assert_eq!((buffer.len(), buffer.data().addr() % 8), (len, 0));
             // SAFETY: nobody else knows the buffer.
             assert!(unsafe { buffer.with_data(|data| data == vec![7; len]) });

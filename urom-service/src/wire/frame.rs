@@ -114,17 +114,36 @@ pub struct Notification<'a> {
 /// A plugin's bytes for a host, as they came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload<'a> {
-    /// Those that travelled.
-    pub bytes: &'a [u8],
-    /// How many zeros follow them that did not; up to [`MAX_CUT`] with those that did.
-    pub zeros: usize,
+    bytes: &'a [u8],
+    /// None, or as many as make it [`MAX_CUT`] bytes long at most.
+    zeros: usize,
 }
 
-impl Payload<'_> {
+impl<'a> Payload<'a> {
+    /// One that travelled whole.
+    #[inline]
+    pub const fn whole(bytes: &'a [u8]) -> Payload<'a> {
+        Payload { bytes, zeros: 0 }
+    }
+
+    /// One of which only the first bytes travelled, and zeros follow them, or none: nothing when it is longer than [`MAX_CUT`].
+    #[inline]
+    pub fn cut(bytes: &'a [u8], zeros: usize) -> Option<Payload<'a>> {
+        let len = bytes.len().checked_add(zeros)?;
+        (len <= MAX_CUT).then_some(Payload { bytes, zeros })
+    }
+
+    /// The bytes that travelled: all but the zeros at the end that did not.
+    #[inline]
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// How many bytes the plugin wrote.
     #[inline]
     #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
-    pub fn len(&self) -> usize {
+    pub const fn len(&self) -> usize {
+        // Zeros are only there in a short one, so this is no overflow.
         self.bytes.len() + self.zeros
     }
 
@@ -248,26 +267,25 @@ pub fn commands(message: &[u8]) -> impl Iterator<Item = Result<Command<'_>, Brok
 #[inline]
 pub fn notifications(message: &[u8]) -> impl Iterator<Item = Result<Notification<'_>, Broken>> {
     frames(message, |header, behind| {
-        let (status, len, zeros, behind) = match header.kind() {
-            CUT => {
-                let (sent, total) = (header.len() & 0xff, header.len() >> 8);
-                let zeros = total.checked_sub(sent).filter(|_| total <= MAX_CUT)?;
-                (DocaError::SUCCESS.0, sent, zeros, behind)
-            }
-            LONG_STATUS => {
-                let (status, behind) = long_status(behind)?;
-                (status, header.len(), 0, behind)
-            }
-            status => (u32::from(status), header.len(), 0, behind),
-        };
-        let (bytes, behind) = behind.split_at_checked(len)?;
-        let notification = Notification {
+        let notification = |status, payload| Notification {
             channel: header.channel(),
             slot: header.slot(),
-            status: DocaError(status & !NO_PAYLOAD),
-            payload: (status & NO_PAYLOAD == 0).then_some(Payload { bytes, zeros }),
+            status,
+            payload,
         };
-        Some((notification, behind))
+        if header.kind() == CUT {
+            let (sent, total) = (header.len() & 0xff, header.len() >> 8);
+            let (bytes, behind) = behind.split_at_checked(sent)?;
+            let payload = Payload::cut(bytes, total.checked_sub(sent)?)?;
+            return Some((notification(DocaError::SUCCESS, Some(payload)), behind));
+        }
+        let (status, behind) = match header.kind() {
+            LONG_STATUS => long_status(behind)?,
+            status => (u32::from(status), behind),
+        };
+        let (bytes, behind) = behind.split_at_checked(header.len())?;
+        let payload = (status & NO_PAYLOAD == 0).then_some(Payload::whole(bytes));
+        Some((notification(DocaError(status & !NO_PAYLOAD), payload), behind))
     })
 }
 
@@ -320,11 +338,6 @@ mod tests {
         [&header[..len], &payload.unwrap_or_default()[..sent]].concat()
     }
 
-    /// A payload that came whole.
-    fn whole(bytes: &[u8]) -> Payload<'_> {
-        Payload { bytes, zeros: 0 }
-    }
-
     #[test]
     fn commands_that_travel_together_come_out_in_order() {
         let message =
@@ -363,7 +376,7 @@ mod tests {
                         channel: 9,
                         slot: 65535,
                         status: DocaError(status),
-                        payload: payload.map(whole)
+                        payload: payload.map(Payload::whole)
                     }
                 );
             }
@@ -380,7 +393,7 @@ mod tests {
                 let found = notifications(&bytes).next().unwrap().unwrap();
                 assert_eq!(
                     (found.status, found.payload),
-                    (DocaError::UNEXPECTED, payload.map(whole)),
+                    (DocaError::UNEXPECTED, payload.map(Payload::whole)),
                     "{status:#x}"
                 );
             }
@@ -416,9 +429,21 @@ mod tests {
         for (sent, total) in [(0, 0), (0, MAX_CUT), (MAX_CUT, MAX_CUT)] {
             let message = message(sent, total);
             let found = notifications(&message).next().unwrap().unwrap().payload.unwrap();
-            assert_eq!((found.bytes, found.len()), (&[7; 200][..sent], total));
+            assert_eq!((found.bytes(), found.len()), (&[7; 200][..sent], total));
         }
         assert!(notifications(&message(16, 48)[..HEADER_LEN + 15]).next().unwrap().is_err());
+    }
+
+    #[test]
+    fn zeros_make_no_payload_longer_than_those_that_are_cut() {
+        let bytes = [7; MAX_CUT + 1];
+        for (sent, zeros) in [(0, 0), (0, MAX_CUT), (MAX_CUT, 0), (MAX_CUT - 1, 1)] {
+            let payload = Payload::cut(&bytes[..sent], zeros).unwrap();
+            assert_eq!((payload.bytes(), payload.len()), (&bytes[..sent], sent + zeros));
+        }
+        for (sent, zeros) in [(0, MAX_CUT + 1), (MAX_CUT, 1), (MAX_CUT + 1, 0), (1, usize::MAX)] {
+            assert_eq!(Payload::cut(&bytes[..sent], zeros), None, "{sent} {zeros}");
+        }
     }
 
     #[test]

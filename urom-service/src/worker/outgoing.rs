@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(failed, Err(DocaError::INITIALIZATION));
         let found: Vec<_> = notifications(message(&outgoing)).map(Result::unwrap).collect();
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].payload.map(|payload| payload.bytes), Some(&b"kept"[..]));
+        assert_eq!(found[0].payload.map(|payload| payload.bytes()), Some(&b"kept"[..]));
     }
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(outgoing.len(), 3 * (HEADER_LEN + 16));
         for (slot, frame) in (1..).zip(notifications(message(&outgoing))) {
             let payload = frame.unwrap().payload.unwrap();
-            assert_eq!((payload.bytes, payload.zeros), (&[slot; 16][..], 32));
+            assert_eq!((payload.bytes(), payload.len()), (&[slot; 16][..], 48));
         }
     }
 
