@@ -2,6 +2,9 @@
 
 use super::*;
 
+#[path = "roster_limits_tests.rs"]
+mod limits;
+
 const KNOWN: u64 = 0b111;
 
 fn wish(id: u64) -> StartWorker {
@@ -146,45 +149,6 @@ fn hosts_that_ask_while_it_starts_share_the_worker_and_its_failure() {
         ["host 1: 10 failed DRIVER", "host 2: 20 failed DRIVER", "abandon 1"]
     );
     assert_eq!(desk.start(1, wish(7)), ["spawn 2 as 7 for 1"], "the id is free");
-}
-
-#[test]
-fn so_many_requests_wait_for_a_worker_that_starts_and_its_queue_has_room_for_them() {
-    let mut desk = Desk::default();
-    desk.start(0, wish(7));
-    for host in 1..MOST_WAITING as HostKey {
-        assert!(desk.start(host, wish(7)).is_empty());
-    }
-    let actions = desk.roster.start(9000, 1, wish(7), KNOWN, || Ok(0));
-    let [Action::ToHost(9000, DaemonToHost::Failed { request: 1, failure })] = &actions[..] else {
-        panic!("a refusal, not {:?}", texts(actions));
-    };
-    assert_eq!(failure.code(), DocaError::FULL);
-    assert!(
-        failure.text.contains(&MOST_WAITING.to_string()) && failure.text.contains("worker 7"),
-        "{failure}"
-    );
-    assert_eq!(desk.start(9000, wish(8)), ["spawn 2 as 8 for 9000"], "another one is no matter");
-    let told = desk.ready(1).into_iter().filter(|text| text.starts_with("worker 1: expect")).count();
-    // There is one message before them.
-    assert!(told == MOST_WAITING && told + 1 < BACKLOG);
-    assert_eq!(desk.start(9000, wish(7)).len(), 2, "it runs");
-}
-
-#[test]
-fn those_who_wanted_to_join_a_worker_that_died_wait_for_the_next_one_up_to_the_limit() {
-    let mut desk = Desk::default();
-    desk.start(9000, wish(7));
-    desk.ready(1);
-    desk.roster.expected(1, 1);
-    let more = 5;
-    for host in 0..MOST_WAITING as HostKey + more {
-        desk.start(host, wish(7));
-    }
-    let actions = texts(desk.roster.gone(1, &lost()));
-    assert!(actions[0].starts_with("spawn 2 as 7"), "{}", actions[0]);
-    assert_eq!(actions.iter().filter(|text| text.ends_with("failed FULL")).count(), more as usize);
-    assert_eq!(actions.len(), 1 + more as usize);
 }
 
 #[test]
@@ -342,55 +306,6 @@ fn stopping_refuses_what_waits_and_what_comes() {
         ]
     );
     assert_eq!(desk.start(1, wish(3)), ["host 1: 10 failed SHUTDOWN"]);
-}
-
-/// A desk that is full soon.
-fn narrow(workers: usize, workers_per_host: usize) -> Desk {
-    let limits = Limits { hosts: 9, workers, workers_per_host };
-    Desk { roster: Roster::new(limits), ..Desk::default() }
-}
-
-#[test]
-fn a_host_has_so_many_workers_whether_it_waits_for_them_or_is_there() {
-    let mut desk = narrow(9, 2);
-    desk.start(1, wish(1));
-    desk.start(1, wish(2));
-    // A third one, and one of those it has, a second time.
-    for id in [3, 2, WORKER_ID_ANY] {
-        assert_eq!(desk.start(1, wish(id)), ["host 1: 10 failed FULL"]);
-    }
-    desk.ready(1);
-    desk.roster.expected(1, 1);
-    assert_eq!(desk.start(1, wish(3)), ["host 1: 10 failed FULL"]);
-    desk.roster.arrived(1, 1);
-    assert_eq!(desk.start(1, wish(3)), ["host 1: 10 failed FULL"]);
-    assert_eq!(desk.start(2, wish(3)), ["spawn 3 as 3 for 2"], "others have places of their own");
-    desk.roster.departed(1, 1);
-    assert_eq!(desk.start(1, wish(4)), ["spawn 4 as 4 for 1"]);
-}
-
-#[test]
-fn a_place_is_free_again_when_the_worker_is_gone_or_the_host_never_came() {
-    let mut desk = narrow(9, 1);
-    desk.start(1, wish(1));
-    desk.ready(1);
-    desk.roster.expected(1, 1);
-    texts(desk.roster.expired(1, 1));
-    assert_eq!(desk.start(1, wish(2)), ["spawn 2 as 2 for 1"]);
-    texts(desk.roster.gone(2, &lost()));
-    assert_eq!(desk.start(1, wish(3)), ["spawn 3 as 3 for 1"]);
-}
-
-#[test]
-fn there_are_so_many_workers_and_who_is_sent_to_one_needs_no_other() {
-    let mut desk = narrow(1, 9);
-    desk.start(1, wish(1));
-    for id in [2, WORKER_ID_ANY] {
-        assert_eq!(desk.start(2, wish(id)), ["host 2: 20 failed FULL"]);
-    }
-    assert_eq!(desk.start(2, wish(1)), [""; 0]);
-    texts(desk.roster.failed(1, &lost()));
-    assert_eq!(desk.start(2, wish(2)), ["spawn 2 as 2 for 2"]);
 }
 
 #[test]

@@ -1,0 +1,144 @@
+//! Frames that travel, alone and together, and bytes that are none.
+
+use super::*;
+
+fn command_bytes(slot: u16, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = command_header(7, slot, 61, payload.len()).to_vec();
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+fn notification_bytes(status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
+    let (header, len, sent) = notification_header(9, 65535, status, payload);
+    [&header[..len], &payload.unwrap_or_default()[..sent]].concat()
+}
+
+#[test]
+fn commands_that_travel_together_come_out_in_order() {
+    let message = [command_bytes(1, b"first"), command_bytes(2, b""), command_bytes(3, &[5; 300])].concat();
+    let found: Vec<_> = commands(&message).map(Result::unwrap).collect();
+    assert_eq!(found.len(), 3);
+    assert_eq!(found[0], Command { channel: 7, slot: 1, plugin_bit: 61, payload: b"first" });
+    assert_eq!(found[1].payload, b"");
+    assert_eq!(found[2].payload, [5; 300]);
+}
+
+#[test]
+fn a_loopback_command_takes_24_bytes() {
+    assert_eq!(command_bytes(0, &[0; 16]).len(), 24);
+    assert_eq!(notification_bytes(DocaError::SUCCESS, Some(&[0; 16])).len(), 24);
+}
+
+#[test]
+fn a_message_of_several_frames_fits_the_memory_behind_a_place() {
+    let find =
+        |(name, size): (&str, &str)| (name == "POSIX_SEG_SIZE").then(|| size.parse::<usize>().unwrap());
+    let segment = ucx::ContextBuilder::WATCHED_QUEUE.into_iter().find_map(find).unwrap();
+    // UCX's own headers take some tens of bytes.
+    assert!((segment - 300..=segment - 100).contains(&MESSAGE_LEN), "{segment}");
+}
+
+#[test]
+fn a_status_of_any_size_and_a_missing_payload_survive() {
+    for status in [0, 1, 253, 254, 255, 256, 0x7fff_ffff] {
+        for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
+            let bytes = notification_bytes(DocaError(status), payload);
+            let found = notifications(&bytes).next().unwrap().unwrap();
+            assert_eq!(
+                found,
+                Notification {
+                    channel: 9,
+                    slot: 65535,
+                    status: DocaError(status),
+                    payload: payload.map(Payload::whole)
+                }
+            );
+        }
+    }
+}
+
+#[test]
+fn a_status_with_the_top_bit_is_not_taken_for_another() {
+    for status in [1 << 31, 1 << 31 | 1, 1 << 31 | 300, u32::MAX] {
+        for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
+            let bytes = notification_bytes(DocaError(status), payload);
+            let header_len = notification_header_len(DocaError(status));
+            assert_eq!(bytes.len(), header_len + payload.map_or(0, <[u8]>::len), "there is room for it");
+            let found = notifications(&bytes).next().unwrap().unwrap();
+            assert_eq!(
+                (found.status, found.payload),
+                (DocaError::UNEXPECTED, payload.map(Payload::whole)),
+                "{status:#x}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_payload_of_any_length_comes_out_with_the_zeros_at_its_end() {
+    for len in 0..100 {
+        for zeros in 0..=len {
+            let payload = [vec![7; len - zeros], vec![0; zeros]].concat();
+            for status in [DocaError::SUCCESS, DocaError::NOT_FOUND] {
+                let bytes = notification_bytes(status, Some(&payload));
+                let found = notifications(&bytes).next().unwrap().unwrap();
+                assert_eq!((found.channel, found.slot, found.status), (9, 65535, status));
+                let came = found.payload.unwrap();
+                assert_eq!((came.to_vec(), came.len()), (payload.clone(), len));
+                let cut = status == DocaError::SUCCESS && (MIN_CUT..=MAX_CUT).contains(&len);
+                assert_eq!(bytes.len(), HEADER_LEN + len - if cut { zeros / 8 * 8 } else { 0 });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cut_that_says_nonsense_is_an_error() {
+    let message = |sent: usize, total: usize| {
+        [&Header::new(9, 1, CUT, sent | total << 8).bytes()[..], &[7; 200]].concat()
+    };
+    for (sent, total) in [(17, 16), (1, 0), (0, MAX_CUT + 1), (65, 65), (255, 0xffff)] {
+        assert!(notifications(&message(sent, total)).next().unwrap().is_err(), "{sent} of {total}");
+    }
+    for (sent, total) in [(0, 0), (0, MAX_CUT), (MAX_CUT, MAX_CUT)] {
+        let message = message(sent, total);
+        let found = notifications(&message).next().unwrap().unwrap().payload.unwrap();
+        assert_eq!((found.bytes(), found.len()), (&[7; 200][..sent], total));
+    }
+    assert!(notifications(&message(16, 48)[..HEADER_LEN + 15]).next().unwrap().is_err());
+}
+
+#[test]
+fn zeros_make_no_payload_longer_than_those_that_are_cut() {
+    let bytes = [7; MAX_CUT + 1];
+    for (sent, zeros) in [(0, 0), (0, MAX_CUT), (MAX_CUT, 0), (MAX_CUT - 1, 1)] {
+        let payload = Payload::cut(&bytes[..sent], zeros).unwrap();
+        assert_eq!((payload.bytes(), payload.len()), (&bytes[..sent], sent + zeros));
+    }
+    for (sent, zeros) in [(0, MAX_CUT + 1), (MAX_CUT, 1), (MAX_CUT + 1, 0), (1, usize::MAX)] {
+        assert_eq!(Payload::cut(&bytes[..sent], zeros), None, "{sent} {zeros}");
+    }
+}
+
+#[test]
+fn every_truncation_is_an_error_or_fewer_whole_frames() {
+    let message = [command_bytes(1, b"first"), command_bytes(2, b"second")].concat();
+    for end in 0..message.len() {
+        let found: Vec<_> = commands(&message[..end]).collect();
+        let whole = found.iter().filter(|frame| frame.is_ok()).count();
+        assert_eq!(whole, usize::from(end >= 13));
+        assert_eq!(found.len() - whole, usize::from(end != 0 && end != 13), "{end}");
+    }
+    let long = notification_bytes(DocaError(300), Some(b"abc"));
+    for end in 1..long.len() {
+        assert!(notifications(&long[..end]).next().unwrap().is_err(), "{end}");
+    }
+}
+
+#[test]
+fn nothing_follows_an_error() {
+    let message = [command_bytes(1, b"first"), vec![0xff; 20], command_bytes(2, b"")].concat();
+    let found: Vec<_> = commands(&message).collect();
+    assert_eq!(found.len(), 2);
+    assert!(found[1].is_err());
+}
