@@ -81,7 +81,8 @@ impl RawTask {
         self.capacity
     }
 
-    /// Submits `command` (`doca_task_submit`).
+    /// Submits `command` (`doca_task_submit`). It leaves at once when it is alone, and else with others at the next
+    /// [`progress`](crate::ProgressEngine::progress) at the latest: who waits for what it does anywhere else calls that first.
     ///
     /// # Errors
     /// Together with the error comes the task, still the caller's: `TOO_BIG`, with both numbers, for more bytes than

@@ -9,6 +9,9 @@ use super::task::{CmdTask, Stage};
 use super::task_pool;
 use crate::wire::frame::Notification;
 
+/// With fewer it makes no difference whether the first of them takes a message of its own.
+const MANY: u64 = 8;
+
 /// A connection's tasks.
 pub(super) struct Flight {
     slots: Slots<CmdTask>,
@@ -45,13 +48,13 @@ impl Flight {
         self.slots.out()
     }
 
-    /// Whether the worker owes no answer, and the next command is not likely the first of many: several answers came since the
-    /// last one was submitted, and the host, which submits this one, is still about the others.
+    /// Whether the worker owes no answer, and the command that is about to be submitted is not likely the first of many: many
+    /// answers came since the last one was, and the host still holds many tasks, which it is about to go through.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
         let answered = self.answered.get();
         self.submitted.get() == answered
-            && (answered - self.answered_before.get() <= 1 || self.slots.out() == 1)
+            && (answered - self.answered_before.get() < MANY || self.slots.out() < MANY as usize)
     }
 
     /// Whether every task is completed and released.
@@ -190,17 +193,29 @@ mod tests {
     }
 
     #[test]
-    fn the_command_that_follows_several_answers_is_not_alone_while_the_host_has_others() {
-        let flight = Flight::new(4);
-        let tasks = [(); 3].map(|()| submit(&flight));
+    fn a_command_that_follows_many_answers_is_not_alone_while_the_host_holds_many_tasks() {
+        let flight = Flight::new(MANY as usize);
+        let tasks = [(); MANY as usize].map(|()| submit(&flight));
         tasks.iter().for_each(|task| answer(&flight, task));
-        // A host that submits as it goes through its answers has released some of them, ...
+        // A host that submits as it goes through its answers has released the first, ...
         flight.release(tasks[0]);
         let next = flight.allocate(|_| None).unwrap();
         assert!(!flight.is_alone());
-        // ... and one that is through has released them all.
-        tasks[1..].iter().for_each(|task| flight.release(task));
+        // ... and one that has released more has gone through them.
+        flight.release(tasks[1]);
         assert!(flight.is_alone());
+        tasks[2..].iter().for_each(|task| flight.release(task));
         flight.release(next);
+    }
+
+    #[test]
+    fn a_command_that_follows_few_answers_is_alone_however_many_tasks_the_host_holds() {
+        let flight = Flight::new(4 * MANY as usize);
+        let held = [(); 2 * MANY as usize].map(|()| submit(&flight));
+        held.iter().for_each(|task| answer(&flight, task));
+        let before = submit(&flight);
+        answer(&flight, before);
+        assert!(flight.is_alone());
+        held.iter().chain([&before]).for_each(|task| flight.release(task));
     }
 }

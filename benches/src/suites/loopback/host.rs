@@ -99,6 +99,8 @@ impl Party {
             Order::Join => Ok(Answer::Id(self.worker.id())),
             Order::Serve => {
                 self.serving = Some(self.peer.task_serve(&self.worker).submit()?);
+                // From here on only raw UCX has its turn, and the command may still wait to leave.
+                self.worker.engine().progress();
                 Ok(Answer::Nothing(()))
             }
             Order::EndServe => {

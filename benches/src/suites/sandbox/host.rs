@@ -307,6 +307,8 @@ impl Party {
             }
             _ => Serving::Take(self.peer.task_take(&self.receiver, size as u64).submit()?),
         };
+        // From here on only raw UCX has its turn, and commands may still wait to leave.
+        self.sender.engine().progress();
         Ok([forward, take])
     }
 }
