@@ -15,6 +15,7 @@ mod perftest;
 mod plugin_in_c;
 mod sandbox;
 mod scale;
+mod sleeper;
 mod stages;
 mod startup;
 mod system_calls;

@@ -1,16 +1,14 @@
 //! The host process: pauses, and sends a command; and the two threads that it is compared with.
 
-use std::net::{TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use rustix::event::{EventfdFlags, eventfd};
 use serde::{Deserialize, Serialize};
 use urom_host::{CpuSet, Service, block_on};
 
 use crate::child;
 use crate::cores::pin;
+use crate::suites::sleeper::Sleeper;
 use crate::transport::Transport;
 
 /// What it is started with.
@@ -67,67 +65,4 @@ fn after_a_pause(number: u64, work: impl FnOnce() -> Result<()>) -> Result<u64> 
     let begin = Instant::now();
     work()?;
     Ok(begin.elapsed().as_nanos() as u64)
-}
-
-/// A thread on the worker's core that wakes whoever has woken it. It ends with the process.
-struct Sleeper {
-    end: End,
-}
-
-/// What one thread wakes the other by, and is woken by.
-struct End {
-    to: OwnedFd,
-    from: OwnedFd,
-}
-
-impl Sleeper {
-    fn start(transport: Transport, core: usize) -> Result<Sleeper> {
-        let (end, theirs) = match transport {
-            Transport::SharedMemory => End::of_events()?,
-            Transport::Tcp => End::of_a_connection()?,
-        };
-        std::thread::spawn(move || -> rustix::io::Result<()> {
-            pin(core)?;
-            loop {
-                theirs.wait()?;
-                theirs.ring()?;
-            }
-        });
-        Ok(Sleeper { end })
-    }
-
-    fn wake(&self) -> Result<()> {
-        self.end.ring()?;
-        Ok(self.end.wait()?)
-    }
-}
-
-impl End {
-    /// Through the kernel and nothing else.
-    fn of_events() -> Result<(End, End)> {
-        let event = || eventfd(0, EventfdFlags::CLOEXEC);
-        let (there, back) = (event()?, event()?);
-        let theirs = End { to: back.try_clone()?, from: there.try_clone()? };
-        Ok((End { to: there, from: back }, theirs))
-    }
-
-    /// Through a connection over the loopback device.
-    fn of_a_connection() -> Result<(End, End)> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        let ours = TcpStream::connect(listener.local_addr()?)?;
-        let (theirs, _) = listener.accept()?;
-        let end = |stream: TcpStream| -> Result<End> {
-            stream.set_nodelay(true)?;
-            Ok(End { to: stream.try_clone()?.into(), from: stream.into() })
-        };
-        Ok((end(ours)?, end(theirs)?))
-    }
-
-    fn ring(&self) -> rustix::io::Result<()> {
-        rustix::io::write(&self.to, &1u64.to_ne_bytes()).map(drop)
-    }
-
-    fn wait(&self) -> rustix::io::Result<()> {
-        rustix::io::read(&self.from, &mut [0; 8]).map(drop)
-    }
 }

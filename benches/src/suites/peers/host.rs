@@ -1,4 +1,5 @@
-//! The processes of this suite: the host, which has a connection of the kit's and one to each peer, and the servers.
+//! The processes of this suite: the host, which has a connection of the kit's and one to each peer, and the servers. Bare threads
+//! need none: the other one is the host's, on the worker's core.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,6 +14,8 @@ use urom_host::{CpuSet, Host, Service, Worker, block_on};
 use super::server::Plan;
 use crate::child;
 use crate::cores::pin;
+use crate::suites::sleeper::Sleeper;
+use crate::transport::Transport;
 
 /// Longer than a worker polls after its last work, so that it sleeps when the next command comes.
 const PAUSE: Duration = Duration::from_micros(500);
@@ -23,6 +26,8 @@ pub(super) enum Side {
     Kit,
     Tonic,
     UnixSocket,
+    /// Two threads and nothing else, which can only be asleep.
+    Threads,
 }
 
 impl Side {
@@ -32,6 +37,7 @@ impl Side {
             Side::Kit => "kit",
             Side::Tonic => "tonic",
             Side::UnixSocket => "unix-socket",
+            Side::Threads => "threads",
         }
     }
 
@@ -41,6 +47,7 @@ impl Side {
             Side::Kit => "kit",
             Side::Tonic => "tonic unary call over TCP",
             Side::UnixSocket => "tokio Unix-socket echo",
+            Side::Threads => "two threads that wake each other",
         }
     }
 }
@@ -57,6 +64,7 @@ pub(super) enum Role {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Arguments {
     pub(super) daemon: String,
+    pub(super) transport: Transport,
     pub(super) tonic: String,
     pub(super) unix_socket: String,
     pub(super) core: usize,
@@ -100,6 +108,7 @@ fn serve(plan: &Plan) -> Result<()> {
         Side::Tonic => tonic_echo::serve(|address| say(&address.to_string())),
         Side::UnixSocket => unix_echo::serve(Path::new(&plan.path), || say(&plan.path)),
         Side::Kit => bail!("the kit's server is uromd"),
+        Side::Threads => bail!("the other thread is the host's"),
     }
 }
 
@@ -108,6 +117,7 @@ struct Party {
     worker: Worker,
     tonic: tonic_echo::Client,
     unix_socket: unix_echo::Client,
+    sleeper: Sleeper,
     // After everything that it serves.
     _service: Service,
 }
@@ -118,10 +128,11 @@ impl Party {
         let graph = service.plugin::<graph_protocol::Protocol>()?;
         let cpus: CpuSet = [arguments.worker_core].into_iter().collect();
         let worker = block_on(service.worker().any_id().plugin(graph.plugin()).cpus(cpus).start())?;
+        let sleeper = Sleeper::start(arguments.transport, arguments.worker_core)?;
         pin(arguments.core).context("cannot pin the host to its core")?;
         let tonic = tonic_echo::Client::at(arguments.tonic.parse()?)?;
         let unix_socket = unix_echo::Client::at(Path::new(&arguments.unix_socket))?;
-        Ok(Party { graph, worker, tonic, unix_socket, _service: service })
+        Ok(Party { graph, worker, tonic, unix_socket, sleeper, _service: service })
     }
 
     fn obey(&mut self, order: &Order) -> Result<Done> {
@@ -135,6 +146,7 @@ impl Party {
                     Side::Kit => self.kit_asleep()?,
                     Side::Tonic => self.tonic.round_trips(1, || {})?,
                     Side::UnixSocket => self.unix_socket.round_trips(1, || {})?,
+                    Side::Threads => self.sleeper.wake()?,
                 }
                 timed += begin.elapsed();
             }
@@ -149,6 +161,7 @@ impl Party {
                 }
                 Side::Tonic => self.tonic.round_trips(order.trips, || {})?,
                 Side::UnixSocket => self.unix_socket.round_trips(order.trips, || {})?,
+                Side::Threads => bail!("bare threads sleep between messages"),
             }
             begin.elapsed()
         };

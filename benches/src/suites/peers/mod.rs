@@ -4,11 +4,13 @@
 //! The peers sleep in the kernel between messages. The kit is measured in both of its modes: *spinning*, where both ends
 //! poll, and *asleep*, where both ends sleep before each command and the host sleeps until its answer wakes it. For the
 //! latter the peers pause just as long before each call.
+//!
+//! Most of a round trip asleep is the two times that the kernel wakes somebody. What these take by themselves is measured in
+//! the same rounds: two bare threads on the same cores, which pause as long and wake each other over a connection, or by events
+//! where the kit has shared memory.
 
 mod host;
 mod server;
-
-use std::cell::RefCell;
 
 use anyhow::{Context, Result, ensure};
 use urom_tests::{PluginDirectory, Uromd};
@@ -19,12 +21,12 @@ use super::Suite;
 use crate::child::Child;
 use crate::extent::Extent;
 use crate::figure::Figure;
-use crate::statistics::{alternate, median};
+use crate::statistics::{in_turns, median};
 use crate::transport::Transport;
 
 pub(crate) const SUITE: Suite = Suite {
     name: NAME,
-    about: "round trips against a tonic unary echo and a tokio Unix-socket echo",
+    about: "round trips against a tonic unary echo, a tokio Unix-socket echo and two bare threads",
     run,
     child: Some(host::run),
 };
@@ -59,6 +61,7 @@ fn run(extent: &Extent) -> Result<Vec<Figure>> {
             })?;
             let arguments = Arguments {
                 daemon: daemon.address().to_owned(),
+                transport,
                 tonic: tonic.address().to_owned(),
                 unix_socket: unix_socket.address().to_owned(),
                 core: extent.cores.host(0),
@@ -67,9 +70,7 @@ fn run(extent: &Extent) -> Result<Vec<Figure>> {
             let mut host =
                 Child::start(NAME, &Role::Host(arguments), |command| command.env(variable, value))?;
             for contest in CONTESTS.iter().filter(|contest| contest.transport == transport) {
-                for side in [Side::Tonic, Side::UnixSocket] {
-                    figures.push(contest.measure(extent, &mut host, side)?);
-                }
+                figures.extend(contest.measure(extent, &mut host)?);
             }
             host.finish()?;
             ensure!(daemon.stop()?.success(), "uromd did not end in order");
@@ -78,29 +79,59 @@ fn run(extent: &Extent) -> Result<Vec<Figure>> {
     })
 }
 
+/// What is measured: the kit, then each peer.
+const AWAKE: [Side; 3] = [Side::Kit, Side::Tonic, Side::UnixSocket];
+const ASLEEP: [Side; 4] = [Side::Kit, Side::Tonic, Side::UnixSocket, Side::Threads];
+
 impl Contest {
-    fn measure(&self, extent: &Extent, host: &mut Child, peer: Side) -> Result<Figure> {
-        let mut calibrate = |side| -> Result<u64> {
+    fn measure(&self, extent: &Extent, host: &mut Child) -> Result<Vec<Figure>> {
+        if !self.asleep {
+            let note = "the kit polls at both ends; the peer sleeps in the kernel, as it always does";
+            let [kit, tonic, unix_socket] = self.rounds(extent, host, AWAKE)?;
+            let figure = |side, each| self.figure(side, kit).against(side.about(), each).note(note);
+            return Ok(vec![figure(Side::Tonic, tonic), figure(Side::UnixSocket, unix_socket)]);
+        }
+        let note = "both ends sleep before each, and the host sleeps until its answer is there";
+        let [kit, tonic, unix_socket, threads] = self.rounds(extent, host, ASLEEP)?;
+        let figure = |side: Side, each| self.figure(side, kit).against(side.about(), each).note(note);
+        let floor = Figure::new(format!("{NAME}/threads-against-tonic/{}", self.name), "ns", threads);
+        Ok(vec![
+            figure(Side::Tonic, tonic),
+            figure(Side::UnixSocket, unix_socket),
+            figure(Side::Threads, threads),
+            floor
+                .against(Side::Tonic.about(), tonic)
+                .note("the two threads in the kit's place: what is left to a service that sleeps"),
+        ])
+    }
+
+    /// The kit beside a peer.
+    fn figure(&self, peer: Side, kit: f64) -> Figure {
+        Figure::new(format!("{NAME}/{}/{}", peer.name(), self.name), "ns", kit)
+    }
+
+    /// What a round trip of each side takes, all of them in turns.
+    fn rounds<const SIDES: usize>(
+        &self,
+        extent: &Extent,
+        host: &mut Child,
+        sides: [Side; SIDES],
+    ) -> Result<[f64; SIDES]> {
+        let mut trips = [0; SIDES];
+        for (side, trips) in sides.into_iter().zip(&mut trips) {
             let first: Done = host.ask(&Order { side, trips: 20, asleep: self.asleep })?;
             // A pause is no part of what is measured, but of how long a round takes.
-            Ok((extent.round().as_nanos() as u64 / first.elapsed.max(1) * 20).clamp(20, 1_000_000))
-        };
-        let trips = [calibrate(Side::Kit)?, calibrate(peer)?];
-        let host = RefCell::new(host);
-        let round = |side, trips| -> Result<Done> {
-            host.borrow_mut().ask(&Order { side, trips, asleep: self.asleep })
-        };
-        let [kit, other] =
-            alternate(extent.rounds(), || round(Side::Kit, trips[0]), || round(peer, trips[1]))?;
-        let each = |rounds: &[Done]| {
-            median(&rounds.iter().map(|done| done.each).collect::<Vec<_>>()).context("no round was measured")
-        };
-        let note = match self.asleep {
-            true => "both ends sleep before each, and the host sleeps until its answer is there",
-            false => "the kit polls at both ends; the peer sleeps in the kernel, as it always does",
-        };
-        let figure = Figure::new(format!("{NAME}/{}/{}", peer.name(), self.name), "ns", each(&kit)?);
-        Ok(figure.against(peer.about(), each(&other)?).note(note))
+            *trips = (extent.round().as_nanos() as u64 / first.elapsed.max(1) * 20).clamp(20, 1_000_000);
+        }
+        let rounds = in_turns::<Done, SIDES>(extent.rounds(), |side| {
+            host.ask(&Order { side: sides[side], trips: trips[side], asleep: self.asleep })
+        })?;
+        let mut medians = [0.0; SIDES];
+        for (rounds, median_of) in rounds.iter().zip(&mut medians) {
+            let each: Vec<_> = rounds.iter().map(|done| done.each).collect();
+            *median_of = median(&each).context("no round was measured")?;
+        }
+        Ok(medians)
     }
 }
 
