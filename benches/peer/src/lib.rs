@@ -6,31 +6,46 @@ use std::cell::RefCell;
 use bench_protocol::{
     ADDRESS, Connect, Connected, Forward, HandOn, Handler, Prepare, Prepared, Relay, Serve, Served, Take,
 };
-use bench_raw::Peer;
+use bench_raw::{Kind, Peer};
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
 
 struct BenchPeer {
-    peer: RefCell<Option<Peer>>,
+    /// By the number of their kind.
+    peers: [RefCell<Option<Peer>>; Kind::COUNT],
 }
 
 fn driver(what: String) -> Error {
     Error::new(DocaError::DRIVER, what)
 }
 
+impl BenchPeer {
+    /// Uses the one of a kind, if it was prepared.
+    fn with<T>(&self, kind: u64, work: impl FnOnce(&mut Peer) -> Result<T>) -> Result<T> {
+        let peer = self.peers.get(kind as usize).ok_or(DocaError::INVALID_VALUE)?;
+        work(peer.borrow_mut().as_mut().ok_or(DocaError::BAD_STATE)?)
+    }
+
+    /// The same until its stop message has come.
+    fn serve_until_stopped(&self, kind: u64, serve: impl FnOnce(&Peer)) -> Result<Served> {
+        self.with(kind, |peer| {
+            serve(peer);
+            Ok(Served {})
+        })
+    }
+}
+
 #[urom_plugin]
 impl Handler for BenchPeer {
     fn open(_: &OpenContext) -> Result<Self> {
-        Ok(BenchPeer { peer: RefCell::new(None) })
+        Ok(BenchPeer { peers: Default::default() })
     }
 
     async fn prepare(&self, _: &Context, command: Prepare) -> Result<Prepared> {
-        let mut peer = self.peer.borrow_mut();
+        let kind = Kind::of(command.kind).ok_or(DocaError::INVALID_VALUE)?;
+        let mut peer = self.peers[command.kind as usize].borrow_mut();
         let peer = match &mut *peer {
             Some(peer) => peer,
-            none => {
-                let make = if command.tags == 0 { Peer::new } else { Peer::with_tags };
-                none.insert(make(command.number as usize).map_err(driver)?)
-            }
+            none => none.insert(Peer::new(command.number as usize, kind).map_err(driver)?),
         };
         let bytes = peer.address().map_err(driver)?;
         let mut address = [0; ADDRESS];
@@ -40,36 +55,30 @@ impl Handler for BenchPeer {
 
     async fn connect(&self, _: &Context, command: Connect) -> Result<Connected> {
         let address = command.address.get(..command.length as usize).ok_or(DocaError::INVALID_VALUE)?;
-        let mut peer = self.peer.borrow_mut();
-        peer.as_mut().ok_or(DocaError::BAD_STATE)?.connect(address).map_err(driver)?;
+        self.with(command.kind, |peer| peer.connect(address).map_err(driver))?;
         Ok(Connected {})
     }
 
-    async fn serve(&self, _: &Context, _: Serve) -> Result<Served> {
-        self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.serve();
-        Ok(Served {})
+    async fn serve(&self, _: &Context, command: Serve) -> Result<Served> {
+        self.serve_until_stopped(command.kind, Peer::serve)
     }
 
     async fn forward(&self, _: &Context, command: Forward) -> Result<Served> {
         let bytes = vec![0x5a; command.bytes as usize];
-        self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.forward(&bytes);
-        Ok(Served {})
+        self.serve_until_stopped(command.kind, |peer| peer.forward(&bytes))
     }
 
     async fn relay(&self, _: &Context, command: Relay) -> Result<Served> {
-        let Relay { head, bytes } = command;
-        self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.relay(head as usize, bytes as usize);
-        Ok(Served {})
+        let Relay { head, bytes, kind } = command;
+        self.serve_until_stopped(kind, |peer| peer.relay(head as usize, bytes as usize))
     }
 
     async fn take(&self, _: &Context, command: Take) -> Result<Served> {
         let mut room = vec![0; command.bytes as usize];
-        self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.take(&mut room);
-        Ok(Served {})
+        self.serve_until_stopped(command.kind, |peer| peer.take(&mut room))
     }
 
     async fn hand_on(&self, _: &Context, command: HandOn) -> Result<Served> {
-        self.peer.borrow().as_ref().ok_or(DocaError::BAD_STATE)?.hand_on(command.bytes as usize);
-        Ok(Served {})
+        self.serve_until_stopped(command.kind, |peer| peer.hand_on(command.bytes as usize))
     }
 }

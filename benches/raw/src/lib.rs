@@ -3,6 +3,7 @@
 //!
 //! One thread uses a [`Peer`] from beginning to end.
 
+mod kind;
 mod tag;
 
 use std::cell::{Cell, RefCell};
@@ -11,6 +12,7 @@ use std::ptr;
 
 use ucx_sys as sys;
 
+pub use kind::{Kind, SETTINGS};
 pub use tag::FORWARDED;
 
 /// The size of a request: a command of 16 plugin bytes with DOCA's header of 24.
@@ -124,35 +126,16 @@ fn receive(
 }
 
 impl Peer {
-    /// Starts UCX with active messages only, configured by the environment. Those that ask one that serves are numbered in
+    /// Starts UCX, configured by the environment but for what its kind says. Those that ask one that serves are numbered in
     /// the order in which it connects to them, from 0; it is 0 itself.
     ///
     /// # Errors
     /// Which call failed, and UCX's status; a number that is too high.
-    pub fn new(number: usize) -> Result<Peer, String> {
-        Peer::with(number, sys::UCP_FEATURE_AM)
-    }
-
-    /// The same with tag messages besides.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn with_tags(number: usize) -> Result<Peer, String> {
-        Peer::with(number, sys::UCP_FEATURE_AM | sys::UCP_FEATURE_TAG)
-    }
-
-    fn with(number: usize, features: sys::ucp_feature) -> Result<Peer, String> {
+    pub fn new(number: usize, kind: Kind) -> Result<Peer, String> {
         if number >= MOST {
             return Err(format!("peer {number} is one too many: there may be {MOST}"));
         }
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let mut params: sys::ucp_params_t = unsafe { std::mem::zeroed() };
-        params.field_mask = u64::from(sys::UCP_PARAM_FIELD_FEATURES);
-        params.features = u64::from(features);
-        let mut context = ptr::null_mut();
-        // SAFETY: the parameters say which field is set; a null configuration is the environment's.
-        check("ucp_init", unsafe { sys::ucp_init(&params, ptr::null(), &mut context) })?;
-
+        let context = kind.context()?;
         let mut peer = Peer {
             context,
             worker: ptr::null_mut(),
@@ -161,7 +144,7 @@ impl Peer {
             task: RefCell::default(),
             counters: Box::default(),
         };
-        // SAFETY: as above.
+        // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let mut params: sys::ucp_worker_params_t = unsafe { std::mem::zeroed() };
         params.field_mask = u64::from(sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE);
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
@@ -343,10 +326,14 @@ mod tests {
 
     #[test]
     fn requests_of_several_are_answered_until_the_first_says_stop() {
+        (0..Kind::COUNT as u64).filter_map(Kind::of).for_each(several);
+    }
+
+    fn several(kind: Kind) {
         let (tell, addresses) = channel::<Vec<u8>>();
         let (back, server_address) = channel();
         let server = std::thread::spawn(move || {
-            let mut server = Peer::new(0).unwrap();
+            let mut server = Peer::new(0, kind).unwrap();
             let address = server.address().unwrap();
             for _ in 0..2 {
                 back.send(address.clone()).unwrap();
@@ -355,7 +342,7 @@ mod tests {
             server.serve();
         });
         let hosts = [0, 1].map(|number| {
-            let mut host = Peer::new(number).unwrap();
+            let mut host = Peer::new(number, kind).unwrap();
             host.connect(&server_address.recv().unwrap()).unwrap();
             tell.send(host.address().unwrap()).unwrap();
             host
@@ -375,6 +362,6 @@ mod tests {
 
     #[test]
     fn a_number_that_is_too_high_is_refused() {
-        assert!(Peer::new(MOST).unwrap_err().contains("one too many"));
+        assert!(Peer::new(MOST, Kind::default()).unwrap_err().contains("one too many"));
     }
 }

@@ -16,7 +16,7 @@ const PAGE: &str = "../docs/src/performance.md";
 
 /// How the names of the figures begin whose table stands between the marks of each name.
 const TABLES: &[(&str, &[&str])] = &[
-    ("loopback", &["loopback/round-trip/", "loopback/rate/"]),
+    ("loopback", &["loopback/round-trip", "loopback/rate/"]),
     ("sandbox", &["sandbox/"]),
     ("c", &["plugin-in-c/", "host-in-c/"]),
     ("stages", &["stages/"]),

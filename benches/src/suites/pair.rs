@@ -70,7 +70,7 @@ impl Pair {
     /// When the worker does not lend its thread.
     pub(super) fn raw_round_trip(&mut self, trips: u64) -> Result<f64> {
         let work = Work { trips, depth: 1, single: false };
-        self.host.ask::<()>(&Order::Serve)?;
+        self.host.ask::<()>(&Order::Serve(Side::Raw))?;
         let [Done { begin, end, .. }] = self.host.ask(&Order::Round(Side::Raw, work))?;
         self.host.ask::<()>(&Order::EndServe)?;
         Ok(end.saturating_sub(begin) as f64 / trips as f64)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
 use bench_protocol::{ADDRESS, Served};
-use bench_raw::{Peer, STOP};
+use bench_raw::{Kind, Peer, STOP};
 use graph_protocol::Client as Graph;
 use serde::{Deserialize, Serialize};
 use urom_host::{Completion, CpuSet, Host, Service, Worker, block_on};
@@ -39,8 +39,8 @@ pub(in crate::suites) enum Place {
 pub(in crate::suites) enum Order {
     /// Says the worker's id.
     Join,
-    /// Gives the worker's thread to raw UCX.
-    Serve,
+    /// Gives the worker's thread to raw UCX: for rounds of a side.
+    Serve(Side),
     /// Takes it back.
     EndServe,
     /// A round, against a worker that is in the right hands.
@@ -62,7 +62,11 @@ pub(in crate::suites) struct Party {
     peer: bench_protocol::Client<Host>,
     pub(in crate::suites) worker: Worker,
     pub(in crate::suites) raw: Peer,
-    serving: Option<Completion<bench_protocol::Serve>>,
+    /// Connected when it is first asked for: most hosts never are.
+    raw_same_settings: Option<Peer>,
+    number: usize,
+    /// With whose raw UCX the worker's is.
+    serving: Option<(Side, Completion<bench_protocol::Serve>)>,
     // After everything that it serves.
     _service: Service,
 }
@@ -90,23 +94,38 @@ impl Party {
         }
         let worker = block_on(builder.max_inflight(arguments.in_flight as u32).start())?;
         pin(arguments.core).context("cannot pin the host to its core")?;
-        let raw = connect(&peer, &worker, arguments.number)?;
-        Ok(Party { graph, peer, worker, raw, serving: None, _service: service })
+        let raw = connect(&peer, &worker, arguments.number, Kind::default())?;
+        let number = arguments.number;
+        Ok(Party {
+            graph,
+            peer,
+            worker,
+            raw,
+            raw_same_settings: None,
+            number,
+            serving: None,
+            _service: service,
+        })
     }
 
     pub(in crate::suites) fn obey(&mut self, order: Order) -> Result<Answer> {
         match order {
             Order::Join => Ok(Answer::Id(self.worker.id())),
-            Order::Serve => {
-                self.serving = Some(self.peer.task_serve(&self.worker).submit()?);
+            Order::Serve(side) => {
+                let kind = Kind { tags: false, same_settings: side == Side::RawSameSettings };
+                if kind.same_settings && self.raw_same_settings.is_none() {
+                    self.raw_same_settings = Some(connect(&self.peer, &self.worker, self.number, kind)?);
+                }
+                self.serving = Some((side, self.peer.task_serve(&self.worker, kind.number()).submit()?));
                 // From here on only raw UCX has its turn, and the command may still wait to leave.
                 self.worker.engine().progress();
                 Ok(Answer::Nothing(()))
             }
             Order::EndServe => {
-                self.raw.send(STOP);
-                self.raw.progress();
-                let served = self.serving.take().context("nobody serves")?;
+                let (side, served) = self.serving.take().context("nobody serves")?;
+                let raw = self.raw(side)?;
+                raw.send(STOP);
+                raw.progress();
                 let Served {} = served.wait()?;
                 Ok(Answer::Nothing(()))
             }
@@ -114,21 +133,28 @@ impl Party {
         }
     }
 
+    fn raw(&self, side: Side) -> Result<&Peer> {
+        match side {
+            Side::RawSameSettings => self.raw_same_settings.as_ref().context("it was not served"),
+            _ => Ok(&self.raw),
+        }
+    }
+
     pub(super) fn round(&self, side: Side, work: Work) -> Result<Done> {
         match side {
-            Side::Raw => round::raw(&self.raw, work),
+            Side::Raw | Side::RawSameSettings => round::raw(self.raw(side)?, work),
             Side::Kit => round::kit(&self.graph, &self.worker, work),
         }
     }
 }
 
 /// Connects raw UCX of this process with raw UCX of the worker's.
-fn connect(peer: &bench_protocol::Client<Host>, worker: &Worker, number: usize) -> Result<Peer> {
-    let mut raw = Peer::new(number).map_err(|what| anyhow!(what))?;
-    let theirs = peer.task_prepare(worker, 0, 0).submit()?.wait()?;
+fn connect(peer: &bench_protocol::Client<Host>, worker: &Worker, number: usize, kind: Kind) -> Result<Peer> {
+    let mut raw = Peer::new(number, kind).map_err(|what| anyhow!(what))?;
+    let theirs = peer.task_prepare(worker, 0, kind.number()).submit()?.wait()?;
     raw.connect(&theirs.address[..theirs.length as usize]).map_err(|what| anyhow!(what))?;
     let (address, length) = padded(&raw.address().map_err(|what| anyhow!(what))?)?;
-    peer.task_connect(worker, address, length).submit()?.wait()?;
+    peer.task_connect(worker, address, length, kind.number()).submit()?.wait()?;
     Ok(raw)
 }
 

@@ -4,6 +4,8 @@
 //! Hosts are processes; those of an embedded service, which is there for its own process only, are threads of that one. Each
 //! holds a connection of the kit's and one of raw UCX to the same worker, and both sides have their rounds in turns. While raw
 //! UCX has its round, the worker's thread belongs to it.
+//!
+//! Raw UCX is as it comes. A single command over shared memory is held against raw UCX with the kit's settings, too.
 
 mod crew;
 pub(super) mod host;
@@ -19,7 +21,7 @@ use crate::child::Child;
 use crate::distribution::Distribution;
 use crate::extent::Extent;
 use crate::figure::Figure;
-use crate::statistics::{alternate, median};
+use crate::statistics::{in_turns, median};
 use crate::transport::Transport;
 
 pub(crate) const SUITE: Suite = Suite {
@@ -31,6 +33,7 @@ pub(crate) const SUITE: Suite = Suite {
 
 pub(super) const NAME: &str = "loopback";
 const RAW: &str = "raw UCX";
+const RAW_SAME_SETTINGS: &str = "raw UCX with the kit's settings";
 /// What the most hosts at once are.
 const MANY: usize = 4;
 
@@ -103,6 +106,11 @@ impl Cell {
         Ok(figures)
     }
 
+    /// Whether raw UCX is measured with the kit's settings, too.
+    fn same_settings(&self, depth: u64) -> bool {
+        self.transport == Transport::SharedMemory && !self.embedded && self.hosts == 1 && depth == 1
+    }
+
     fn at_depth(&self, extent: &Extent, hosts: &mut Hosts, depth: u64) -> Result<Vec<Figure>> {
         let work = |trips| Work { trips, depth, single: false };
         // How many trips a round's time is enough for; measured by a short round that also warms everything.
@@ -111,14 +119,17 @@ impl Cell {
             let each = hosts.round(side, work(first))?.each();
             Ok(((extent.round().as_nanos() as f64 / each / self.hosts as f64) as u64).max(first))
         };
-        let (raw_trips, kit_trips) = (calibrate(Side::Raw)?, calibrate(Side::Kit)?);
-        let cell = std::cell::RefCell::new(hosts);
-        let [raw, kit] = alternate(
-            extent.rounds(),
-            || cell.borrow_mut().round(Side::Raw, work(raw_trips)),
-            || cell.borrow_mut().round(Side::Kit, work(kit_trips)),
-        )?;
-        let hosts = cell.into_inner();
+        let sides = [Side::Raw, Side::Kit, Side::RawSameSettings];
+        let sides = if self.same_settings(depth) { &sides[..] } else { &sides[..2] };
+        let trips = sides.iter().map(|side| calibrate(*side)).collect::<Result<Vec<_>>>()?;
+        let round = |side: usize| hosts.round(sides[side], work(trips[side]));
+        let (raw, kit, same_settings) = if self.same_settings(depth) {
+            let [raw, kit, same_settings] = in_turns(extent.rounds(), round)?;
+            (raw, kit, Some(same_settings))
+        } else {
+            let [raw, kit] = in_turns(extent.rounds(), round)?;
+            (raw, kit, None)
+        };
         let of = |rounds: &[Round], what: fn(&Round) -> f64| {
             median(&rounds.iter().map(what).collect::<Vec<_>>()).context("no round was measured")
         };
@@ -137,6 +148,11 @@ impl Cell {
                 figure = figure.histograms(kit, raw);
             }
             figures.push(figure);
+        }
+        if let Some(same_settings) = same_settings {
+            let name = self.name("round-trip-same-settings", depth);
+            let figure = Figure::new(name, "ns", of(&kit, Round::trip)?);
+            figures.push(figure.against(RAW_SAME_SETTINGS, of(&same_settings, Round::trip)?));
         }
         if let Some(note) = extent.cores.sharing(self.hosts) {
             figures = figures.into_iter().map(|figure| figure.note(note.clone())).collect();
@@ -197,8 +213,8 @@ impl Hosts {
     }
 
     fn round(&mut self, side: Side, work: Work) -> Result<Round> {
-        if side == Side::Raw {
-            self.first()?.ask::<()>(&Order::Serve)?;
+        if side != Side::Kit {
+            self.first()?.ask::<()>(&Order::Serve(side))?;
         }
         for process in &mut self.0 {
             process.order(&Order::Round(side, work))?;
@@ -207,7 +223,7 @@ impl Hosts {
         for process in &mut self.0 {
             done.extend(process.answer::<Vec<Done>>()?);
         }
-        if side == Side::Raw {
+        if side != Side::Kit {
             self.first()?.ask::<()>(&Order::EndServe)?;
         }
         Ok(Round { done, trips: work.trips })

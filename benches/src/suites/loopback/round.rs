@@ -14,7 +14,10 @@ use crate::distribution::{Distribution, Recorder};
 /// Whose round it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::suites) enum Side {
+    /// As UCX comes.
     Raw,
+    /// With the kit's settings of UCX.
+    RawSameSettings,
     Kit,
 }
 

@@ -5,12 +5,12 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use bench_raw::{Peer, STOP};
+use bench_raw::{Kind, Peer, STOP};
 use sandbox_protocol::MapParams;
 use urom_host::gather::InProcess;
 use urom_host::{Completion, CpuSet, Domain, Host, Received, Registered, Service, Worker, block_on};
 
-use super::{Arguments, INLINE, NAME, REGISTERED};
+use super::{Arguments, INLINE, NAME, REGISTERED, SAME_SETTINGS};
 use crate::cores::pin;
 use crate::figure::Figure;
 use crate::statistics::{in_turns, median};
@@ -38,8 +38,8 @@ struct Party {
     peer: RawClient,
     sender: Worker,
     receiver: Worker,
-    /// Connected with the sender first and the receiver second.
-    raw: Peer,
+    /// As UCX comes, and with the kit's settings. Each is connected with the sender first and the receiver second.
+    raws: [Peer; 2],
     /// The same bytes for all sizes, registered by the sender and by the receiver.
     memories: [u64; 2],
     // Stopped before the workers, which end before the service.
@@ -61,7 +61,14 @@ pub(super) fn run(arguments: &str) -> Result<()> {
     for size in INLINE {
         let sides = [Side::Inline, Side::RawInline, Side::RawRelayed];
         let rows = [("inline", 0, 1), ("relayed", 0, 2), ("copies-alone", 2, 1)];
-        let measured = party.measure(&arguments, sides, size, &rows);
+        let measured = if (arguments.transport, size) == SAME_SETTINGS {
+            let ([kit, raw, relayed], [inline, of_relayed, of_copies]) = (sides, rows);
+            let sides = [kit, raw, relayed, Side::RawSameSettings, Side::RawRelayedSameSettings];
+            let (same, relayed_same) = (("inline-same-settings", 0, 3), ("relayed-same-settings", 0, 4));
+            party.measure(&arguments, sides, size, &[inline, of_relayed, of_copies, same, relayed_same])
+        } else {
+            party.measure(&arguments, sides, size, &rows)
+        };
         figures.extend(measured.with_context(|| format!("inline, {size} bytes"))?);
     }
     println!("{}", serde_json::to_string(&figures)?);
@@ -80,6 +87,9 @@ enum Side {
     /// Raw UCX, what came with the request, with the copies that DOCA's interface asks for: into the host's task, into the block
     /// that a plugin gets, and what was received by way of a block and a message into the host's memory.
     RawRelayed,
+    /// Each of these two, of raw UCX that has the kit's settings.
+    RawSameSettings,
+    RawRelayedSameSettings,
     /// Raw UCX, from memory of one worker to memory of the other.
     RawRegistered,
 }
@@ -89,7 +99,7 @@ impl Side {
     fn counts(self) -> [usize; 2] {
         match self {
             Side::Registered | Side::RawRegistered => REGISTERED_MESSAGES,
-            Side::Inline | Side::RawInline | Side::RawRelayed => INLINE_BATCHES,
+            _ => INLINE_BATCHES,
         }
     }
 
@@ -98,9 +108,24 @@ impl Side {
         match self {
             Side::Inline | Side::Registered => "the kit",
             Side::RawInline => "raw UCX round trip and tag send",
+            Side::RawSameSettings => "raw UCX round trip and tag send, with the kit's settings",
             Side::RawRelayed => "the same with the copies of DOCA's interface",
+            Side::RawRelayedSameSettings => {
+                "the same with the kit's settings and the copies of DOCA's interface"
+            }
             Side::RawRegistered => "raw UCX tag send and receive",
         }
+    }
+
+    /// Which raw UCX does it.
+    fn raw_kind(self) -> Kind {
+        let same_settings = matches!(self, Side::RawSameSettings | Side::RawRelayedSameSettings);
+        Kind { tags: true, same_settings }
+    }
+
+    /// Whether raw UCX sends on what came.
+    fn relays(self) -> bool {
+        matches!(self, Side::RawRelayed | Side::RawRelayedSameSettings)
     }
 }
 
@@ -120,13 +145,14 @@ impl Party {
         let domain =
             block_on(service.domain().gather(gather).worker(0, &sender).worker(1, &receiver).start())?;
         pin(host).context("cannot pin the host to its core")?;
-        let raw = connect(&peer, &sender, &receiver)?;
+        let connect = |same_settings| connect(&peer, &sender, &receiver, Kind { tags: true, same_settings });
+        let raws = [connect(false)?, connect(true)?];
         let most = REGISTERED.iter().copied().max().unwrap_or_default() as u64;
         let map = |worker| -> Result<u64> {
             Ok(sandbox.task_mem_map(worker, MapParams::allocate(BASE, most)).submit()?.wait()?.memh_id)
         };
         let memories = [map(&sender)?, map(&receiver)?];
-        Ok(Party { sandbox, peer, sender, receiver, raw, memories, _domain: domain, _service: service })
+        Ok(Party { sandbox, peer, sender, receiver, raws, memories, _domain: domain, _service: service })
     }
 
     /// All sides in turns, so that a row's two figures, and those of other rows, are from the same rounds. A row is a name, whose the
@@ -172,9 +198,7 @@ impl Party {
                     }
                 }
             }
-            Side::RawInline | Side::RawRelayed | Side::RawRegistered => {
-                times = self.raw(side, size, count)?
-            }
+            _ => times = self.raw(side, size, count)?,
         }
         median(&times).context("no message was sent")
     }
@@ -237,79 +261,82 @@ impl Party {
     /// The times of raw UCX.
     fn raw(&self, side: Side, size: usize, count: usize) -> Result<Vec<f64>> {
         let serving = self.serve(side, size)?;
-        self.raw.keep(1, side == Side::RawRelayed);
+        let raw = &self.raws[usize::from(side.raw_kind().same_settings)];
+        raw.keep(1, side.relays());
         let mut times = Vec::new();
         // The first waits for the workers to take their commands, too.
         for count in [side.counts()[0], count] {
             times.clear();
             for _ in 0..count {
                 match side {
-                    Side::RawRegistered => times.push(self.raw_registered()),
-                    _ => self.raw_batch(side, size, &mut times),
+                    Side::RawRegistered => times.push(raw_registered(raw)),
+                    _ => raw_batch(raw, side, size, &mut times),
                 }
             }
         }
         for (to, serving) in serving.into_iter().enumerate() {
-            self.raw.send_to(to, STOP);
-            self.raw.progress();
+            raw.send_to(to, STOP);
+            raw.progress();
             serving.wait()?;
         }
         Ok(times)
     }
 
-    fn raw_registered(&self) -> f64 {
-        let start = Instant::now();
-        let (sent, received) = (self.raw.received(0), self.raw.received(1));
-        self.raw.send(&REQUEST[..HEAD]);
-        self.raw_wait(0, sent + 1);
-        self.raw_wait(1, received + 1);
-        start.elapsed().as_nanos() as f64
-    }
-
-    fn raw_batch(&self, side: Side, size: usize, times: &mut Vec<f64>) {
-        let received = self.raw.received(1);
-        for _ in 0..BATCH {
-            let sent = self.raw.received(0);
-            let start = Instant::now();
-            match side {
-                // SAFETY: the one before was waited for, below.
-                Side::RawRelayed => unsafe { self.raw.send_copied(&REQUEST[..HEAD + size]) },
-                _ => self.raw.send(&REQUEST[..HEAD + size]),
-            }
-            while self.raw.received(0) == sent {
-                self.raw.progress();
-            }
-            times.push(start.elapsed().as_nanos() as f64);
-        }
-        self.raw_wait(1, received + BATCH as u64);
-    }
-
-    /// Waits for messages from one of the workers, and lets the receiver have the core they share.
-    fn raw_wait(&self, from: usize, count: u64) {
-        while self.raw.received(from) < count {
-            if !self.raw.progress() {
-                std::thread::yield_now();
-            }
-        }
-    }
-
     /// Gives both workers' threads to raw UCX: first the sender's.
     fn serve(&self, side: Side, size: usize) -> Result<[Serving; 2]> {
-        let forward = match side {
-            Side::RawRelayed => {
-                Serving::Relay(self.peer.task_relay(&self.sender, HEAD as u64, size as u64).submit()?)
-            }
-            _ => Serving::Forward(self.peer.task_forward(&self.sender, size as u64).submit()?),
-        };
-        let take = match side {
-            Side::RawRelayed => {
-                Serving::HandOn(self.peer.task_hand_on(&self.receiver, size as u64).submit()?)
-            }
-            _ => Serving::Take(self.peer.task_take(&self.receiver, size as u64).submit()?),
+        let kind = side.raw_kind().number();
+        let (head, bytes) = (HEAD as u64, size as u64);
+        let serving = if side.relays() {
+            [
+                Serving::Relay(self.peer.task_relay(&self.sender, head, bytes, kind).submit()?),
+                Serving::HandOn(self.peer.task_hand_on(&self.receiver, bytes, kind).submit()?),
+            ]
+        } else {
+            [
+                Serving::Forward(self.peer.task_forward(&self.sender, bytes, kind).submit()?),
+                Serving::Take(self.peer.task_take(&self.receiver, bytes, kind).submit()?),
+            ]
         };
         // From here on only raw UCX has its turn, and commands may still wait to leave.
         self.sender.engine().progress();
-        Ok([forward, take])
+        Ok(serving)
+    }
+}
+
+fn raw_registered(raw: &Peer) -> f64 {
+    let start = Instant::now();
+    let (sent, received) = (raw.received(0), raw.received(1));
+    raw.send(&REQUEST[..HEAD]);
+    raw_wait(raw, 0, sent + 1);
+    raw_wait(raw, 1, received + 1);
+    start.elapsed().as_nanos() as f64
+}
+
+fn raw_batch(raw: &Peer, side: Side, size: usize, times: &mut Vec<f64>) {
+    let received = raw.received(1);
+    for _ in 0..BATCH {
+        let sent = raw.received(0);
+        let start = Instant::now();
+        if side.relays() {
+            // SAFETY: the one before was waited for, below.
+            unsafe { raw.send_copied(&REQUEST[..HEAD + size]) }
+        } else {
+            raw.send(&REQUEST[..HEAD + size]);
+        }
+        while raw.received(0) == sent {
+            raw.progress();
+        }
+        times.push(start.elapsed().as_nanos() as f64);
+    }
+    raw_wait(raw, 1, received + BATCH as u64);
+}
+
+/// Waits for messages from one of the workers, and lets the receiver have the core they share.
+fn raw_wait(raw: &Peer, from: usize, count: u64) {
+    while raw.received(from) < count {
+        if !raw.progress() {
+            std::thread::yield_now();
+        }
     }
 }
 
@@ -333,12 +360,12 @@ impl Serving {
 }
 
 /// Connects raw UCX of this process with that of both workers, and the sender's with the receiver's.
-fn connect(peer: &RawClient, sender: &Worker, receiver: &Worker) -> Result<Peer> {
+fn connect(peer: &RawClient, sender: &Worker, receiver: &Worker, kind: Kind) -> Result<Peer> {
     let raw_error = |what: String| anyhow!(what);
-    let mut raw = Peer::new(0).map_err(raw_error)?;
+    let mut raw = Peer::new(0, kind).map_err(raw_error)?;
     let mut addresses = Vec::new();
     for (number, worker) in [(0, sender), (1, receiver)] {
-        let theirs = peer.task_prepare(worker, number, 1).submit()?.wait()?;
+        let theirs = peer.task_prepare(worker, number, kind.number()).submit()?.wait()?;
         let theirs = theirs.address[..theirs.length as usize].to_vec();
         raw.connect(&theirs).map_err(raw_error)?;
         addresses.push(theirs);
@@ -347,7 +374,7 @@ fn connect(peer: &RawClient, sender: &Worker, receiver: &Worker) -> Result<Peer>
     let [_, of_receiver] = &addresses[..] else { return Err(anyhow!("there are two workers")) };
     for (worker, address) in [(sender, &ours), (receiver, &ours), (sender, of_receiver)] {
         let (address, length) = padded(address)?;
-        peer.task_connect(worker, address, length).submit()?.wait()?;
+        peer.task_connect(worker, address, length, kind.number()).submit()?.wait()?;
     }
     Ok(raw)
 }

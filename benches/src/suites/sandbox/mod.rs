@@ -9,6 +9,9 @@
 //! of a block and a message into memory of the host. *Copies alone*: that raw UCX against the one that sends bytes of its own, so
 //! what the copies take.
 //!
+//! *Same settings*: both of these against raw UCX that has the kit's settings and its kind of shared memory. Else raw UCX is as it
+//! comes.
+//!
 //! *Registered*: the bytes lie in memory of the workers, and the time ends when both have answered.
 
 mod host;
@@ -36,6 +39,9 @@ const NAME: &str = "sandbox";
 const INLINE: [usize; 6] = [8, 64, 512, 1024, 2048, 4000];
 /// The sizes in registered memory.
 const REGISTERED: [usize; 7] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
+
+/// Where raw UCX is measured with the kit's settings, too: where these change most, and what the budget is about.
+const SAME_SETTINGS: (Transport, usize) = (Transport::SharedMemory, 4000);
 
 /// What the host of a launch is started with.
 #[derive(Debug, Serialize, Deserialize)]
@@ -84,4 +90,18 @@ fn run(extent: &Extent) -> Result<Vec<Figure>> {
             .map(|figure| note.iter().fold(figure, |figure, note| figure.note(*note)))
             .collect())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use ucx::{Context, Features};
+
+    #[test]
+    fn raw_ucx_with_the_same_settings_has_those_that_the_kit_has() {
+        let builder = || Context::builder(Features::AM);
+        let same = bench_raw::SETTINGS
+            .iter()
+            .fold(builder(), |builder, (name, value)| builder.config(*name, *value));
+        assert_eq!(format!("{same:?}"), format!("{:?}", builder().watched_shared_memory()));
+    }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::clock::{Steps, now};
 use crate::statistics::{alternate, median};
 use crate::suites::loopback::host::{Arguments, Order, Party};
-use crate::suites::loopback::round::{self, Work};
+use crate::suites::loopback::round::{self, Side, Work};
 
 /// Nanoseconds of each.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub(super) fn measure(arguments: &Arguments, samples: u64, rounds: usize) -> Res
         rounds,
         || {
             let mut party = party.borrow_mut();
-            party.obey(Order::Serve)?;
+            party.obey(Order::Serve(Side::Raw))?;
             let done = round::raw(&party.raw, work)?;
             party.obey(Order::EndServe)?;
             Ok((done.end - done.begin) as f64 / samples as f64)
@@ -51,7 +51,7 @@ pub(super) fn measure(arguments: &Arguments, samples: u64, rounds: usize) -> Res
     let (raw, kit) = raw.zip(kit).context("no round was measured")?;
     let party = party.into_inner();
     let [build, submit, take] = kit_steps(party, samples, patience(kit))?;
-    party.obey(Order::Serve)?;
+    party.obey(Order::Serve(Side::Raw))?;
     let [raw_send, raw_take] = raw_steps(party, samples, patience(raw));
     party.obey(Order::EndServe)?;
     Ok(HostStages { build, submit, take, raw_send, raw_take, kit, raw })
