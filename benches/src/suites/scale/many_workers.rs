@@ -1,5 +1,7 @@
-//! As many workers on one daemon as its users are promised: started together, used, joined into domains, stopped.
+//! As many workers on one daemon as its users are promised: started together, used, joined into domains, stopped. How long they
+//! take to start is measured with UCX as users have it, too.
 
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
@@ -15,6 +17,8 @@ use crate::processes;
 use crate::transport::Transport;
 
 const WORKERS: u64 = 256;
+/// How many start at the same time with UCX as it comes.
+const FEW: u64 = 16;
 const DOMAINS: [u64; 2] = [64, WORKERS];
 
 /// What the host is started with.
@@ -37,6 +41,46 @@ enum Order {
 }
 
 pub(super) fn measure() -> Result<Vec<Figure>> {
+    let mut figures = short_starts()?;
+    figures.extend(default_environment()?);
+    Ok(figures)
+}
+
+/// How long starts take by who has set nothing: UCX may use everything, and puts hooks on memory.
+fn default_environment() -> Result<Vec<Figure>> {
+    fn unset(command: &mut Command) -> &mut Command {
+        SHORT_STARTS.iter().chain(&[Transport::SharedMemory.variable()]).for_each(|(variable, _)| {
+            command.env_remove(variable);
+        });
+        command
+    }
+    let plugins = PluginDirectory::with(&["worker_graph"])?;
+    let daemon = Uromd::start_with(plugins.variable(), |command| unset(command.args(["-l", "30"])))?;
+    let role = Role::Workers(Arguments { daemon: daemon.address().to_owned() });
+    let mut host = Child::start(NAME, &role, unset)?;
+    let mut ns = |order| -> Result<f64> { Ok(host.ask::<u64>(&order)? as f64) };
+    let mut figures = Vec::new();
+    for count in [FEW, WORKERS - 1] {
+        ns(Order::Start(1))?;
+        let start = ns(Order::Start(count))?;
+        ns(Order::Use)?;
+        ns(Order::Stop)?;
+        let name = |what| format!("{NAME}/default-environment/{what}");
+        figures.extend([
+            Figure::new(name(format!("start-of-{count}-workers")), "ns", start).note(
+                "by one host, all at the same time, beside one that is there; with no variable of UCX's, as users have it",
+            ),
+            Figure::new(name(format!("start-of-a-worker-of-{count}")), "ns", start / count as f64)
+                .note("the mean of these, which share the 0.4 s that UCX's hooks on memory take: it yields meanwhile"),
+        ]);
+    }
+    host.finish()?;
+    ensure!(daemon.stop()?.success(), "uromd did not end in order");
+    Ok(figures)
+}
+
+/// All that is measured of workers that start in a short time.
+fn short_starts() -> Result<Vec<Figure>> {
     let (variable, value) = Transport::SharedMemory.variable();
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let daemon = Uromd::start_with(plugins.variable(), |command| {
@@ -56,7 +100,7 @@ pub(super) fn measure() -> Result<Vec<Figure>> {
         Figure::new(format!("{NAME}/workers-on-one-daemon"), "", workers as f64)
             .note("processes that are there at the same time, each of which has answered a command"),
         Figure::new(format!("{NAME}/start-of-255-workers"), "ns", start)
-            .note("by one host, all at the same time, beside one that is there; with UCX_MEM_EVENTS=n, without which each takes 0.4 s of a core more"),
+            .note("by one host, all at the same time, beside one that is there; with UCX_MEM_EVENTS=n, unlike default-environment"),
         Figure::new(format!("{NAME}/start-of-a-worker"), "ns", start / (WORKERS - 1) as f64)
             .note("the mean of these"),
         Figure::new(format!("{NAME}/command-to-each-worker"), "ns", used / WORKERS as f64)
