@@ -6,6 +6,7 @@ mod counted;
 mod host_in_c;
 mod idle;
 mod in_c;
+mod inline;
 mod loopback;
 mod losses;
 mod messages;

@@ -7,18 +7,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use bench_raw::{Kind, Peer, STOP};
 use sandbox_protocol::MapParams;
-use urom_host::gather::InProcess;
-use urom_host::{Completion, CpuSet, Domain, Host, Received, Registered, Service, Worker, block_on};
+use urom_host::{Completion, Host, Received, Registered, Service};
 
 use super::{Arguments, INLINE, NAME, REGISTERED, SAME_SETTINGS};
 use crate::cores::pin;
 use crate::figure::Figure;
 use crate::statistics::{in_turns, median};
+use crate::suites::inline::{BATCH, Pair, TAG};
 use crate::suites::loopback::host::padded;
 
-/// How many inline messages are sent one after the other while their receiver need not run: few enough for what UCX has
-/// between two processes to hold all of them.
-const BATCH: usize = 16;
 /// How many messages in registered memory, or batches of inline ones, come in a round before those that count, so that what the side
 /// before used is no longer in the caches; and how many count at least.
 const REGISTERED_MESSAGES: [usize; 2] = [1, 3];
@@ -29,21 +26,18 @@ const HEAD: usize = 72 + 24;
 static REQUEST: [u8; 4096] = [0x5a; 4096];
 /// How the host calls the first byte of registered memory.
 const BASE: u64 = 0x1000;
-const TAG: u64 = 9;
 
 type RawClient = bench_protocol::Client<Host>;
 
 struct Party {
     sandbox: sandbox_protocol::Client<Host>,
     peer: RawClient,
-    sender: Worker,
-    receiver: Worker,
+    pair: Pair,
     /// As UCX comes, and with the kit's settings. Each is connected with the sender first and the receiver second.
     raws: [Peer; 2],
     /// The same bytes for all sizes, registered by the sender and by the receiver.
     memories: [u64; 2],
-    // Stopped before the workers, which end before the service.
-    _domain: Domain,
+    // After the workers.
     _service: Service,
 }
 
@@ -134,25 +128,17 @@ impl Party {
         let service = Service::builder().address(&arguments.address).connect()?;
         let sandbox = service.plugin::<sandbox_protocol::Protocol>()?;
         let peer = service.plugin::<bench_protocol::Protocol>()?;
-        let start = |core| {
-            let cpus: CpuSet = [core].into_iter().collect();
-            let builder = service.worker().any_id().plugin(sandbox.plugin()).plugin(peer.plugin()).cpus(cpus);
-            block_on(builder.max_inflight(64).start())
-        };
-        let [host, sender_core, receiver_core] = arguments.cores;
-        let (sender, receiver) = (start(sender_core)?, start(receiver_core)?);
-        let gather = InProcess::group(1).pop().context("a group of one has a member")?;
-        let domain =
-            block_on(service.domain().gather(gather).worker(0, &sender).worker(1, &receiver).start())?;
+        let [host, cores @ ..] = arguments.cores;
+        let pair = Pair::start(&service, &[sandbox.plugin(), peer.plugin()], cores)?;
         pin(host).context("cannot pin the host to its core")?;
-        let connect = |same_settings| connect(&peer, &sender, &receiver, Kind { tags: true, same_settings });
+        let connect = |same_settings| connect(&peer, &pair, Kind { tags: true, same_settings });
         let raws = [connect(false)?, connect(true)?];
         let most = REGISTERED.iter().copied().max().unwrap_or_default() as u64;
         let map = |worker| -> Result<u64> {
             Ok(sandbox.task_mem_map(worker, MapParams::allocate(BASE, most)).submit()?.wait()?.memh_id)
         };
-        let memories = [map(&sender)?, map(&receiver)?];
-        Ok(Party { sandbox, peer, sender, receiver, raws, memories, _domain: domain, _service: service })
+        let memories = [map(&pair.sender)?, map(&pair.receiver)?];
+        Ok(Party { sandbox, peer, pair, raws, memories, _service: service })
     }
 
     /// All sides in turns, so that a row's two figures, and those of other rows, are from the same rounds. A row is a name, whose the
@@ -192,7 +178,7 @@ impl Party {
                     times.clear();
                     for _ in 0..count {
                         match side {
-                            Side::Inline => self.inline_batch(size, &mut times)?,
+                            Side::Inline => self.pair.batch(&self.sandbox, size, &mut times)?,
                             _ => times.push(self.registered(size)?),
                         }
                     }
@@ -203,34 +189,13 @@ impl Party {
         median(&times).context("no message was sent")
     }
 
-    fn inline_batch(&self, size: usize, times: &mut Vec<f64>) -> Result<()> {
-        let data = &REQUEST[..size];
-        let receive = |_| self.sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX).submit();
-        let receives = (0..BATCH).map(receive).collect::<Result<Vec<_>, _>>()?;
-        for _ in 0..BATCH {
-            let start = Instant::now();
-            let sent = self.sandbox.task_tag_send(&self.sender, 1, TAG).data(data).submit()?.wait()?;
-            times.push(start.elapsed().as_nanos() as f64);
-            ensure!(sent.status == 0, "a send ended with UCX status {}", sent.status);
-        }
-        for receive in receives {
-            let received = receive.wait()?;
-            ensure!(
-                matches!(&received.data, Received::Inline(bytes) if bytes.len() == size),
-                "received something else than {size} bytes, with UCX status {}",
-                received.status
-            );
-        }
-        Ok(())
-    }
-
     fn registered(&self, size: usize) -> Result<f64> {
         let [from, to] = self.memories;
         let from = Registered { memory: from.try_into()?, address: BASE, len: size as u64 };
         let start = Instant::now();
-        let receive = self.sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX);
+        let receive = self.sandbox.task_tag_recv(&self.pair.receiver, size as u64, TAG, u64::MAX);
         let receive = receive.memh_id(to).buffer(BASE).submit()?;
-        let sent = self.sandbox.task_tag_send(&self.sender, 1, TAG).data(from).submit()?;
+        let sent = self.sandbox.task_tag_send(&self.pair.sender, 1, TAG).data(from).submit()?;
         let (sent, received) = (self.yielding(sent)??, self.yielding(receive)??);
         let time = start.elapsed().as_nanos() as f64;
         ensure!(
@@ -251,7 +216,7 @@ impl Party {
             if let Poll::Ready(output) = future.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) {
                 return Ok(output);
             }
-            if !self.sender.engine().progress() {
+            if !self.pair.sender.engine().progress() {
                 std::thread::yield_now();
                 ensure!(Instant::now() < deadline, "a message is on its way for a minute");
             }
@@ -288,17 +253,17 @@ impl Party {
         let (head, bytes) = (HEAD as u64, size as u64);
         let serving = if side.relays() {
             [
-                Serving::Relay(self.peer.task_relay(&self.sender, head, bytes, kind).submit()?),
-                Serving::HandOn(self.peer.task_hand_on(&self.receiver, bytes, kind).submit()?),
+                Serving::Relay(self.peer.task_relay(&self.pair.sender, head, bytes, kind).submit()?),
+                Serving::HandOn(self.peer.task_hand_on(&self.pair.receiver, bytes, kind).submit()?),
             ]
         } else {
             [
-                Serving::Forward(self.peer.task_forward(&self.sender, bytes, kind).submit()?),
-                Serving::Take(self.peer.task_take(&self.receiver, bytes, kind).submit()?),
+                Serving::Forward(self.peer.task_forward(&self.pair.sender, bytes, kind).submit()?),
+                Serving::Take(self.peer.task_take(&self.pair.receiver, bytes, kind).submit()?),
             ]
         };
         // From here on only raw UCX has its turn, and commands may still wait to leave.
-        self.sender.engine().progress();
+        self.pair.sender.engine().progress();
         Ok(serving)
     }
 }
@@ -360,7 +325,8 @@ impl Serving {
 }
 
 /// Connects raw UCX of this process with that of both workers, and the sender's with the receiver's.
-fn connect(peer: &RawClient, sender: &Worker, receiver: &Worker, kind: Kind) -> Result<Peer> {
+fn connect(peer: &RawClient, pair: &Pair, kind: Kind) -> Result<Peer> {
+    let Pair { sender, receiver, .. } = pair;
     let raw_error = |what: String| anyhow!(what);
     let mut raw = Peer::new(0, kind).map_err(raw_error)?;
     let mut addresses = Vec::new();

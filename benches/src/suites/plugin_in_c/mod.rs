@@ -1,6 +1,9 @@
 //! The graph plugin in Rust against the same plugin in C: both in one worker, called by one host through clients that are the
-//! same code.
+//! same code. The sandbox plugin in both languages as well, in two workers of its own.
 
+mod sandbox;
+
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -25,47 +28,78 @@ const PEER: &str = "plugin in C";
 /// How many are in flight where it is not one.
 const DEPTH: u64 = 64;
 
+/// Which plugin a launch is about.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum What {
+    Graph,
+    Sandbox,
+}
+
 /// What a launch is started with.
 #[derive(Serialize, Deserialize)]
 struct Arguments {
+    what: What,
     address: String,
     transport: Transport,
     /// The host's core and the worker's.
     cores: [usize; 2],
+    /// The core of the worker that receives, where there is one.
+    receiver: usize,
     rounds: usize,
     round: Duration,
 }
 
 fn run(extent: &Extent) -> Result<Vec<Figure>> {
-    let in_c = in_c::graph_plugin()?;
+    let in_c = [(What::Graph, in_c::graph_plugin()?), (What::Sandbox, in_c::sandbox_plugin()?)];
     extent.launches(NAME, |_| {
         let mut figures = Vec::new();
-        for transport in Transport::ALL {
-            let mut plugins = PluginDirectory::with(&["worker_graph"])?;
-            plugins.add(&in_c)?;
-            let (variable, value) = transport.variable();
-            let daemon = Uromd::start_with(plugins.variable(), |command| {
-                command.args(["-l", "30"]).env(variable, value)
-            })?;
-            let arguments = Arguments {
-                address: daemon.address().to_owned(),
-                transport,
-                cores: extent.cores.pair(),
-                rounds: extent.rounds(),
-                round: extent.round(),
-            };
-            let mut host = Child::start(NAME, &arguments, |command| command.env(variable, value))?;
-            figures.extend(host.answer::<Vec<Figure>>()?);
-            host.finish()?;
-            ensure!(daemon.stop()?.success(), "uromd did not end in order");
+        for (what, in_c) in &in_c {
+            for transport in Transport::ALL {
+                figures.extend(launch(extent, *what, in_c, transport)?);
+            }
         }
         Ok(figures)
     })
 }
 
+fn launch(extent: &Extent, what: What, in_c: &Path, transport: Transport) -> Result<Vec<Figure>> {
+    let in_rust = match what {
+        What::Graph => "worker_graph",
+        What::Sandbox => "worker_sandbox",
+    };
+    let mut plugins = PluginDirectory::with(&[in_rust])?;
+    plugins.add(in_c)?;
+    let (variable, value) = transport.variable();
+    let daemon =
+        Uromd::start_with(plugins.variable(), |command| command.args(["-l", "30"]).env(variable, value))?;
+    let arguments = Arguments {
+        what,
+        address: daemon.address().to_owned(),
+        transport,
+        cores: extent.cores.pair(),
+        receiver: extent.cores.host(1),
+        rounds: extent.rounds(),
+        round: extent.round(),
+    };
+    let mut host = Child::start(NAME, &arguments, |command| command.env(variable, value))?;
+    let figures = host.answer()?;
+    host.finish()?;
+    ensure!(daemon.stop()?.success(), "uromd did not end in order");
+    Ok(figures)
+}
+
 /// The host of one launch.
 fn child(arguments: &str) -> Result<()> {
     let arguments: Arguments = serde_json::from_str(arguments).context("what a launch is started with")?;
+    let figures = match arguments.what {
+        What::Graph => graph(&arguments)?,
+        What::Sandbox => sandbox::measure(&arguments)?,
+    };
+    println!("{}", serde_json::to_string(&figures)?);
+    Ok(())
+}
+
+fn graph(arguments: &Arguments) -> Result<Vec<Figure>> {
     let service = Service::builder().address(&arguments.address).connect()?;
     let in_rust = service.plugin::<graph_protocol::Protocol>()?;
     let in_c = service.plugin::<bench_protocol::graph_in_c::Protocol>()?;
@@ -76,7 +110,7 @@ fn child(arguments: &str) -> Result<()> {
     let mut figures = Vec::new();
     for (what, depth) in [("round-trip", 1), ("in-flight", DEPTH)] {
         let (trips_in_rust, trips_in_c) =
-            (calibrate(&in_rust, &worker, depth, &arguments)?, calibrate(&in_c, &worker, depth, &arguments)?);
+            (calibrate(&in_rust, &worker, depth, arguments)?, calibrate(&in_c, &worker, depth, arguments)?);
         let [in_rust, in_c] = alternate(
             arguments.rounds,
             || each(&in_rust, &worker, trips_in_rust, depth),
@@ -87,8 +121,7 @@ fn child(arguments: &str) -> Result<()> {
         let name = format!("{NAME}/{what}/{}/{depth}", arguments.transport.name());
         figures.push(Figure::new(name, "ns", in_rust).against(PEER, in_c));
     }
-    println!("{}", serde_json::to_string(&figures)?);
-    Ok(())
+    Ok(figures)
 }
 
 /// Nanoseconds a command in one round.

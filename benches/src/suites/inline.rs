@@ -1,0 +1,95 @@
+//! Sends of the sandbox plugin's whose bytes travel with the command, from one worker of a domain to another, in batches: the
+//! receives of a batch are under way before, and their answers come after.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use sandbox_protocol::{Client, TagRecv};
+use urom_host::gather::InProcess;
+use urom_host::{Completion, CpuSet, Domain, Host, Plugin, Received, Service, Worker, block_on};
+
+/// How many messages are sent one after the other while their receiver need not run: few enough for what UCX has
+/// between two processes to hold all of them.
+pub(super) const BATCH: usize = 16;
+/// Any tag does.
+pub(super) const TAG: u64 = 9;
+/// What is sent: no message is longer.
+static DATA: [u8; 4096] = [0x5a; 4096];
+/// The receiver's number in the domain.
+const RECEIVER: u64 = 1;
+
+/// A sender and a receiver.
+pub(super) struct Pair {
+    // Stopped before the workers.
+    _domain: Domain,
+    pub(super) sender: Worker,
+    pub(super) receiver: Worker,
+}
+
+impl Pair {
+    /// Starts both, each on a core and with all of `plugins`, and joins them into a domain.
+    ///
+    /// # Errors
+    /// When they do not start.
+    pub(super) fn start(service: &Service, plugins: &[&Plugin], cores: [usize; 2]) -> Result<Pair> {
+        let start = |core| {
+            let cpus: CpuSet = [core].into_iter().collect();
+            let builder = service.worker().any_id().cpus(cpus).max_inflight(64);
+            block_on(plugins.iter().fold(builder, |builder, plugin| builder.plugin(**plugin)).start())
+        };
+        let (sender, receiver) = (start(cores[0])?, start(cores[1])?);
+        let gather = InProcess::group(1).pop().context("a group of one has a member")?;
+        let domain = service.domain().gather(gather).worker(0, &sender).worker(RECEIVER, &receiver);
+        Ok(Pair { _domain: block_on(domain.start())?, sender, receiver })
+    }
+
+    /// Sends a batch; adds how many nanoseconds each send took, from the host's call to its answer.
+    ///
+    /// # Errors
+    /// When a message does not come as it was sent.
+    pub(super) fn batch(&self, sandbox: &Client<Host>, size: usize, times: &mut Vec<f64>) -> Result<()> {
+        let receives = self.receives(sandbox, size)?;
+        for _ in 0..BATCH {
+            let start = Instant::now();
+            self.send(sandbox, size)?;
+            times.push(start.elapsed().as_nanos() as f64);
+        }
+        collect(receives, size)
+    }
+
+    /// Has the receiver wait for a batch.
+    ///
+    /// # Errors
+    /// When the worker is gone.
+    pub(super) fn receives(&self, sandbox: &Client<Host>, size: usize) -> Result<Vec<Completion<TagRecv>>> {
+        let receive = |_| sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX).submit();
+        Ok((0..BATCH).map(receive).collect::<Result<_, _>>()?)
+    }
+
+    /// Sends a message, and waits for the answer.
+    ///
+    /// # Errors
+    /// When it says that it was not sent.
+    #[inline]
+    pub(super) fn send(&self, sandbox: &Client<Host>, size: usize) -> Result<()> {
+        let sent = sandbox.task_tag_send(&self.sender, RECEIVER, TAG).data(&DATA[..size]).submit()?.wait()?;
+        ensure!(sent.status == 0, "a send ended with UCX status {}", sent.status);
+        Ok(())
+    }
+}
+
+/// Waits for the answers of a batch's receives.
+///
+/// # Errors
+/// When one received something else than a message of that size.
+pub(super) fn collect(receives: Vec<Completion<TagRecv>>, size: usize) -> Result<()> {
+    for receive in receives {
+        let received = receive.wait()?;
+        ensure!(
+            matches!(&received.data, Received::Inline(bytes) if bytes.len() == size),
+            "received something else than {size} bytes, with UCX status {}",
+            received.status
+        );
+    }
+    Ok(())
+}
