@@ -18,7 +18,7 @@ const DIRECTORY: &str = "COUNT_IN";
 
 /// How often it is counted. What belongs to a command is in every count; buffers that grow with use, and regions of memory that UCX
 /// remembers, are in a few.
-const TIMES: usize = 5;
+pub(super) const TIMES: usize = 5;
 
 /// What some processes have done by now.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -26,18 +26,31 @@ pub(super) struct Pair {
     pub(super) receiver: Worker,
 }
 
+/// Starts a worker on a core, with all of `plugins`.
+///
+/// # Errors
+/// When it does not start.
+pub(super) fn worker(service: &Service, plugins: &[&Plugin], core: usize) -> Result<Worker> {
+    let cpus: CpuSet = [core].into_iter().collect();
+    let builder = service.worker().any_id().cpus(cpus).max_inflight(64);
+    Ok(block_on(plugins.iter().fold(builder, |builder, plugin| builder.plugin(**plugin)).start())?)
+}
+
 impl Pair {
     /// Starts both, each on a core and with all of `plugins`, and joins them into a domain.
     ///
     /// # Errors
     /// When they do not start.
     pub(super) fn start(service: &Service, plugins: &[&Plugin], cores: [usize; 2]) -> Result<Pair> {
-        let start = |core| {
-            let cpus: CpuSet = [core].into_iter().collect();
-            let builder = service.worker().any_id().cpus(cpus).max_inflight(64);
-            block_on(plugins.iter().fold(builder, |builder, plugin| builder.plugin(**plugin)).start())
-        };
-        let (sender, receiver) = (start(cores[0])?, start(cores[1])?);
+        let [sender, receiver] = cores;
+        Pair::of(service, worker(service, plugins, sender)?, worker(service, plugins, receiver)?)
+    }
+
+    /// Joins both into a domain.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub(super) fn of(service: &Service, sender: Worker, receiver: Worker) -> Result<Pair> {
         let gather = InProcess::group(1).pop().context("a group of one has a member")?;
         let domain = service.domain().gather(gather).worker(0, &sender).worker(RECEIVER, &receiver);
         Ok(Pair { _domain: block_on(domain.start())?, sender, receiver })
@@ -48,22 +61,30 @@ impl Pair {
     /// # Errors
     /// When a message does not come as it was sent.
     pub(super) fn batch(&self, sandbox: &Client<Host>, size: usize, times: &mut Vec<f64>) -> Result<()> {
-        let receives = self.receives(sandbox, size)?;
+        let mut receives = Vec::new();
+        self.receives(sandbox, size, &mut receives)?;
         for _ in 0..BATCH {
             let start = Instant::now();
             self.send(sandbox, size)?;
             times.push(start.elapsed().as_nanos() as f64);
         }
-        collect(receives, size)
+        collect(&mut receives, size)
     }
 
-    /// Has the receiver wait for a batch.
+    /// Has the receiver wait for a batch, and adds its receives.
     ///
     /// # Errors
     /// When the worker is gone.
-    pub(super) fn receives(&self, sandbox: &Client<Host>, size: usize) -> Result<Vec<Completion<TagRecv>>> {
-        let receive = |_| sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX).submit();
-        Ok((0..BATCH).map(receive).collect::<Result<_, _>>()?)
+    pub(super) fn receives(
+        &self,
+        sandbox: &Client<Host>,
+        size: usize,
+        receives: &mut Vec<Completion<TagRecv>>,
+    ) -> Result<()> {
+        for _ in 0..BATCH {
+            receives.push(sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX).submit()?);
+        }
+        Ok(())
     }
 
     /// Sends a message, and waits for the answer.
@@ -78,12 +99,12 @@ impl Pair {
     }
 }
 
-/// Waits for the answers of a batch's receives.
+/// Waits for the answers of a batch's receives, and takes them out.
 ///
 /// # Errors
 /// When one received something else than a message of that size.
-pub(super) fn collect(receives: Vec<Completion<TagRecv>>, size: usize) -> Result<()> {
-    for receive in receives {
+pub(super) fn collect(receives: &mut Vec<Completion<TagRecv>>, size: usize) -> Result<()> {
+    for receive in receives.drain(..) {
         let received = receive.wait()?;
         ensure!(
             matches!(&received.data, Received::Inline(bytes) if bytes.len() == size),

@@ -3,6 +3,8 @@
 //! Over TCP UCX remembers which memory it has sent from, and allocates for what it has not: a few times in thousands of commands, when
 //! a buffer is used for the first time.
 
+mod sandbox;
+
 use anyhow::{Result, ensure};
 
 use super::Suite;
@@ -16,18 +18,20 @@ pub(crate) const SUITE: Suite = Suite {
     name: NAME,
     about: "heap allocations of a command, at the host and in the worker",
     run,
-    child: None,
+    child: Some(sandbox::child),
 };
 
 const NAME: &str = "allocations";
 /// What the ABI has a worker and a plugin allocate for a command: its descriptor, and that of its answer.
 const DESCRIPTORS: f64 = 2.0;
+const NOTE: &str = "besides the descriptors of the command and of its answer, as the ABI has it";
 
 fn run(extent: &Extent) -> Result<Vec<Figure>> {
     extent.launches(NAME, |_| {
         let mut figures = Vec::new();
         for transport in Transport::ALL {
             figures.extend(launch(extent, transport)?);
+            figures.extend(sandbox::launch(extent, transport)?);
         }
         Ok(figures)
     })
@@ -50,10 +54,9 @@ fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
             worker.allocations
         );
         let name = |side| format!("{NAME}/per-command/{}/{side}/{depth}", transport.name());
-        let note = "besides the descriptors of the command and of its answer, as the ABI has it";
         figures.extend([
             Figure::new(name("host"), "allocations", host.allocations),
-            Figure::new(name("worker"), "allocations", worker.allocations - DESCRIPTORS).note(note),
+            Figure::new(name("worker"), "allocations", worker.allocations - DESCRIPTORS).note(NOTE),
         ]);
     }
     pair.finish()?;
