@@ -29,7 +29,7 @@ use machine::Machine;
 use report::Summary;
 
 /// Measures the kit, writes target/bench/summary.json and target/bench/report.html, and prints the budget table. Fails when a
-/// budget is missed or a suite fails, and when a full run of all suites leaves a budget unmeasured.
+/// budget is missed, a suite fails or all of it takes too long, and when a full run of all suites leaves a budget unmeasured.
 #[derive(Parser)]
 struct Arguments {
     /// Which suites; all without one. `--list` says which there are.
@@ -73,9 +73,10 @@ fn main() -> Result<ExitCode> {
     summary.write(&json)?;
     std::fs::write(&html, report::page(&summary))
         .with_context(|| format!("cannot write {}", html.display()))?;
-    println!("{}\n{}\n", summary.machine.line(), html.display());
+    println!("{}; {}\n{}\n", summary.machine.line(), summary.took(), html.display());
     report::table::print(&summary.budgets);
-    summary.failures.iter().for_each(|failure| println!("FAILED: {failure}"));
+    let too_long = summary.too_long();
+    summary.failures.iter().chain(&too_long).for_each(|failure| println!("FAILED: {failure}"));
     Ok(if summary.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -84,6 +85,7 @@ fn measure(arguments: &Arguments) -> Result<Summary> {
     let selected = suites::select(&arguments.suites)?;
     let extent = Extent::new(arguments.quick, arguments.launches)?;
     let (mut figures, mut failures) = (Vec::new(), Vec::new());
+    let begin = Instant::now();
     for suite in &selected {
         let start = Instant::now();
         match (suite.run)(&extent) {
@@ -101,6 +103,7 @@ fn measure(arguments: &Arguments) -> Result<Summary> {
         quick: arguments.quick,
         all_suites,
         launches: extent.launches,
+        seconds: begin.elapsed().as_secs_f64(),
         failures,
         figures,
         budgets: Vec::new(),

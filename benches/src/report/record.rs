@@ -77,9 +77,10 @@ fn machine(summary: &Summary) -> String {
     let pings = summary.figures.iter().filter(|figure| figure.name.ends_with("/cache-line"));
     let pings: Vec<String> = pings.flat_map(|f| f.launches.iter().map(|ns| format!("{ns:.0}"))).collect();
     format!(
-        "{}. {} launches. A cache line went from one core to the other and back in, launch by launch: {} ns.\n",
+        "{}. {} launches; {}. A cache line went from one core to the other and back in, launch by launch: {} ns.\n",
         summary.machine.line(),
         summary.launches,
+        summary.took(),
         pings.join(", ")
     )
 }
@@ -140,6 +141,7 @@ mod tests {
             quick: false,
             all_suites: true,
             launches: 5,
+            seconds: 600.0,
             failures: Vec::new(),
             figures: vec![figure],
             budgets: Vec::new(),

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{self, Verdict};
+use crate::extent::LAUNCHES;
 use crate::figure::Figure;
 use crate::machine::Machine;
 
@@ -21,6 +22,8 @@ pub(crate) struct Summary {
     pub(crate) all_suites: bool,
     /// How many launches each figure comes from.
     pub(crate) launches: usize,
+    /// How long all of it took, in seconds.
+    pub(crate) seconds: f64,
     /// What went wrong, suite by suite.
     pub(crate) failures: Vec<String>,
     /// What was measured.
@@ -37,9 +40,26 @@ impl Summary {
         self
     }
 
-    /// Whether every suite went through, every budget is met, and none is missing in a run that was to measure all.
+    /// What the run took, in words.
+    pub(crate) fn took(&self) -> String {
+        format!("the run took {:.1} min", self.seconds / 60.0)
+    }
+
+    /// Why the run took too long, if it did. Like a missed budget that leaves its figures what they are. Who asks for more launches
+    /// than a run has by itself gives it the time for them.
+    pub(crate) fn too_long(&self) -> Option<String> {
+        let (what, most, usual) =
+            if self.quick { ("a first look", 3.0, 1) } else { ("a run", 20.0, LAUNCHES) };
+        let most = most * (self.launches as f64 / usual as f64).max(1.0);
+        (self.seconds > most * 60.0).then(|| format!("{}: {what} may take {most:.0} min", self.took()))
+    }
+
+    /// Whether every suite went through, every budget is met, none is missing in a run that was to measure all, and it did not take
+    /// too long.
     pub(crate) fn success(&self) -> bool {
-        self.failures.is_empty() && budget::success(&self.budgets, self.all_suites && !self.quick)
+        self.failures.is_empty()
+            && self.too_long().is_none()
+            && budget::success(&self.budgets, self.all_suites && !self.quick)
     }
 
     /// Writes it.
@@ -62,5 +82,43 @@ impl Summary {
         let summary: Summary = serde_json::from_str(&text)
             .with_context(|| format!("{} is of another release: measure anew", file.display()))?;
         Ok(summary.judged())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(quick: bool, seconds: f64) -> Summary {
+        Summary {
+            machine: Machine::find().unwrap(),
+            quick,
+            all_suites: false,
+            launches: 1,
+            seconds,
+            failures: Vec::new(),
+            figures: Vec::new(),
+            budgets: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_run_that_takes_too_long_is_no_success_and_says_so() {
+        for (quick, most) in [(false, 1200.0), (true, 180.0)] {
+            let run = |seconds| run(quick, seconds);
+            assert!(run(most).success() && run(most).too_long().is_none());
+            assert!(!run(most + 1.0).success());
+            assert!(Summary { launches: 10, ..run(2.0 * most) }.success());
+            let why = run(2.0 * most).too_long().unwrap();
+            assert!(why.starts_with(&format!("the run took {:.1} min: ", most / 30.0)), "{why}");
+        }
+    }
+
+    #[test]
+    fn how_long_a_run_took_is_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("summary.json");
+        run(false, 642.0).write(&file).unwrap();
+        assert_eq!(Summary::read(&file).unwrap().took(), "the run took 10.7 min");
     }
 }

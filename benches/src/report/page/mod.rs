@@ -30,8 +30,9 @@ fn write_page(html: &mut String, summary: &Summary) -> std::fmt::Result {
     )?;
     writeln!(
         html,
-        "<h1>Measurements of the UROM kit</h1>\n<p class=\"soft\">{}</p>",
-        escape(&summary.machine.line())
+        "<h1>Measurements of the UROM kit</h1>\n<p class=\"soft\">{}; {}</p>",
+        escape(&summary.machine.line()),
+        summary.took()
     )?;
     let plural = if summary.launches == 1 { "" } else { "es" };
     writeln!(
@@ -48,7 +49,7 @@ fn write_page(html: &mut String, summary: &Summary) -> std::fmt::Result {
             "<p class=\"warn\">This was a first look (<code>--quick</code>): nothing here is a figure to quote.</p>"
         )?;
     }
-    for failure in &summary.failures {
+    for failure in summary.failures.iter().chain(&summary.too_long()) {
         writeln!(html, "<p class=\"warn\">{}</p>", escape(failure))?;
     }
     writeln!(
