@@ -5,6 +5,7 @@
 //! answer twice or a wrong one, an error that does not say what happened, or does not get back to where it was.
 
 mod blocked;
+mod bystander;
 mod chaos;
 mod endurance;
 pub mod host;

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use urom_tests::{PluginDirectory, Uromd, profile_directory};
 
-use crate::host::{Call, Kind, Order, Tally, Trouble, Word};
+use crate::host::{Call, Kind, Order, Pace, Tally, Trouble, Word};
 
 /// How long anything may take that nobody broke.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -271,6 +271,15 @@ impl HostProcess {
             _ => None,
         })?;
         tally.map(|tally| self.without_violations(worker, tally)).transpose()
+    }
+
+    /// How quickly a load's commands were answered since this was asked the last time.
+    pub(crate) fn pace(&mut self, worker: u64) -> Result<Pace> {
+        self.tell(&Order::Pace { worker })?;
+        self.hear(PATIENCE, &format!("pace of worker {worker}"), |word| match word {
+            Word::Paced { worker: id, pace } if *id == worker => Some(*pace),
+            _ => None,
+        })
     }
 
     fn without_violations(&self, worker: u64, tally: Tally) -> Result<Tally> {

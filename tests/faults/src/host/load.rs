@@ -8,6 +8,7 @@ use faulty_protocol::Client;
 use urom_host::{Host, Result, Worker};
 
 use super::obey::say;
+use super::pace::Meter;
 use super::words::{Kind, Tally, Trouble, Word};
 use crate::measure::now;
 
@@ -21,6 +22,7 @@ pub(super) struct Load {
     kind: Kind,
     random: RefCell<fastrand::Rng>,
     ledger: RefCell<Ledger>,
+    meter: RefCell<Meter>,
     /// How many more answers until one is announced.
     mark: Cell<u64>,
     /// Nothing more is sent.
@@ -28,12 +30,19 @@ pub(super) struct Load {
     over: Cell<bool>,
 }
 
+/// A task in flight.
+struct Open {
+    /// What it must end with, if its command has a value.
+    value: Option<u64>,
+    /// When it was submitted.
+    since: u64,
+}
+
 /// The tasks of a load.
 #[derive(Default)]
 struct Ledger {
     last: u64,
-    /// The tasks in flight, with the value each must end with, if its command has one.
-    open: HashMap<u64, Option<u64>>,
+    open: HashMap<u64, Open>,
     errors: BTreeMap<Trouble, u64>,
     tally: Tally,
 }
@@ -41,20 +50,29 @@ struct Ledger {
 impl Ledger {
     fn open(&mut self, value: Option<u64>) -> u64 {
         self.last += 1;
-        self.open.insert(self.last, value);
+        self.open.insert(self.last, Open { value, since: now() });
         self.last
     }
 
+    /// When the oldest task in flight was submitted that nothing keeps from being answered at once.
+    fn oldest(&self) -> Option<u64> {
+        self.open.values().filter(|open| open.value.is_some()).map(|open| open.since).min()
+    }
+
     /// Notes how a task ended; whether it was with its value.
-    fn close(&mut self, task: u64, end: Result<u64>) -> bool {
+    fn close(&mut self, task: u64, end: Result<u64>, meter: &mut Meter) -> bool {
         self.tally.last_end = now();
-        let Some(expected) = self.open.remove(&task) else {
+        let Some(Open { value: expected, since }) = self.open.remove(&task) else {
             self.tally.violations.push(format!("task {task} ended again, with {end:?}"));
             return false;
         };
         match end {
             Ok(value) if expected.is_none_or(|expected| expected == value) => {
                 self.tally.values += 1;
+                // Others take the time that they were asked to take.
+                if expected.is_some() {
+                    meter.add(self.tally.last_end.saturating_sub(since));
+                }
                 true
             }
             Ok(value) => {
@@ -87,6 +105,7 @@ impl Load {
             kind,
             random: RefCell::new(fastrand::Rng::with_seed(seed)),
             ledger: RefCell::default(),
+            meter: RefCell::new(Meter::new()),
             mark: Cell::new(0),
             halted: Cell::new(false),
             over: Cell::new(false),
@@ -133,7 +152,7 @@ impl Load {
 
     /// A task has ended.
     fn ended(self: &Rc<Load>, task: u64, end: Result<u64>) {
-        let good = self.ledger.borrow_mut().close(task, end);
+        let good = self.ledger.borrow_mut().close(task, end, &mut self.meter.borrow_mut());
         if !good {
             self.halted.set(true);
         } else if self.mark.get() > 0 {
@@ -152,6 +171,12 @@ impl Load {
     /// Announces when so many more commands have been answered.
     pub(super) fn mark(&self, commands: u64) {
         self.mark.set(commands);
+    }
+
+    /// Says how quickly commands were answered since it was asked the last time.
+    pub(super) fn pace(&self) {
+        let pace = self.meter.borrow_mut().take(self.ledger.borrow().oldest());
+        say(&Word::Paced { worker: self.worker.id(), pace });
     }
 
     /// Sends nothing more.

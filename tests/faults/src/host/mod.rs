@@ -5,8 +5,10 @@ mod call;
 mod load;
 mod loopbacks;
 mod obey;
+mod pace;
 mod words;
 
 pub(crate) use loopbacks::MARKS;
 pub use obey::serve;
+pub(crate) use pace::Pace;
 pub(crate) use words::{Call, Kind, Order, Tally, Trouble, Word};

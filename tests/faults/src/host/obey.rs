@@ -92,6 +92,7 @@ impl Party {
                 self.loads.insert(worker, load);
             }
             Order::Mark { worker, commands } => self.load(worker)?.mark(commands),
+            Order::Pace { worker } => self.load(worker)?.pace(),
             Order::Halt { worker } => self.load(worker)?.halt(),
             Order::Leave { worker } => {
                 self.loads.remove(&worker);

@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use urom_host::{DocaError, Error};
 
+use super::pace::Pace;
+
 /// What a load is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
@@ -29,6 +31,8 @@ pub(crate) enum Order {
     Load { worker: u64, kind: Kind, in_flight: u32, seed: u64 },
     /// Say so when so many more commands have been answered.
     Mark { worker: u64, commands: u64 },
+    /// Say how quickly commands were answered since this was asked the last time.
+    Pace { worker: u64 },
     /// Send nothing more, and say how everything ended.
     Halt { worker: u64 },
     /// Stop a worker.
@@ -76,6 +80,10 @@ pub(crate) enum Word {
     },
     Marked {
         worker: u64,
+    },
+    Paced {
+        worker: u64,
+        pace: Pace,
     },
     /// Every task that was in flight has ended: after an order to halt, or because the worker was lost.
     Over {

@@ -1,0 +1,96 @@
+//! A host that nothing is done to: while others are broken, it is answered nearly as quickly as before.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+
+use crate::host::Pace;
+use crate::process::HostProcess;
+
+/// How long the usual pace is measured.
+const USUAL: Duration = Duration::from_secs(1);
+
+/// How many answers are waited for at a time, and how long at most.
+const A_FEW: u64 = 200;
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// How long no answer may take, whatever else this machine has to do.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// A load that sleeps is woken so soon. Whether it does, or is quick enough to find an answer while it looks, depends on what else
+/// this machine has to do: half of its answers take some 2 or some 60 us.
+const WOKEN: Duration = Duration::from_micros(60);
+
+/// How often a fault is played before the bystander counts as kept waiting. A fault does that each time; what else this machine
+/// has to do does not.
+pub(crate) const TRIES: u32 = 3;
+
+/// A bystander's pace before a fault and beside it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paces {
+    pub(crate) before: Pace,
+    pub(crate) beside: Pace,
+}
+
+impl fmt::Display for Paces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; before: {}", self.beside, self.before)
+    }
+}
+
+/// The pace of a load that nothing disturbs, as it is now.
+pub(crate) fn usual_pace(bystander: &mut HostProcess, worker: u64) -> Result<Pace> {
+    bystander.pace(worker)?;
+    pace_until(bystander, worker, Instant::now() + USUAL)
+}
+
+/// Gets answers until a moment; how quickly they came since the pace was asked for the last time.
+pub(crate) fn pace_until(bystander: &mut HostProcess, worker: u64, end: Instant) -> Result<Pace> {
+    while Instant::now() < end {
+        bystander.pass_within(LIMIT, worker, A_FEW)?;
+    }
+    bystander.pace(worker)
+}
+
+impl Paces {
+    /// Whether half of the answers take at most `factor` times as long as before, as many of them come as follows from that,
+    /// and none is kept back.
+    ///
+    /// # Errors
+    /// Which of these it is not.
+    pub(crate) fn check(&self, factor: u32) -> Result<()> {
+        let Paces { before, beside } = self;
+        let usual = before.median.max(WOKEN);
+        ensure!(beside.median <= usual * factor, "half of the answers take {factor} times as long: {self}");
+        ensure!(
+            beside.rate() * f64::from(factor) >= before.rate(),
+            "one answer comes instead of {factor}: {self}"
+        );
+        ensure!(beside.longest <= LONGEST, "an answer took longer than {LONGEST:?}: {self}");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace(answers: u64, median: u64, longest: u64) -> Pace {
+        let [median, longest] = [median, longest].map(Duration::from_micros);
+        Pace { answers, within: USUAL, median, most: longest, longest }
+    }
+
+    #[test]
+    fn a_bystander_may_be_somewhat_slower_and_no_more() {
+        let before = pace(100_000, 100, 5000);
+        let passes = |beside| Paces { before, beside }.check(5).is_ok();
+        assert!(passes(before) && passes(pace(20_000, 500, 1_000_000)));
+        assert!(!passes(pace(20_000, 501, 5000)), "each answer is late");
+        assert!(!passes(pace(19_999, 50, 5000)), "some time there are none");
+        assert!(!passes(pace(100_000, 50, 1_000_001)), "one is kept back");
+        let before = pace(100_000, 2, 5000);
+        let passes = |beside| Paces { before, beside }.check(5).is_ok();
+        assert!(passes(pace(20_000, 300, 5000)) && !passes(pace(20_000, 301, 5000)), "one that sleeps now");
+    }
+}
