@@ -173,6 +173,9 @@ impl HostProcess {
                 }
             };
             let word = serde_json::from_str(&line).with_context(|| format!("{} says {line}", self.name))?;
+            if let Word::Never(what) = word {
+                bail!("{}: {what}", self.name);
+            }
             match pick(&word) {
                 Some(found) => return Ok(found),
                 None => self.said.push(word),

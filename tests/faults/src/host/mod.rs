@@ -2,6 +2,7 @@
 //! and tells on its standard output what became of every task.
 
 mod call;
+mod counted;
 mod load;
 mod loopbacks;
 mod obey;

@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 use faulty_protocol::{Client, Protocol};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use tokio::sync::mpsc;
-use urom_host::{Host, Service, Worker, block_on};
+use urom_host::{Host, Service, ServiceBuilder, Worker, block_on};
 
+use super::counted;
 use super::load::Load;
 use super::loopbacks::Loopbacks;
 use super::words::{Order, Trouble, Word};
@@ -103,6 +104,7 @@ impl Party {
                 };
                 say(&Word::Left { worker, result });
             }
+            Order::CompleteTwice => counted::complete_twice(),
             Order::Disconnect => {
                 drop(self.service.take());
                 say(&Word::Disconnected);
@@ -116,7 +118,7 @@ impl Party {
     }
 
     fn connect(&mut self, address: &str) -> urom_host::Result<()> {
-        let service = Service::builder().address(address).connect()?;
+        let service = ServiceBuilder::with_library(counted::library()).address(address).connect()?;
         let plugin = service.plugin::<Protocol>()?;
         self.service = Some((service, plugin));
         Ok(())

@@ -35,6 +35,8 @@ pub(crate) enum Order {
     Pace { worker: u64 },
     /// Send nothing more, and say how everything ended.
     Halt { worker: u64 },
+    /// Have the next task's completion come twice, to show that this is seen.
+    CompleteTwice,
     /// Stop a worker.
     Leave { worker: u64 },
     /// Let go of the service.
@@ -95,6 +97,8 @@ pub(crate) enum Word {
         result: Result<(), Trouble>,
     },
     Disconnected,
+    /// What must never be, and belongs to no load.
+    Never(String),
 }
 
 /// An error, as the host's program got it.

@@ -1,0 +1,118 @@
+//! The library's table of C functions, with a counter of completions in it.
+//!
+//! A callback that Rust code waits with is taken when it is called, so a task that ends twice would not show there. In the table,
+//! where programs in C have their callbacks, each completion is one call. A task that is not in flight must not complete. One that
+//! ended and was submitted again ends too early if its first command ends again: then its value is not the right one.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use urom_abi::host::{Api, CmdTask, CmdTaskCallback, Data, Task};
+use urom_host::{DocaError, Library};
+
+use super::obey::say;
+use super::words::Word;
+
+/// A task that is allocated.
+#[derive(Default)]
+struct Counted {
+    callback: Option<CmdTaskCallback>,
+    in_flight: bool,
+}
+
+thread_local! {
+    /// The command tasks of this thread's engines, by their addresses.
+    static TASKS: RefCell<HashMap<usize, Counted>> = RefCell::default();
+    /// Whether the next task is to end twice.
+    static TWICE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The built-in library, whose completions are counted.
+pub(super) fn library() -> Library {
+    static TABLE: OnceLock<Api> = OnceLock::new();
+    let table = TABLE.get_or_init(|| Api {
+        doca_urom_worker_cmd_task_set_cb: set_cb,
+        doca_urom_worker_cmd_task_release: release,
+        doca_task_submit: submit,
+        ..*inner()
+    });
+    // SAFETY: its functions call those of the built-in library, with what they were called with.
+    unsafe { Library::from_table(table) }
+}
+
+/// Has the next task's completion come twice, to show that it is seen.
+pub(super) fn complete_twice() {
+    TWICE.set(true);
+}
+
+fn inner() -> &'static Api {
+    urom_service::library::api()
+}
+
+/// What is known of a task; `None` of one that is no command.
+fn with<T>(address: usize, look: impl FnOnce(&mut Counted) -> T) -> Option<T> {
+    TASKS.with_borrow_mut(|tasks| tasks.get_mut(&address).map(look))
+}
+
+unsafe extern "C" fn set_cb(task: *mut CmdTask, callback: Option<CmdTaskCallback>) {
+    TASKS.with_borrow_mut(|tasks| tasks.entry(task.addr()).or_default().callback = callback);
+    // SAFETY: the caller's task.
+    unsafe { (inner().doca_urom_worker_cmd_task_set_cb)(task, Some(completed)) };
+}
+
+unsafe extern "C" fn release(task: *mut CmdTask) -> DocaError {
+    // SAFETY: the caller's task.
+    let code = unsafe { (inner().doca_urom_worker_cmd_task_release)(task) };
+    if code == DocaError::SUCCESS {
+        TASKS.with_borrow_mut(|tasks| tasks.remove(&task.addr()));
+    }
+    code
+}
+
+unsafe extern "C" fn submit(task: *mut Task) -> DocaError {
+    with(task.addr(), |counted| counted.in_flight = true);
+    // SAFETY: the caller's task.
+    let code = unsafe { (inner().doca_task_submit)(task) };
+    if code != DocaError::SUCCESS {
+        with(task.addr(), |counted| counted.in_flight = false);
+    }
+    code
+}
+
+unsafe extern "C" fn completed(task: *mut CmdTask, task_data: Data, ctx_data: Data) {
+    let ends = |counted: &mut Counted| counted.callback.filter(|_| std::mem::take(&mut counted.in_flight));
+    match with(task.addr(), ends).flatten() {
+        // SAFETY: the caller set it for exactly this call, which comes once.
+        Some(callback) => unsafe { callback(task, task_data, ctx_data) },
+        None => say(&Word::Never("a task completed that was not in flight".to_owned())),
+    }
+    if TWICE.take() {
+        // SAFETY: as the library calls it; the caller's own callback is not called again.
+        unsafe { completed(task, task_data, ctx_data) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Result;
+    use urom_tests::PluginDirectory;
+
+    use crate::host::{Call, Order};
+    use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon};
+
+    #[test]
+    fn a_task_that_completes_twice_is_seen() -> Result<()> {
+        let logs = Logs::new()?;
+        let plugins = PluginDirectory::with(&["worker_faulty"])?;
+        let daemon = start_daemon(&plugins, Transports::All, &logs)?;
+        let mut host = HostProcess::start("host", &[], Transports::All, logs.file("host")?)?;
+        host.connect(daemon.address())?;
+        host.start_worker(1)?;
+        assert_eq!(host.call(1, Call::Echo(1), PATIENCE)?.0, Ok(1));
+        host.tell(&Order::CompleteTwice)?;
+        let error = host.call(1, Call::Echo(2), PATIENCE).expect_err("one that ended twice");
+        assert!(error.to_string().contains("a task completed that was not in flight"), "{error:#}");
+        Ok(())
+    }
+}
