@@ -85,6 +85,38 @@ pub(crate) fn attached(pid: Pid) -> Result<BTreeSet<String>> {
     Ok(pieces.map(|line| line.split_whitespace().skip(3).take(2).collect()).collect())
 }
 
+/// The pieces of UCX's shared memory that a process has attached and that none of `living` made: those of processes that are gone.
+pub(crate) fn orphaned(pid: Pid, living: &[Pid]) -> Result<Vec<String>> {
+    let numbers: Vec<String> = living.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();
+    // Of System V's the kernel says who made them: the number is the second word, the process the fifth.
+    let table = std::fs::read_to_string("/proc/sysvipc/shm")?;
+    let lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let made = lines.filter(|words| words.get(4).is_some_and(|maker| numbers.iter().any(|pid| pid == maker)));
+    let mut made: BTreeSet<String> = made.map(|words| words[1].to_owned()).collect();
+    // Of the others who made them keeps a descriptor, by which peers attach them.
+    for pid in living {
+        made.extend(open_files(*pid)?.filter(|file| file.contains("/ucx_shm_")));
+    }
+    let maps = std::fs::read_to_string(file(pid, "maps"))?;
+    let pieces = maps.lines().filter_map(|line| {
+        // Behind the address, the rights and the offset: device, inode and name.
+        let (number, name) = line.split_once(':')?.1.split_once(' ')?.1.trim().split_once(' ')?;
+        match name.trim() {
+            name if name.contains("/SYSV") => Some(number.to_owned()),
+            name if name.contains("/ucx_shm_") => Some(name.to_owned()),
+            _ => None,
+        }
+    });
+    let orphaned: BTreeSet<String> = pieces.filter(|piece| !made.contains(piece)).collect();
+    Ok(orphaned.into_iter().collect())
+}
+
+/// What a process has open, by names; what is closed meanwhile is left out.
+fn open_files(pid: Pid) -> Result<impl Iterator<Item = String>> {
+    let entries = std::fs::read_dir(file(pid, "fd"))?;
+    Ok(entries.filter_map(|entry| Some(std::fs::read_link(entry.ok()?.path()).ok()?.display().to_string())))
+}
+
 /// How many descriptors a process has open.
 pub(crate) fn descriptors(pid: Pid) -> Result<usize> {
     Ok(std::fs::read_dir(file(pid, "fd"))?.count())
@@ -101,10 +133,7 @@ pub(crate) fn has_thread(pid: Pid, name: &str) -> Result<bool> {
 /// What they are, without the numbers that tell one from the other, and how many of each.
 pub(crate) fn kinds(pid: Pid) -> Result<BTreeMap<String, usize>> {
     let mut kinds = BTreeMap::new();
-    for entry in std::fs::read_dir(file(pid, "fd"))? {
-        // It may have been closed since.
-        let Ok(target) = std::fs::read_link(entry?.path()) else { continue };
-        let target = target.display().to_string();
+    for target in open_files(pid)? {
         let kind = target.split(['[', '_']).next().unwrap_or_default().to_owned();
         *kinds.entry(kind).or_default() += 1;
     }

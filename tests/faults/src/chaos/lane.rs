@@ -3,20 +3,20 @@
 //! Host `a` uses worker 1, host `b` workers 1 and 2. Worker 1, the daemon or host `a` is broken; worker 2 and host `b` show
 //! that the rest goes on.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use rustix::process::{Pid, Signal};
 use urom_tests::{PluginDirectory, Uromd};
 
 use super::judge::Cause;
 use super::plan::{Blow, Round, Victim};
+use super::watch::{Everybody, Watch};
 use crate::blocked::{is_blocked, names_the_queue};
 use crate::host::Kind;
 use crate::measure::{between, now};
 use crate::process::{HostProcess, Logs, PATIENCE, Transports, signal, start_daemon};
-use crate::vitals::{Vitals, crash, descriptors, kinds, until, vitals, wait_for_end};
+use crate::vitals::{crash, descriptors, orphaned, until, wait_for_end};
 
 /// The worker that is broken, and the one that is not.
 const ONE: u64 = 1;
@@ -28,28 +28,11 @@ const ANY: u64 = u64::MAX;
 /// How long a process may take to end that has no reason to go on.
 const END: Duration = Duration::from_secs(10);
 
-/// By how much what a process holds may differ from round to round in KiB: UCX keeps some of what it once needed, and how much
-/// depends on how many tasks were in flight. In a full run hosts and workers grow by up to 540 KiB, most of it when they first try
-/// whether a receive queue still moves, and the daemon by 44 KiB. Each lane's first daemon lives through 26 losses and its host `b`
-/// through 39 (a test counts them): a daemon that leaks 40 KiB for each shows, and so does a host with 27 KiB. Of less, the suite
-/// `turnover` tells.
-const TOLERANCE: u64 = 1024;
-
 /// How long a process is paused: with a heartbeat before it, well below what is taken for a loss.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// How many answers show that something goes on.
 const A_FEW: u64 = 200;
-
-/// A process with what it held when it was first at rest.
-#[derive(Debug)]
-struct Watched {
-    name: &'static str,
-    pid: Pid,
-    first: Vitals,
-    /// Its descriptors then, for the message.
-    kinds: BTreeMap<String, usize>,
-}
 
 /// Everybody who takes part.
 pub(super) struct Lane {
@@ -58,7 +41,7 @@ pub(super) struct Lane {
     b: HostProcess,
     daemon: Uromd,
     workers: [Pid; 2],
-    watched: Vec<Watched>,
+    watch: Watch,
     plugins: PluginDirectory,
     transports: Transports,
     logs: Logs,
@@ -75,8 +58,8 @@ impl Lane {
         let mut b = new_host("host b", &daemon, transports, &logs)?;
         let workers = [a.start_worker(ONE)?, b.start_worker(TWO)?];
         ensure!(b.start_worker(ONE)? == workers[0], "worker {ONE} is one process for both hosts");
-        let mut lane =
-            Lane { a, b, daemon, workers, watched: Vec::new(), plugins, transports, logs, blocked: 0 };
+        let watch = Watch::default();
+        let mut lane = Lane { a, b, daemon, workers, watch, plugins, transports, logs, blocked: 0 };
         lane.warm_up()?;
         Ok(lane)
     }
@@ -110,7 +93,8 @@ impl Lane {
     /// One round; how long it took until the last of those concerned had noticed. Whether that is soon enough is judged when
     /// all is over.
     pub(super) fn play(&mut self, round: &Round) -> Result<Duration> {
-        self.remember()?;
+        self.watch.remember(self.processes())?;
+        self.shares(round.victim)?;
         self.loads(round.in_flight, round.seed)?;
         match round.observer {
             0 => self.a.pass(ONE, round.after)?,
@@ -127,7 +111,7 @@ impl Lane {
         self.warm_up()?;
         self.a.is_quiet()?;
         self.b.is_quiet()?;
-        self.compare()?;
+        self.watch.compare(self.processes())?;
         Ok(noticed)
     }
 
@@ -189,7 +173,7 @@ impl Lane {
                 println!("    worker {worker}: started again, because a queue is blocked");
                 self.blocked += 1;
                 let pid = host(self).pid();
-                self.forget(pid);
+                self.watch.forget(pid);
                 host(self).start_worker(worker)
             }
             Err(trouble) => bail!("worker {worker} cannot be started: {}", trouble.text),
@@ -225,7 +209,7 @@ impl Lane {
             // Its own queue is blocked. It has a new one, and the old one until it lets go of its engine.
             last = last.max(told);
             let pid = self.b.pid();
-            self.forget(pid);
+            self.watch.forget(pid);
             wait_for_end(self.workers[1], END, "a worker that its host has left")?;
             self.workers[1] = self.start_worker(|lane| &mut lane.b, TWO)?;
         }
@@ -299,24 +283,7 @@ impl Lane {
         Ok(noticed)
     }
 
-    /// Notes what each process holds that was not there before.
-    fn remember(&mut self) -> Result<()> {
-        let now = self.processes();
-        self.watched.retain(|watched| now.iter().any(|(_, pid)| *pid == watched.pid));
-        for (name, pid) in now {
-            if self.watched.iter().all(|watched| watched.pid != pid) {
-                self.watched.push(Watched { name, pid, first: vitals(pid)?, kinds: kinds(pid)? });
-            }
-        }
-        Ok(())
-    }
-
-    /// Compares a process with nothing that it held before this round.
-    fn forget(&mut self, pid: Pid) {
-        self.watched.retain(|watched| watched.pid != pid);
-    }
-
-    fn processes(&self) -> [(&'static str, Pid); 5] {
+    fn processes(&self) -> Everybody {
         [
             ("the daemon", self.daemon.pid()),
             ("host a", self.a.pid()),
@@ -326,23 +293,15 @@ impl Lane {
         ]
     }
 
-    /// Everybody who was there before the round is where they were.
-    fn compare(&self) -> Result<()> {
-        let there = self.processes();
-        for watched in self.watched.iter().filter(|watched| there.iter().any(|(_, pid)| *pid == watched.pid))
-        {
-            let Watched { name, pid, first, kinds: before } = watched;
-            // UCX closes some connections of the first moments only when it makes new ones, so it may be less.
-            until(END, "its descriptors are closed", || Ok(descriptors(*pid)? <= first.descriptors))
-                .with_context(|| {
-                    format!("{name} had {first} at first ({before:?}), and now has {:?}", kinds(*pid))
-                })?;
-            let now = vitals(*pid)?;
-            ensure!(
-                now.memory <= first.memory + TOLERANCE,
-                "{name} grew: {first} at first, {now} now, where {TOLERANCE} KiB more are tolerated"
-            );
-        }
+    /// Looks that memory of a victim would be missed: somebody who stays has some of it attached, unless it is the daemon, which
+    /// shares none, or all goes over TCP.
+    fn shares(&self, victim: Victim) -> Result<()> {
+        let pid = self.victim(victim);
+        let rest: Vec<Pid> =
+            self.processes().map(|(_, pid)| pid).into_iter().filter(|it| *it != pid).collect();
+        let its = rest.iter().map(|it| orphaned(*it, &rest)).collect::<Result<Vec<_>>>()?.concat();
+        let shares = self.transports == Transports::All && victim != Victim::Daemon;
+        ensure!(its.is_empty() != shares, "others have attached of the {victim}'s: {its:?}");
         Ok(())
     }
 

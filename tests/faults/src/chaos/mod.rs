@@ -6,6 +6,7 @@
 mod judge;
 mod lane;
 mod plan;
+mod watch;
 
 use std::thread;
 
