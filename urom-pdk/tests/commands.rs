@@ -258,3 +258,22 @@ fn a_panic_in_the_handlers_progress_ends_what_is_pending_and_what_comes_later() 
     assert_eq!(only(worker.progress(), 1, 2), (DocaError::UNEXPECTED, (ECHO, 0)));
     assert_eq!(script.progressed.get(), 1, "it is not called again");
 }
+
+#[test]
+fn two_answers_at_most_come_before_a_handlers_progress_that_panics() {
+    let script = script();
+    script.progress_panics.set(true);
+    // A worker that finds commands before its first turn has them run, and calls progress after each.
+    let mut worker = open();
+    let ends = [1, 2, 3].map(|turn| {
+        worker.send(1, turn, &command(ECHO, 7));
+        only(worker.progress(), 1, turn).0
+    });
+    assert_eq!(ends, [DocaError::SUCCESS, DocaError::SUCCESS, DocaError::UNEXPECTED]);
+    assert_eq!(script.progressed.get(), 1);
+    // One that had its turn before has broken down already.
+    let mut worker = open();
+    assert!(worker.progress().is_empty());
+    worker.send(1, 4, &command(ECHO, 7));
+    assert_eq!(only(worker.progress(), 1, 4).0, DocaError::UNEXPECTED);
+}

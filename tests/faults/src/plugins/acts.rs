@@ -36,17 +36,21 @@ const CORRUPTIONS: [&str; 7] = [
     "a command follows itself",
 ];
 
+/// How often a worker starts whose plugin's progress panics: in one of four starts or so commands are quicker than its first turn.
+const STARTS: usize = 20;
+
 /// All of them.
 pub(super) fn all(length: Length) -> Vec<Act> {
-    let (block, each) = match length {
-        Length::Short => (Duration::from_secs(2), 64 << 10),
-        Length::Full => (Duration::from_secs(10), 1 << 20),
+    let (block, each, starts) = match length {
+        Length::Short => (Duration::from_secs(2), 64 << 10, 1),
+        Length::Full => (Duration::from_secs(10), 1 << 20, STARTS),
     };
     let mut acts = vec![Act::Blocks(block), Act::Leaks { commands: 256, each }];
     acts.extend([Call::PanicAtOnce, Call::PanicLater, Call::PanicAfterwards].map(Act::PanicsFor));
     acts.push(Act::PanicsWhenGivenUp);
     acts.extend(["open", "address"].map(Act::PanicsAtStart));
-    acts.extend(["progress", "close"].map(Act::PanicsIn));
+    acts.extend(std::iter::repeat_n(Act::PanicsIn("progress"), starts));
+    acts.push(Act::PanicsIn("close"));
     acts.extend((1..).zip(CORRUPTIONS).map(|(how, name)| Act::Corrupts(how, name)));
     acts
 }
