@@ -32,7 +32,8 @@ const TOLERANCE: u64 = 1024;
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let commands = extent.commands.unwrap_or(extent.pick(200_000, 100_000_000));
     let logs = Logs::new()?;
-    endure(commands, extent.seed, &logs).with_context(|| logs.tails()).map(Outcome::Passed)
+    let figures = endure(commands, extent.seed, &logs).with_context(|| logs.tails())?;
+    Ok(Outcome::Passed { done: format!("{commands} loopbacks"), figures })
 }
 
 fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {

@@ -14,10 +14,12 @@ mod measure;
 mod network;
 mod plugins;
 mod process;
+mod row;
 pub mod rude;
 mod scale;
 mod suite;
 mod turnover;
 mod vitals;
 
+pub use row::Row;
 pub use suite::{Extent, Figure, Length, Outcome, SUITES, Suite, seed_from};

@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 use urom_faults::rude::{self, Manner};
-use urom_faults::{Extent, Length, Outcome, SUITES, Suite, host, seed_from};
+use urom_faults::{Extent, Length, Outcome, Row, SUITES, Suite, host, seed_from};
 
 /// The exit code when something was noticed too late, and nothing else went wrong: then everything was measured.
 const LATE: u8 = 3;
@@ -84,7 +84,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     let length = if cli.short { Length::Short } else { Length::Full };
     let extent = Extent { length, rounds: cli.rounds, commands: cli.commands, seed: seed_from(cli.seed)? };
     let chosen = if cli.suites.is_empty() { SUITES } else { &cli.suites };
-    let (mut bad, mut late, mut measured) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut bad, mut late, mut measured, mut rows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for suite in chosen {
         println!("\n{}: {}", suite.name, suite.about);
         let begin = Instant::now();
@@ -102,11 +102,24 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         if failure.is_some() {
             if is_late { late.push(suite.name) } else { bad.push(suite.name) }
         }
-        if let Ok(Outcome::Passed(figures)) = outcome {
+        rows.push(Row {
+            suite: suite.name,
+            took: begin.elapsed(),
+            done: outcome.as_ref().map_or_else(|_| "", |outcome| outcome.done()).to_owned(),
+            result: match (&outcome, failure.is_some()) {
+                (Ok(Outcome::LeftOut(_)), _) => "left out",
+                (_, false) => "passed",
+                (_, true) if is_late => "too late",
+                (_, true) => "failed",
+            },
+        });
+        if let Ok(Outcome::Passed { figures, .. }) = outcome {
             figures.iter().for_each(|figure| println!("  {figure}"));
             measured.extend(figures);
         }
     }
+    println!("\n{}", Row::HEAD);
+    rows.iter().for_each(|row| println!("{row}"));
     if let Some(file) = &cli.json {
         let text = serde_json::to_string_pretty(&measured)?;
         std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;

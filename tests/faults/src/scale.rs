@@ -36,10 +36,11 @@ const TOLERANCE: u64 = 4 * 1024;
 /// Runs the suite.
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let logs = Logs::new()?;
-    let all = || -> Result<_> {
-        Ok(vec![workers(extent.pick(12, 256), &logs)?, plugins(&logs)?, hosts(extent.pick(6, 32), &logs)?])
-    };
-    all().with_context(|| logs.tails()).map(Outcome::Passed)
+    let (many, at_once) = (extent.pick(12, 256), extent.pick(6, 32));
+    let all = || -> Result<_> { Ok(vec![workers(many, &logs)?, plugins(&logs)?, hosts(at_once, &logs)?]) };
+    let figures = all().with_context(|| logs.tails())?;
+    let done = format!("{many} workers, {MAX_PLUGINS} plugins, {at_once} hosts");
+    Ok(Outcome::Passed { done, figures })
 }
 
 /// A host that is connected, and has seen a worker come and go, so that everybody has what is made for the first one.

@@ -93,16 +93,29 @@ impl Extent {
 #[derive(Debug)]
 pub enum Outcome {
     /// It ran, and everything held, but for times that may be [late](Outcome::late).
-    Passed(Vec<Figure>),
+    Passed {
+        /// How much of what it did, in a few words.
+        done: String,
+        /// What was measured.
+        figures: Vec<Figure>,
+    },
     /// This machine cannot run it, for this reason.
     LeftOut(String),
 }
 
 impl Outcome {
+    /// How much of what was done.
+    pub fn done(&self) -> &str {
+        match self {
+            Outcome::Passed { done, .. } => done,
+            Outcome::LeftOut(_) => "",
+        }
+    }
+
     /// What took longer than it may.
     pub fn late(&self) -> Vec<&Figure> {
         match self {
-            Outcome::Passed(figures) => figures.iter().filter(|figure| figure.is_late()).collect(),
+            Outcome::Passed { figures, .. } => figures.iter().filter(|figure| figure.is_late()).collect(),
             Outcome::LeftOut(_) => Vec::new(),
         }
     }

@@ -52,7 +52,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let note =
         "times a victim died while it sent, and those who shared a queue with it started a worker again";
     figures.push(Figure::new("chaos/blocked-queues", "", blocked.into(), note));
-    Ok(Outcome::Passed(figures))
+    let done = format!("{} rounds in {LANES} lanes", plan.len());
+    Ok(Outcome::Passed { done, figures })
 }
 
 /// The times of a lane's rounds, and how often a queue was blocked in them.

@@ -44,6 +44,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        Ok(Outcome::Passed(times.figures()))
+        let done = format!("{} scenarios in {LANES} lanes", all.len());
+        Ok(Outcome::Passed { done, figures: times.figures() })
     })
 }

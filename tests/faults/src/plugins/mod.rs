@@ -14,11 +14,12 @@ use stage::Stage;
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let mut times = Times::default();
     let mut stage = Stage::new()?;
-    for act in acts::all(extent.length) {
-        let took = stage.play(&act).with_context(|| format!("{act}\n{}\n{act}", stage.logs()))?;
+    let acts = acts::all(extent.length);
+    for act in &acts {
+        let took = stage.play(act).with_context(|| format!("{act}\n{}\n{act}", stage.logs()))?;
         println!("  {act}: {:.3} s", took.as_secs_f64());
         times.add(format!("plugins/{}", act.name()), None, took);
     }
     stage.end()?;
-    Ok(Outcome::Passed(times.figures()))
+    Ok(Outcome::Passed { done: format!("{} acts", acts.len()), figures: times.figures() })
 }
