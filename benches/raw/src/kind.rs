@@ -9,12 +9,13 @@ use crate::check;
 
 /// What the kit sets for shared memory, beside what the environment says: with queues as the kit has them. A test of the benchmark's
 /// holds this against the kit.
-pub const SETTINGS: [(&str, &str); 5] = [
+pub const SETTINGS: [(&str, &str); 6] = [
     ("POSIX_ERROR_HANDLING", "y"),
     ("KEEPALIVE_INTERVAL", "500ms"),
     ("RNDV_SCHEME", "get_zcopy"),
     ("POSIX_FIFO_SIZE", "64"),
     ("POSIX_FIFO_ELEM_SIZE", "4224"),
+    ("POSIX_SEG_SIZE", "8256"),
 ];
 
 /// The kit's kind of shared memory. By itself UCX takes `sysv`, which these settings are not about.
