@@ -36,9 +36,9 @@ const A_FEW: u64 = 500;
 /// How long the other host is watched beside a rude one at least: for as long as one goes on that was thrown out.
 const BESIDE: Duration = Duration::from_secs(1);
 
-/// How many times as long its answers may take, or how many fewer come: beside a flood there are a third. Both hosts use the same
-/// worker, and these three busy processes may have two processors.
-const SLOWER: u32 = 10;
+/// How many times as long its answers may take, or how many fewer come. Both hosts use the same worker, and these three busy
+/// processes may have two processors: beside a flood a third of the answers come, and where other programs are as busy a tenth.
+const SLOWER: u32 = 20;
 
 /// By how much a worker or the daemon may ever be larger while somebody is rude, in KiB: the floods are of hundreds of MiB.
 const HIGH_WATER: u64 = 16 * 1024;
