@@ -116,6 +116,7 @@ on_every_provider! {
     restarts::{
         a_worker_that_runs_is_not_restarted,
         a_worker_that_is_killed_is_restarted_with_nothing_in_flight,
+        a_worker_that_is_stopped_is_restarted_with_its_environment,
         a_worker_that_another_host_has_started_again_is_joined,
         a_restart_without_a_service_says_so,
     }

@@ -56,6 +56,26 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(provid
     Ok(())
 }
 
+/// The host notices the silence of such a worker, the service ends it some time later, and until then it would be joined as it is.
+pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(provider: &Provider) -> Result<()> {
+    if !provider.has_processes() {
+        return Ok(());
+    }
+    let service = provider.connect()?;
+    let faulty = faulty(&service)?;
+    let worker = service.worker().env("UROM_TEST_MARK", "kept").plugin(&faulty).start().wait()?;
+    let pid = process(&faulty, &worker)?;
+    let lost = faulty.task_await(&worker, 1, 1).submit()?;
+    kill_process(pid, Signal::STOP)?;
+    let error = lost.wait().err().context("it was answered")?;
+    assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
+    let again = worker.restart().wait()?;
+    assert!(again.id() == worker.id() && process(&faulty, &again)? != pid);
+    let value = faulty.task_env(&again, faulty_protocol::env_name("UROM_TEST_MARK")).submit()?.wait()?;
+    assert_eq!(&value.value[..4], b"kept");
+    Ok(())
+}
+
 pub(crate) fn a_restart_without_a_service_says_so(provider: &Provider) -> Result<()> {
     let Some(daemon) = provider.pid() else { return Ok(()) };
     let service = provider.connect()?;

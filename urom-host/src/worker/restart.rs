@@ -20,12 +20,12 @@ impl Worker {
     /// can be tried again.
     ///
     /// This host may know of the loss before its service does. While the service says that the old worker runs, or that
-    /// there is no room beside it, it is asked again: after a millisecond, then after twice the pause before, for a second
-    /// in all. Nothing else is tried again: a worker that dies while it starts is one failed restart.
+    /// there is no room beside it, it is asked again: after a millisecond, then after twice the pause before, for two
+    /// seconds in all. Nothing else is tried again: a worker that dies while it starts is one failed restart.
     ///
     /// An id that the service chose is asked for again. Should another host have started a worker of that id
     /// meanwhile, this is a further connection to that one, as with [`WorkerBuilder::id`]. A restart with an
-    /// [environment](WorkerBuilder::env) joins it at the end of that second: until then it may be the old one that the
+    /// [environment](WorkerBuilder::env) joins it at the end of these seconds: until then it may be the old one that the
     /// service takes for a running one. What the other host gave it stays its environment; should it end at that very
     /// moment, the worker that takes its place has none.
     ///
@@ -56,8 +56,9 @@ impl Worker {
     }
 }
 
-/// How long the service may take to notice what this host has noticed already: as long as it has for a worker that died.
-const NOTICE: Duration = Duration::from_secs(1);
+/// How long the service may take to notice what this host has noticed already: as long as it has for a worker that died, and
+/// longer than the pause between two signs of life of a worker that was stopped.
+const NOTICE: Duration = Duration::from_secs(2);
 
 /// How long the first pause is.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -104,7 +105,7 @@ impl Restart {
             return false;
         }
         let now = Instant::now();
-        // Not `now`: nobody may have looked at the answer in time, and what it said a second ago says nothing.
+        // Not `now`: nobody may have looked at the answer in time, and what it said a while ago says nothing.
         if self.asked < self.until {
             self.rests = Some(self.until.min(now + self.pause));
             self.pause *= 2;

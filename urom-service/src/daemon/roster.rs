@@ -97,6 +97,7 @@ impl Roster {
             gid: worker.gid,
             plugins: worker.plugins,
             state: State::Starting(vec![(host, request)]),
+            given_up: false,
             tickets: HashMap::new(),
         };
         self.workers.insert(id, entry);
@@ -120,7 +121,8 @@ impl Roster {
             );
         }
         if let Some(entry) = self.workers.get(&id) {
-            if worker.env.is_some() {
+            // One that is about to go is waited for, and the worker that takes its place has what was asked for.
+            if worker.env.is_some() && !entry.given_up {
                 let text = format!(
                     "worker {id} runs already, so its environment cannot be set: start it without one"
                 );
@@ -170,7 +172,8 @@ impl Roster {
 
     /// The ids of a group's workers that hosts can use, rising.
     pub(crate) fn group(&self, gid: u32) -> Vec<u64> {
-        let usable = |entry: &Entry| entry.gid == gid && matches!(entry.state, State::Ready(_));
+        let usable =
+            |entry: &Entry| entry.gid == gid && matches!(entry.state, State::Ready(_)) && !entry.given_up;
         self.workers.iter().filter(|(_, entry)| usable(entry)).map(|(id, _)| *id).collect()
     }
 
@@ -232,6 +235,13 @@ impl Roster {
         match self.find(serial) {
             Some((_, Entry { state: State::Starting(_), .. })) => self.failed(serial, failure),
             _ => Vec::new(),
+        }
+    }
+
+    /// A worker was silent for too long: it will be gone soon, whether it speaks again or not.
+    pub(crate) fn silent(&mut self, serial: Serial) {
+        if let Some((_, entry)) = self.find(serial) {
+            entry.given_up = true;
         }
     }
 

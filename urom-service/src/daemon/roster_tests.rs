@@ -220,6 +220,25 @@ fn no_worker_is_started_for_a_host_that_was_given_up() {
 }
 
 #[test]
+fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_asked_for() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    desk.ready(1);
+    let with_env = StartWorker { env: Some(vec!["MARK=kept".to_owned()]), ..wish(7) };
+    assert_eq!(desk.start(2, with_env.clone()), ["host 2: 20 failed ALREADY_EXIST"], "it runs");
+    desk.roster.silent(1);
+    assert!(desk.roster.group(0).is_empty(), "nobody is sent there by its group");
+    assert_eq!(desk.start(2, with_env.clone()), promised(1, 2));
+    let told = desk.roster.gone(1, &lost());
+    let [Action::Spawn { serial: 2, id: 7, host: 2, worker }, Action::ToHost(1, _)] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!(worker.env, with_env.env);
+    desk.roster.silent(1);
+    assert_eq!(desk.start(3, with_env), ["host 3: 30 failed ALREADY_EXIST"], "the old one's silence is over");
+}
+
+#[test]
 fn a_worker_that_nobody_waits_for_any_more_leaves_when_it_is_ready() {
     let mut desk = Desk::default();
     desk.start(1, wish(7));

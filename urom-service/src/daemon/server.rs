@@ -40,6 +40,7 @@ pub(crate) enum Event {
     Host { key: HostKey, message: HostToDaemon },
     HostGone { key: HostKey },
     Worker { serial: Serial, message: WorkerToDaemon },
+    WorkerSilent { serial: Serial },
     WorkerGone { serial: Serial, cause: String },
     Overdue { serial: Serial },
     Expired { serial: Serial, ticket: u128 },
@@ -154,6 +155,10 @@ impl Server {
                 self.roster.host_gone(key)
             }
             Event::Worker { serial, message } => self.worker_says(serial, message),
+            Event::WorkerSilent { serial } => {
+                self.roster.silent(serial);
+                Vec::new()
+            }
             Event::WorkerGone { serial, cause } => self.worker_gone(serial, &cause),
             Event::Overdue { serial } => {
                 let text = format!(

@@ -32,7 +32,8 @@ pub(crate) async fn supervise(
     let end = talk(serial, stream, first_word, outgoing, &events).await;
     if matches!(end, Some(StreamError::Silent)) {
         // Its hosts hear nothing either, and are about to find that out. Killed before they do, it would look to them as
-        // if it had crashed.
+        // if it had crashed. Nobody listens when the daemon ends.
+        let _ = events.send(Event::WorkerSilent { serial }).await;
         sleep(HEARTBEAT + HEARTBEAT / 2).await;
     }
     if matches!(end, Some(StreamError::Silent | StreamError::Garbage(_) | StreamError::Hello(_))) {

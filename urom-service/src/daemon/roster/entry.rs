@@ -12,6 +12,8 @@ pub(super) struct Entry {
     pub(super) gid: u32,
     pub(super) plugins: u64,
     pub(super) state: State,
+    /// It was silent for too long and is about to be killed.
+    pub(super) given_up: bool,
     /// Hosts that are there, on the way, or about to be.
     pub(super) tickets: HashMap<u128, Visitor>,
 }
