@@ -55,7 +55,7 @@ const GUARDED_PREFIXES: [&[u8]; 26] = [
 
 /// The same for single names: where UCX looks for a configuration, where programs are found, what a shell runs or shows before
 /// what it was started for, and what the C library itself does not believe in a program with more rights than its caller.
-const GUARDED: [&str; 17] = [
+const GUARDED: [&str; 18] = [
     "BASHOPTS",
     "ENV",
     "GCONV_PATH",
@@ -70,6 +70,7 @@ const GUARDED: [&str; 17] = [
     "PS4",
     "RESOLV_HOST_CONF",
     "RES_OPTIONS",
+    "SHELL",
     "SHELLOPTS",
     "TMPDIR",
     "TZDIR",
@@ -205,6 +206,7 @@ mod tests {
             "ROCP_TOOL_LIB",
             "ZEL_LIBRARY_PATH",
             "ASAN_OPTIONS",
+            "SHELL",
             "SHELLOPTS",
             "BASHOPTS",
             "PS4",

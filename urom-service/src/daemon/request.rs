@@ -9,10 +9,11 @@ use urom_abi::cpu::CpuSet;
 use super::DaemonConfig;
 use super::discovery::Found;
 use super::environment;
+use super::trust::{self, Distrust};
 use crate::wire::control::{Failure, StartWorker};
 use crate::worker::{PluginItem, WorkerConfig};
 
-/// Checks environment and CPUs, and finds the plugins' files.
+/// Checks environment and CPUs, and finds the plugins' files, which nobody else may have come to own or write.
 ///
 /// # Errors
 /// What is wrong with the wish.
@@ -24,7 +25,7 @@ pub(crate) fn resolve(
     listen: IpAddr,
 ) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {
     let wanted = plugins.iter().filter(|found| wish.plugins & found.entry.id != 0);
-    let plugins = wanted.map(|found| PluginItem { path: found.file.clone(), id: found.entry.id }).collect();
+    let plugins = wanted.map(plugin).collect::<Result<_, _>>()?;
     let config = WorkerConfig {
         id,
         gid: wish.gid,
@@ -38,6 +39,19 @@ pub(crate) fn resolve(
     };
     let env = wish.env.iter().flatten().map(|text| variable(text)).collect::<Result<_, _>>()?;
     Ok((config, env))
+}
+
+/// Looks once more at who may write to a plugin: the host was told of it when it came, which may be days ago.
+fn plugin(found: &Found) -> Result<PluginItem, Failure> {
+    let path = found.file.clone();
+    match trust::check(&path) {
+        Err(reason @ (Distrust::Writable { .. } | Distrust::Owner { .. })) => {
+            let text = format!("{} is not loaded any more: {reason}", path.display());
+            Err(Failure::new(DocaError::NOT_PERMITTED, text))
+        }
+        // What cannot be looked at cannot be loaded either, and that says why.
+        Ok(()) | Err(Distrust::Io(_)) => Ok(PluginItem { path, id: found.entry.id }),
+    }
 }
 
 fn cpus(wish: Option<&str>, daemon: &DaemonConfig) -> Result<Option<CpuSet>, Failure> {

@@ -113,6 +113,7 @@ fn a_user_whom_an_access_list_lets_write_is_not_the_users_own_group() {
         rustix::fs::setxattr(&path, ACCESS_LIST, &list_with_a_user(54321), XattrFlags::empty())
     {
         assert_eq!(error, Errno::OPNOTSUPP);
+        assert!(std::env::var_os("CI").is_none(), "CI's machine can run everything");
         eprintln!("left out: {} is on a file system without access control lists", path.display());
         return;
     }

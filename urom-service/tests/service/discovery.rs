@@ -5,11 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
+use urom_abi::DocaError;
 use urom_abi::describe::section::{self, Build, Panic, SECTION};
 use urom_abi::describe::{Messages, Protocol, Type};
 use urom_service::plugin_elf;
 
-use crate::support::client::Client;
+use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
 
@@ -325,4 +326,23 @@ fn places_that_others_may_write_to_are_passed_over_with_the_reason() {
     set(open.path(), 0o755);
     let names: Vec<_> = Client::connect(uromd.address).plugins.into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["a", "c", "e"]);
+}
+
+#[test]
+fn a_plugin_that_others_came_to_write_to_is_not_loaded_for_a_host_that_was_told_of_it() {
+    let plugins = Plugins::obedient();
+    let file = plugins.path().join("obedient.so");
+    let set = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    set(0o666);
+    let failure = client.start(any()).unwrap_err();
+    assert_eq!(failure.code(), DocaError::NOT_PERMITTED, "{failure}");
+    for part in ["obedient.so is not loaded any more", "mode 0666", "chmod go-w"] {
+        assert!(failure.text.contains(part), "{failure}");
+    }
+    // What is put right is loaded.
+    set(0o755);
+    let host = client.attach(any(), 1);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
 }
