@@ -1,40 +1,10 @@
-//! Leases: parts of registered memory that requests have, so that no two of them get into each other's way.
+//! Leases: parts of registered memory as buffers for requests, for one that writes or for any number that read.
 
-use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::buffer::{Buffer, BufferMut};
 use crate::memory::{Memory, MemoryHandle};
-
-/// Who has which parts of one memory.
-#[derive(Default)]
-pub(crate) struct Leases(RefCell<Vec<Leased>>);
-
-/// A part that requests have.
-#[derive(Debug, Clone, PartialEq)]
-struct Leased {
-    range: Range<usize>,
-    shared: bool,
-}
-
-impl Leases {
-    /// Whether somebody has bytes of `range`, those who only read them not counted if this one only `reads` too.
-    pub(crate) fn clash(&self, range: &Range<usize>, reads: bool) -> bool {
-        let clash = |lease: &Leased| lease.range.start < range.end && range.start < lease.range.end;
-        self.0.borrow().iter().any(|lease| !(reads && lease.shared) && clash(lease))
-    }
-
-    fn add(&self, lease: Leased) {
-        self.0.borrow_mut().push(lease);
-    }
-
-    fn remove(&self, lease: &Leased) {
-        let mut leases = self.0.borrow_mut();
-        if let Some(index) = leases.iter().position(|other| other == lease) {
-            leases.swap_remove(index);
-        }
-    }
-}
+use crate::ranges::RangeLease;
 
 impl Memory {
     /// A part of the memory as a buffer for requests, for nobody else until it is dropped. `None` when it is not all
@@ -78,28 +48,24 @@ impl Memory {
 #[derive(Debug)]
 struct Taken {
     memory: Memory,
-    lease: Leased,
+    part: RangeLease,
 }
 
 impl Taken {
     fn new(memory: &Memory, range: Range<usize>, shared: bool) -> Option<Taken> {
-        let leases = memory.leases();
-        if range.start > range.end || range.end > memory.len() || leases.clash(&range, shared) {
+        if range.end > memory.len() {
             return None;
         }
-        let lease = Leased { range, shared };
-        leases.add(lease.clone());
-        Some(Taken { memory: memory.clone(), lease })
+        let part = memory.ranges().take(range, shared)?;
+        Some(Taken { memory: memory.clone(), part })
+    }
+
+    fn len(&self) -> usize {
+        self.part.range().len()
     }
 
     fn start(&self) -> *mut u8 {
-        self.memory.at(self.lease.range.start, self.lease.range.len())
-    }
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        self.memory.leases().remove(&self.lease);
+        self.memory.at(self.part.range().start, self.len())
     }
 }
 
@@ -139,7 +105,7 @@ impl Lease {
     /// Where it lies in the memory.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
-        self.0.lease.range.clone()
+        self.0.part.range()
     }
 
     /// Copies bytes in.
@@ -148,7 +114,7 @@ impl Lease {
     ///
     /// When the bytes are not all inside the lease.
     pub fn write(&mut self, offset: usize, from: &[u8]) {
-        let range = &self.0.lease.range;
+        let range = self.0.part.range();
         let end = offset.checked_add(from.len());
         assert!(end.is_some_and(|end| end <= range.len()), "writing past the end of a lease");
         let to = self.0.memory.at(range.start + offset, from.len());
@@ -163,7 +129,7 @@ unsafe impl Buffer for Lease {
         self.0.start()
     }
     fn len(&self) -> usize {
-        self.0.lease.range.len()
+        self.0.len()
     }
     fn memory(&self) -> Option<MemoryHandle<'_>> {
         Some(self.0.memory.handle())
@@ -206,7 +172,7 @@ unsafe impl Buffer for SharedLease {
         self.0.start()
     }
     fn len(&self) -> usize {
-        self.0.lease.range.len()
+        self.0.len()
     }
     fn memory(&self) -> Option<MemoryHandle<'_>> {
         Some(self.0.memory.handle())

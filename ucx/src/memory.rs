@@ -9,7 +9,7 @@ use ucx_sys as sys;
 
 use crate::buffer::BufferMut;
 use crate::context::{Context, Features};
-use crate::lease::Leases;
+use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
@@ -105,7 +105,7 @@ struct Inner {
     length: usize,
     /// Unmapped before the bytes go.
     mapping: Mapping,
-    leases: Leases,
+    ranges: Ranges,
     _bytes: Option<Box<dyn Any>>,
 }
 
@@ -152,7 +152,7 @@ impl Memory {
     }
 
     fn new(mapping: Mapping, start: NonNull<u8>, length: usize, bytes: Option<Box<dyn Any>>) -> Memory {
-        Memory { inner: Rc::new(Inner { start, length, mapping, leases: Leases::default(), _bytes: bytes }) }
+        Memory { inner: Rc::new(Inner { start, length, mapping, ranges: Ranges::default(), _bytes: bytes }) }
     }
 
     /// Where it begins, as peers name it.
@@ -191,7 +191,7 @@ impl Memory {
     /// When the bytes are not all inside, or some are leased.
     pub fn write(&self, offset: usize, from: &[u8]) {
         let to = self.at(offset, from.len());
-        assert!(!self.leases().clash(&(offset..offset + from.len()), false), "writing to leased memory");
+        assert!(!self.inner.ranges.clash(&(offset..offset + from.len()), false), "writing to leased memory");
         // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     }
@@ -212,8 +212,8 @@ impl Memory {
     }
 
     /// The parts that requests have.
-    pub(crate) fn leases(&self) -> &Leases {
-        &self.inner.leases
+    pub(crate) fn ranges(&self) -> &Ranges {
+        &self.inner.ranges
     }
 
     /// The first of `length` bytes at `offset`. Panics when they are not all inside.
