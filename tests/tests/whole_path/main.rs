@@ -145,6 +145,7 @@ on_every_provider! {
         parts_of_the_host_s_memory_are_sent_and_received_alone,
         a_message_too_long_for_registered_memory_is_truncated,
         sends_share_bytes_and_receives_do_not,
+        bytes_are_a_receive_s_past_its_deadline_until_it_is_answered,
         a_handle_is_good_for_its_host_and_its_bytes_alone,
         what_cannot_be_registered_is_refused,
         a_host_cannot_register_without_end,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use sandbox_protocol::{MapParams, TagReceived, TagRecv};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use ucx::{Endpoint, Features, Memory, Stable, Status, TagInfo, Window, Worker};
+use ucx::{Endpoint, Features, Memory, RangeLease, Ranges, Stable, Status, TagInfo, Window, Worker};
 use urom_pdk::{Payload, prelude::*};
 
 use crate::driver;
@@ -41,7 +41,16 @@ pub(crate) enum Place {
     /// In this process.
     Here(Memory),
     /// In the host's, to be reached through UCX.
-    Host(Rc<Window>),
+    Host(Rc<Theirs>),
+}
+
+/// Memory of a host.
+pub(crate) struct Theirs {
+    window: Window,
+    /// The host's word for it, the same whenever it maps the same memory.
+    described: Box<[u8]>,
+    /// What commands have of it, under whichever of its handles.
+    taken: Ranges,
 }
 
 impl Memories {
@@ -60,13 +69,14 @@ impl Memories {
             false if memh.is_empty() => return Err(Error::new(DocaError::INVALID_VALUE, "nothing to map")),
             // SAFETY: the bytes are a host's word, which UCX takes as it is. A host that was let in is trusted with the memory of
             // the workers that it uses: the guide's page on security says so, and who is let in.
-            false => self
-                .windows()
-                .and_then(|ucx| unsafe { Window::open(ucx, memh) })
-                .map(|window| Place::Host(Rc::new(window))),
+            false => self.windows().and_then(|ucx| unsafe { Window::open(ucx, memh) }).map(|window| {
+                let mut known = entries.values().filter(|entry| entry.owner == owner);
+                let taken = known.find_map(|entry| entry.place.taken_of(memh)).unwrap_or_default();
+                Place::Host(Rc::new(Theirs { window, described: memh.into(), taken }))
+            }),
         };
         let place = place.map_err(driver("registering memory, new or the host's"))?;
-        let len = if let Place::Host(window) = &place { window.len() } else { len };
+        let len = if let Place::Host(theirs) = &place { theirs.window.len() } else { len };
         let address = if has(MapParams::FIELD_ADDRESS) { params.address } else { 0 };
         Ok(entries.insert(Entry { owner, address, len, cost, place }).data().as_ffi())
     }
@@ -92,14 +102,26 @@ impl Memories {
 }
 
 impl Place {
+    /// What commands have of the host's memory that these bytes describe, if it is here.
+    fn taken_of(&self, memh: &[u8]) -> Option<Ranges> {
+        match self {
+            Place::Host(theirs) if *theirs.described == *memh => Some(theirs.taken.clone()),
+            _ => None,
+        }
+    }
+
     /// Sends the bytes at `range`.
     pub(crate) async fn send(self, range: Range<usize>, peer: &Endpoint, tag: u64) -> Result<(), Status> {
         match self {
             Place::Here(memory) => peer.tag_send(tag, memory.share(range).ok_or(Status::BUSY)?).await.0,
-            Place::Host(window) => match window.get(range.start as u64, Stable::new(room(&range)?)).await {
-                (Ok(()), bytes) => peer.tag_send(tag, bytes).await.0,
-                (failed, _) => failed,
-            },
+            Place::Host(theirs) => {
+                let part = theirs.taken.share(range).ok_or(Status::BUSY)?;
+                let bytes = Stable::new(room(&part)?);
+                match theirs.window.get(part.range().start as u64, bytes).await {
+                    (Ok(()), bytes) => peer.tag_send(tag, bytes).await.0,
+                    (failed, _) => failed,
+                }
+            }
         }
     }
 
@@ -108,11 +130,13 @@ impl Place {
         let &TagRecv { tag, tag_mask: mask, .. } = cmd;
         match self {
             Place::Here(memory) => ucx.tag_recv(tag, mask, memory.lease(range).ok_or(Status::BUSY)?).await.0,
-            Place::Host(window) => {
-                let (came, bytes) = receive(ucx, cmd, room(&range)?).await;
-                window.put(range.start as u64, Stable::new(bytes)).await.0?;
+            Place::Host(theirs) => {
+                // Until the answer, also when the host has given the command up: its bytes are written all the same.
+                let part = theirs.taken.lease(range).ok_or(Status::BUSY)?;
+                let (came, bytes) = receive(ucx, cmd, room(&part)?).await;
+                theirs.window.put(part.range().start as u64, Stable::new(bytes)).await.0?;
                 // The host looks when it has the answer.
-                window.flush().await.0.and(came)
+                theirs.window.flush().await.0.and(came)
             }
         }
     }
@@ -127,6 +151,6 @@ pub(crate) async fn receive(ucx: &Worker, cmd: &TagRecv, room: Payload) -> (Came
 }
 
 /// Memory of the C heap, which takes pages only as they are written.
-fn room(range: &Range<usize>) -> Result<Payload, Status> {
-    TagReceived::payload(range.len()).map_err(|_| Status::NO_MEMORY)
+fn room(part: &RangeLease) -> Result<Payload, Status> {
+    TagReceived::payload(part.range().len()).map_err(|_| Status::NO_MEMORY)
 }
