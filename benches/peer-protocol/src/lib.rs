@@ -34,6 +34,8 @@ pub enum Command {
     Serve {
         /// Which.
         kind: u64,
+        /// In which style.
+        style: u64,
     },
     /// The same, and each request has it send so many bytes to whom it was connected second before it answers.
     #[urom(reply = Served)]

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use bench_protocol::{
     ADDRESS, Connect, Connected, Forward, HandOn, Handler, Prepare, Prepared, Relay, Serve, Served, Take,
 };
-use bench_raw::{Kind, Peer};
+use bench_raw::{Kind, Peer, Style};
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
 
 struct BenchPeer {
@@ -60,7 +60,9 @@ impl Handler for BenchPeer {
     }
 
     async fn serve(&self, _: &Context, command: Serve) -> Result<Served> {
-        self.serve_until_stopped(command.kind, Peer::serve)
+        let style = Style::of(command.style).ok_or(DocaError::INVALID_VALUE)?;
+        self.with(command.kind, |peer| peer.serve(style).map_err(driver))?;
+        Ok(Served {})
     }
 
     async fn forward(&self, _: &Context, command: Forward) -> Result<Served> {

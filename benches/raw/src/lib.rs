@@ -3,36 +3,26 @@
 //!
 //! One thread uses a [`Peer`] from beginning to end.
 
+mod callbacks;
 mod kind;
+mod style;
 mod tag;
 
-use std::cell::{Cell, RefCell};
-use std::ffi::c_void;
+use std::cell::RefCell;
 use std::ptr;
 
 use ucx_sys as sys;
 
+use self::callbacks::{Counters, on_message, on_message_to_answer, receive, send};
 pub use kind::{Kind, SETTINGS};
+pub use style::Style;
 pub use tag::FORWARDED;
 
-/// The size of a request: a command of 16 plugin bytes with DOCA's header of 24.
-pub const REQUEST: &[u8] = &[0x5a; 40];
-/// The size of a reply: a notification of 16 plugin bytes with DOCA's header of 32.
-pub const REPLY: &[u8] = &[0xa5; 48];
 /// Ends [`Peer::serve`] at the other end.
 pub const STOP: &[u8] = &[0; 1];
 
 /// How many may be connected to one that serves.
 pub const MOST: usize = 8;
-
-/// What the receive callback counts: the messages of one sender, which are known by their active-message id.
-#[derive(Debug, Default)]
-struct Counters {
-    received: Cell<u64>,
-    stopped: Cell<bool>,
-    /// The last message, where [it is kept](Peer::keep).
-    copy: RefCell<Vec<u8>>,
-}
 
 /// One end: a context, a worker, and endpoints as it is connected. One that asks has one endpoint, one that serves has one
 /// for each of those.
@@ -51,78 +41,6 @@ pub struct Peer {
 
 fn check(what: &str, status: sys::ucs_status_t) -> Result<(), String> {
     if status == sys::UCS_OK { Ok(()) } else { Err(format!("{what} failed with UCX status {}", status.0)) }
-}
-
-unsafe extern "C" fn on_message(
-    arg: *mut c_void,
-    _header: *const c_void,
-    _header_length: usize,
-    _data: *mut c_void,
-    length: usize,
-    _param: *const sys::ucp_am_recv_param_t,
-) -> sys::ucs_status_t {
-    // SAFETY: the handler was registered with the peer's counters, which outlive its worker.
-    let counters = unsafe { &*arg.cast::<Counters>() };
-    if length == STOP.len() {
-        counters.stopped.set(true);
-    } else {
-        counters.received.set(counters.received.get() + 1);
-    }
-    sys::UCS_OK
-}
-
-/// UCX's `ucp_am_recv_callback_t`.
-type OnMessage = unsafe extern "C" fn(
-    *mut c_void,
-    *const c_void,
-    usize,
-    *mut c_void,
-    usize,
-    *const sys::ucp_am_recv_param_t,
-) -> sys::ucs_status_t;
-
-/// The same, and keeps what came.
-unsafe extern "C" fn on_message_to_copy(
-    arg: *mut c_void,
-    header: *const c_void,
-    header_length: usize,
-    data: *mut c_void,
-    length: usize,
-    param: *const sys::ucp_am_recv_param_t,
-) -> sys::ucs_status_t {
-    // SAFETY: as in `on_message`.
-    let counters = unsafe { &*arg.cast::<Counters>() };
-    // SAFETY: UCX says that `length` bytes are there until this returns.
-    let message = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length) };
-    counters.copy.replace(message.to_vec());
-    // SAFETY: with the arguments of this one, which has the same contract.
-    unsafe { on_message(arg, header, header_length, data, length, param) }
-}
-
-unsafe extern "C" fn on_sent(request: *mut c_void, _status: sys::ucs_status_t, _user: *mut c_void) {
-    // SAFETY: UCX calls this once for a request that it handed out, and nobody kept it.
-    unsafe { sys::ucp_request_free(request) }
-}
-
-/// Has `on_message` count the messages of one sender.
-fn receive(
-    worker: sys::ucp_worker_h,
-    number: u32,
-    counters: &Counters,
-    on_message: OnMessage,
-) -> Result<(), String> {
-    // SAFETY: a C structure of integers and pointers, for which zero is a value.
-    let mut handler: sys::ucp_am_handler_param_t = unsafe { std::mem::zeroed() };
-    handler.field_mask = u64::from(
-        sys::UCP_AM_HANDLER_PARAM_FIELD_ID
-            | sys::UCP_AM_HANDLER_PARAM_FIELD_CB
-            | sys::UCP_AM_HANDLER_PARAM_FIELD_ARG,
-    );
-    handler.id = number;
-    handler.cb = Some(on_message);
-    handler.arg = ptr::from_ref(counters).cast_mut().cast();
-    // SAFETY: the worker is live, and the counters live in a box that is dropped after it.
-    check("ucp_worker_set_am_recv_handler", unsafe { sys::ucp_worker_set_am_recv_handler(worker, &handler) })
 }
 
 impl Peer {
@@ -219,27 +137,8 @@ impl Peer {
     /// The message stays as it is until UCX has sent it.
     #[inline]
     unsafe fn send_on(&self, endpoint: sys::ucp_ep_h, message: &[u8]) {
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let mut param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
-        param.op_attr_mask = sys::UCP_OP_ATTR_FIELD_CALLBACK;
-        param.cb.send = Some(on_sent);
-        // SAFETY: the endpoint is live, and the caller promises that the message outlives the request.
-        let request = unsafe {
-            sys::ucp_am_send_nbx(
-                endpoint,
-                self.number,
-                ptr::null(),
-                0,
-                message.as_ptr().cast(),
-                message.len(),
-                &param,
-            )
-        };
-        assert!(
-            !sys::UCS_PTR_IS_ERR(request),
-            "ucp_am_send_nbx: UCX status {}",
-            sys::UCS_PTR_STATUS(request).0
-        );
+        // SAFETY: the peer's endpoints live as long as it does, and the caller promises the message.
+        unsafe { send(endpoint, self.number, message) };
     }
 
     /// Sends a message that lives for ever on the endpoint that was connected as number `to`, from 0.
@@ -268,7 +167,13 @@ impl Peer {
     }
 
     /// Answers every request until [`STOP`] comes from number 0. Spins.
-    pub fn serve(&self) {
+    ///
+    /// # Errors
+    /// UCX's status.
+    pub fn serve(&self, style: Style) -> Result<(), String> {
+        if style == Style::ShortAtOnce {
+            return self.serve_at_once(style.reply());
+        }
         let mut answered = [0; MOST];
         for (answered, counters) in answered.iter_mut().zip(&*self.counters) {
             *answered = counters.received.get();
@@ -280,15 +185,30 @@ impl Peer {
             {
                 while *answered < counters.received.get() {
                     // SAFETY: it lives for ever.
-                    unsafe { self.send_on(*endpoint, REPLY) };
+                    unsafe { self.send_on(*endpoint, style.reply()) };
                     *answered += 1;
                 }
             }
         }
+        Ok(())
     }
 
-    /// Makes `count` round trips with up to `depth` requests in flight, against an end that [serves](Self::serve).
-    pub fn round_trips(&self, count: u64, depth: u64) {
+    fn serve_at_once(&self, reply: &'static [u8]) -> Result<(), String> {
+        for (number, (endpoint, counters)) in self.endpoints.iter().zip(&*self.counters).enumerate() {
+            counters.answer.set(Some((*endpoint, self.number, reply)));
+            receive(self.worker, number as u32, counters, on_message_to_answer)?;
+        }
+        while !self.counters[0].stopped.take() {
+            self.progress();
+        }
+        for (number, counters) in self.counters.iter().enumerate() {
+            receive(self.worker, number as u32, counters, on_message)?;
+        }
+        Ok(())
+    }
+
+    /// Makes `count` round trips with up to `depth` requests in flight, against an end that [serves](Self::serve) in this style.
+    pub fn round_trips(&self, style: Style, count: u64, depth: u64) {
         let received = &self.counters[0].received;
         let first = received.get();
         let mut sent = 0;
@@ -298,7 +218,7 @@ impl Peer {
                 return;
             }
             while sent < count && sent - answered < depth {
-                self.send(REQUEST);
+                self.send(style.request());
                 sent += 1;
             }
             self.progress();
@@ -339,7 +259,7 @@ mod tests {
                 back.send(address.clone()).unwrap();
                 server.connect(&addresses.recv().unwrap()).unwrap();
             }
-            server.serve();
+            Style::ALL.into_iter().for_each(|style| server.serve(style).unwrap());
         });
         let hosts = [0, 1].map(|number| {
             let mut host = Peer::new(number, kind).unwrap();
@@ -347,17 +267,27 @@ mod tests {
             tell.send(host.address().unwrap()).unwrap();
             host
         });
-        for depth in [1, 64] {
-            for host in &hosts {
-                host.round_trips(500, depth);
+        for style in Style::ALL {
+            for depth in [1, 64] {
+                for host in &hosts {
+                    host.round_trips(style, 500, depth);
+                }
             }
+            hosts[0].send(STOP);
         }
-        assert_eq!(hosts.each_ref().map(|host| host.counters[0].received.get()), [1000, 1000]);
-        hosts[0].send(STOP);
+        assert_eq!(hosts.each_ref().map(|host| host.counters[0].received.get()), [3000, 3000]);
         while !server.is_finished() {
             hosts[0].progress();
         }
         server.join().unwrap();
+    }
+
+    #[test]
+    fn every_style_has_a_number_of_its_own() {
+        for (number, style) in Style::ALL.into_iter().enumerate() {
+            assert_eq!((Style::of(number as u64), style.number()), (Some(style), number as u64));
+        }
+        assert_eq!(Style::of(Style::ALL.len() as u64), None);
     }
 
     #[test]

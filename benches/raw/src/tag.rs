@@ -4,7 +4,8 @@ use std::ptr;
 
 use ucx_sys as sys;
 
-use crate::{OnMessage, Peer, REPLY, check, on_message, on_message_to_copy, receive};
+use crate::callbacks::{OnMessage, on_message, on_message_to_copy, receive};
+use crate::{Peer, Style, check};
 
 /// Any tag does: nobody else sends any.
 const TAG: u64 = 7;
@@ -85,7 +86,7 @@ impl Peer {
     /// nothing comes, because it may share its core with the host.
     pub fn take(&self, room: &mut [u8]) {
         while self.tag_receive(room) {
-            self.send(REPLY);
+            self.send(Style::Doca.reply());
         }
     }
 

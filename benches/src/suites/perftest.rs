@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use bench_raw::Style;
 
 use super::Suite;
 use super::pair::Pair;
@@ -22,7 +23,7 @@ pub(crate) const SUITE: Suite =
 const NAME: &str = "ucx_perftest";
 const PROGRAM: &str = "ucx_perftest";
 /// The size of a command with DOCA's header, as in the raw loops.
-const SIZE: usize = bench_raw::REQUEST.len();
+const SIZE: usize = Style::Doca.request().len();
 /// How many trips the first round has.
 const FIRST: u64 = 200;
 /// How long one run may take, on a machine that has other things to do.

@@ -113,10 +113,12 @@ impl Party {
             Order::Join => Ok(Answer::Id(self.worker.id())),
             Order::Serve(side) => {
                 let kind = Kind { tags: false, same_settings: side == Side::RawSameSettings };
+                let style = side.style().number();
                 if kind.same_settings && self.raw_same_settings.is_none() {
                     self.raw_same_settings = Some(connect(&self.peer, &self.worker, self.number, kind)?);
                 }
-                self.serving = Some((side, self.peer.task_serve(&self.worker, kind.number()).submit()?));
+                self.serving =
+                    Some((side, self.peer.task_serve(&self.worker, kind.number(), style).submit()?));
                 // From here on only raw UCX has its turn, and the command may still wait to leave.
                 self.worker.engine().progress();
                 Ok(Answer::Nothing(()))
@@ -140,10 +142,10 @@ impl Party {
         }
     }
 
-    pub(super) fn round(&self, side: Side, work: Work) -> Result<Done> {
+    pub(in crate::suites) fn round(&self, side: Side, work: Work) -> Result<Done> {
         match side {
-            Side::Raw | Side::RawSameSettings => round::raw(self.raw(side)?, work),
             Side::Kit => round::kit(&self.graph, &self.worker, work),
+            raw => round::raw(self.raw(raw)?, raw.style(), work),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use anyhow::{Result, ensure};
 use bench_protocol::graph_in_c;
-use bench_raw::Peer;
+use bench_raw::{Peer, Style};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use urom_host::{Completion, Host, Worker};
@@ -18,7 +18,22 @@ pub(in crate::suites) enum Side {
     Raw,
     /// With the kit's settings of UCX.
     RawSameSettings,
+    /// As UCX comes, with messages as long as the kit's.
+    RawShort,
+    /// The same, answered as the kit's worker answers.
+    RawShortAtOnce,
     Kit,
+}
+
+impl Side {
+    /// What raw messages are like.
+    pub(in crate::suites) fn style(self) -> Style {
+        match self {
+            Side::Raw | Side::RawSameSettings | Side::Kit => Style::Doca,
+            Side::RawShort => Style::Short,
+            Side::RawShortAtOnce => Style::ShortAtOnce,
+        }
+    }
 }
 
 /// What is to be done in a round.
@@ -71,16 +86,16 @@ fn timed(
 }
 
 /// A round of raw UCX, against a worker that serves.
-pub(in crate::suites) fn raw(peer: &Peer, work: Work) -> Result<Done> {
-    peer.round_trips(WARM_UP.min(work.trips), 1);
+pub(in crate::suites) fn raw(peer: &Peer, style: Style, work: Work) -> Result<Done> {
+    peer.round_trips(style, WARM_UP.min(work.trips), 1);
     timed(
         work,
         || {
-            peer.round_trips(work.trips, work.depth);
+            peer.round_trips(style, work.trips, work.depth);
             Ok(())
         },
         |_| {
-            peer.round_trips(1, 1);
+            peer.round_trips(style, 1, 1);
             Ok(())
         },
     )

@@ -3,13 +3,13 @@
 use std::hint::spin_loop;
 
 use anyhow::{Context, Result};
-use bench_raw::REQUEST;
+use bench_raw::Style;
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Steps, now};
-use crate::statistics::{alternate, median};
+use crate::statistics::{in_turns, median};
 use crate::suites::loopback::host::{Arguments, Order, Party};
-use crate::suites::loopback::round::{self, Side, Work};
+use crate::suites::loopback::round::{Side, Work};
 
 /// Nanoseconds of each.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub(super) struct HostStages {
     /// The round trips, of many in a row.
     pub(super) kit: f64,
     pub(super) raw: f64,
+    /// Of raw messages as long as the kit's, and of those when they are answered as the kit's worker answers.
+    pub(super) raw_short: f64,
+    pub(super) raw_at_once: f64,
 }
 
 /// Measures in this process.
@@ -30,31 +33,27 @@ pub(super) struct HostStages {
 /// What the service or UCX gives.
 pub(super) fn measure(arguments: &Arguments, samples: u64, rounds: usize) -> Result<HostStages> {
     let mut party = Party::new(arguments)?;
-    let party = std::cell::RefCell::new(&mut party);
     let work = Work { trips: samples, depth: 1, single: false };
-    let [raw, kit] = alternate(
-        rounds,
-        || {
-            let mut party = party.borrow_mut();
-            party.obey(Order::Serve(Side::Raw))?;
-            let done = round::raw(&party.raw, work)?;
+    let sides = [Side::Raw, Side::RawShort, Side::RawShortAtOnce, Side::Kit];
+    let rounds: [Vec<f64>; 4] = in_turns(rounds, |side| {
+        let side = sides[side];
+        if side != Side::Kit {
+            party.obey(Order::Serve(side))?;
+        }
+        let done = party.round(side, work)?;
+        if side != Side::Kit {
             party.obey(Order::EndServe)?;
-            Ok((done.end - done.begin) as f64 / samples as f64)
-        },
-        || {
-            let party = party.borrow();
-            let done = round::kit(&party.graph, &party.worker, work)?;
-            Ok((done.end - done.begin) as f64 / samples as f64)
-        },
-    )?
-    .map(|rounds| median(&rounds));
-    let (raw, kit) = raw.zip(kit).context("no round was measured")?;
-    let party = party.into_inner();
-    let [build, submit, take] = kit_steps(party, samples, patience(kit))?;
+        }
+        Ok((done.end - done.begin) as f64 / samples as f64)
+    })?;
+    let medians = rounds.map(|rounds| median(&rounds).context("no round was measured"));
+    let [raw, raw_short, raw_at_once, kit] = medians;
+    let (raw, raw_short, raw_at_once, kit) = (raw?, raw_short?, raw_at_once?, kit?);
+    let [build, submit, take] = kit_steps(&party, samples, patience(kit))?;
     party.obey(Order::Serve(Side::Raw))?;
-    let [raw_send, raw_take] = raw_steps(party, samples, patience(raw));
+    let [raw_send, raw_take] = raw_steps(&party, samples, patience(raw));
     party.obey(Order::EndServe)?;
-    Ok(HostStages { build, submit, take, raw_send, raw_take, kit, raw })
+    Ok(HostStages { build, submit, take, raw_send, raw_take, kit, raw, raw_short, raw_at_once })
 }
 
 /// How long to wait until an answer must have come. No longer than a worker spins, or it would be asleep by the next.
@@ -93,7 +92,7 @@ fn raw_steps(party: &Party, samples: u64, patience: u64) -> [f64; 2] {
     for _ in 0..samples {
         let answers = party.raw.received(0);
         let begin = now();
-        party.raw.send(REQUEST);
+        party.raw.send(Style::Doca.request());
         let sent = now();
         wait_until(sent + patience);
         let back = now();
