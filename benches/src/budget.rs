@@ -186,6 +186,10 @@ impl Row {
     }
 
     fn worse(&self, a: f64, b: f64) -> bool {
+        // What is no number keeps no budget, and stays the worst.
+        if a.is_nan() || b.is_nan() {
+            return a.is_nan();
+        }
         match self.bound {
             Bound::AtMost => a > b,
             Bound::AtLeast => a < b,
@@ -246,6 +250,15 @@ mod tests {
             assert_eq!((verdict.met, verdict.goal_met), (Some(met), Some(goal_met)), "{value}");
             assert_eq!(figures[0].met, Some(met));
             assert_eq!(success(&verdicts, false), met);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_missed_wherever_it_stands() {
+        for values in [[f64::NAN, 0.0, 0.0], [0.0, f64::NAN, 0.0], [0.0, 0.0, f64::NAN]] {
+            let mut figures =
+                values.map(|value| Figure::new(format!("allocations/per-command/{value}"), "", value));
+            assert_eq!(of(&judge(&mut figures), "allocations/per-command/*").met, Some(false), "{values:?}");
         }
     }
 
