@@ -3,9 +3,10 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::cores::pin;
 use crate::transport::Transport;
@@ -49,6 +50,17 @@ impl Sleeper {
         self.end.ring()?;
         Ok(self.end.wait()?)
     }
+
+    /// The same, and looks for so long before it sleeps, as a host of the kit does.
+    ///
+    /// # Errors
+    /// As [`wake`](Self::wake).
+    pub(super) fn wake_and_look(&self, time: Duration) -> Result<()> {
+        let begin = Instant::now();
+        self.end.ring()?;
+        while begin.elapsed() < time && !self.end.is_rung()? {}
+        Ok(self.end.wait()?)
+    }
 }
 
 impl End {
@@ -74,6 +86,11 @@ impl End {
 
     fn ring(&self) -> rustix::io::Result<()> {
         rustix::io::write(&self.to, &1u64.to_ne_bytes()).map(drop)
+    }
+
+    fn is_rung(&self) -> rustix::io::Result<bool> {
+        let mut fds = [PollFd::new(&self.from, PollFlags::IN)];
+        Ok(poll(&mut fds, Some(&Timespec::default()))? > 0)
     }
 
     fn wait(&self) -> rustix::io::Result<()> {

@@ -30,8 +30,13 @@ pub(super) struct Order {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Latencies {
     pub(super) commands: Vec<u64>,
+    /// The same of a host that never sleeps.
+    pub(super) spinning: Vec<u64>,
     pub(super) threads: Vec<u64>,
 }
+
+/// How long a host of the kit looks before it sleeps.
+const HOST_SPINS: Duration = Duration::from_micros(50);
 
 /// The process from beginning to end.
 pub(super) fn run(arguments: &str) -> Result<()> {
@@ -47,13 +52,23 @@ pub(super) fn run(arguments: &str) -> Result<()> {
         ensure!(done.data == data, "sent {data}, got {}", done.data);
         Ok(())
     };
+    let spinning = |data| -> Result<()> {
+        let sent = graph.task_loopback(&worker, data).submit()?;
+        while !sent.is_complete() {
+            worker.engine().progress();
+        }
+        let done = sent.wait()?;
+        ensure!(done.data == data, "sent {data}, got {}", done.data);
+        Ok(())
+    };
     // So that nothing is done for the first time.
     (0..1_000).try_for_each(command)?;
     child::serve(|Order { pauses }| {
-        let mut latencies = Latencies { commands: Vec::new(), threads: Vec::new() };
+        let mut latencies = Latencies { commands: Vec::new(), spinning: Vec::new(), threads: Vec::new() };
         for number in 0..pauses {
             latencies.commands.push(after_a_pause(number, || command(number))?);
-            latencies.threads.push(after_a_pause(number, || sleeper.wake())?);
+            latencies.threads.push(after_a_pause(number, || sleeper.wake_and_look(HOST_SPINS))?);
+            latencies.spinning.push(after_a_pause(number, || spinning(number))?);
         }
         Ok(latencies)
     })
