@@ -108,7 +108,10 @@ impl Cell {
 
     /// Whether raw UCX is measured with the kit's settings, too.
     fn same_settings(&self, depth: u64) -> bool {
-        self.transport == Transport::SharedMemory && !self.embedded && self.hosts == 1 && depth == 1
+        self.transport == Transport::SharedMemory
+            && !self.embedded
+            && self.hosts == 1
+            && [1, 64].contains(&depth)
     }
 
     fn at_depth(&self, extent: &Extent, hosts: &mut Hosts, depth: u64) -> Result<Vec<Figure>> {
@@ -150,9 +153,11 @@ impl Cell {
             figures.push(figure);
         }
         if let Some(same_settings) = same_settings {
-            let name = self.name("round-trip-same-settings", depth);
-            let figure = Figure::new(name, "ns", of(&kit, Round::trip)?);
-            figures.push(figure.against(RAW_SAME_SETTINGS, of(&same_settings, Round::trip)?));
+            let (name, unit, what): (_, _, fn(&Round) -> f64) =
+                if depth == 1 { ("round-trip", "ns", Round::trip) } else { ("rate", "/s", rate) };
+            let figure =
+                Figure::new(self.name(&format!("{name}-same-settings"), depth), unit, of(&kit, what)?);
+            figures.push(figure.against(RAW_SAME_SETTINGS, of(&same_settings, what)?));
         }
         if let Some(note) = extent.cores.sharing(self.hosts) {
             figures = figures.into_iter().map(|figure| figure.note(note.clone())).collect();
