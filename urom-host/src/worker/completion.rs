@@ -66,7 +66,10 @@ impl Context {
                 self.release(slot);
                 slot.state.set(State::EndedAndBack);
             }
-            State::Dropped => drop(Response::of(task)),
+            State::Dropped => {
+                self.count_dropped(&task);
+                drop(Response::of(task));
+            }
             // A task completes once: nothing else is in flight.
             _ => {
                 debug_assert!(false, "a task completed that was {state:?}");

@@ -42,8 +42,10 @@ pub(crate) struct Context {
     pub(crate) deadline: Option<Duration>,
     /// Whether the engine knows it as one that has deadlines.
     pub(crate) timed: Cell<bool>,
-    /// How many answers came to tasks that were given up.
+    /// How many answers came to tasks that had passed their deadline or were cancelled.
     pub(crate) late_answers: Cell<u64>,
+    /// How many came to tasks whose future had been dropped.
+    pub(crate) dropped_answers: Cell<u64>,
     /// How many domains it is in.
     pub(crate) domains: Cell<usize>,
     /// Whether completed tasks must be released at once: their context cannot become idle before.
@@ -238,6 +240,7 @@ impl Owner {
             settings,
             timed: Cell::new(false),
             late_answers: Cell::new(0),
+            dropped_answers: Cell::new(0),
             domains: Cell::new(0),
             winding_down: Cell::new(false),
             keeps_tasks: Cell::new(false),

@@ -3,6 +3,7 @@
 //! Nothing in DOCA's interface takes a command back. So the library's task stays out until its answer comes or the worker
 //! is gone, and its slot with it: an answer that comes too late meets nobody else.
 
+use std::cell::Cell;
 use std::time::Instant;
 
 use crate::task::{Response, Task};
@@ -83,10 +84,21 @@ impl Context {
         true
     }
 
-    /// Counts the answer of a task that nobody waits for any more, if it has one: a flush is none.
+    /// Counts the answer of a task that passed its deadline or was cancelled.
     pub(crate) fn count_late(&self, task: &Task<'_>) {
-        if task.has_response() {
-            self.late_answers.set(self.late_answers.get() + 1);
+        self.count(&self.late_answers, task);
+    }
+
+    /// Counts the answer of a task whose future was dropped.
+    pub(crate) fn count_dropped(&self, task: &Task<'_>) {
+        self.count(&self.dropped_answers, task);
+    }
+
+    /// An answer may have no bytes: the worker's refusals have none, nor has one that is too long. But while the worker
+    /// leaves, the end of a task without any is only that of the worker.
+    fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
+        if task.has_response() || !self.is_winding_down() {
+            counter.set(counter.get() + 1);
         }
     }
 

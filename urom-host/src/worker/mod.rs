@@ -133,8 +133,9 @@ impl Worker {
         self.owner.given_up()
     }
 
-    /// How many answers came to tasks that had passed their deadline or were cancelled. They were thrown away; nobody got
-    /// them. Answers to completions that were dropped are not counted, nor are tasks that ended with their worker.
+    /// How many answers came to tasks that had passed their deadline or were cancelled, refusals and answers that are too
+    /// long included. They were thrown away; nobody got them. Answers to completions that were dropped are
+    /// [counted apart](Self::dropped_answers), and tasks that ended with their worker are not.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -152,6 +153,29 @@ impl Worker {
     /// ```
     pub fn late_answers(&self) -> u64 {
         self.owner.late_answers.get()
+    }
+
+    /// How many answers came to tasks whose completion had been dropped before, as an executor's own timeout does it. They
+    /// were thrown away. Tasks that ended with their worker are not counted, nor is an answer that was there before its
+    /// completion was dropped.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use urom_host::{Worker, Host, Result, block_on_for};
+    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
+    /// let task = graph.task_loopback(worker, 1).submit()?;
+    /// // When the time is over, this drops the completion, and the command goes on.
+    /// if block_on_for(Duration::from_micros(1), task).is_err() {
+    ///     while worker.in_flight()? > 0 {
+    ///         worker.engine().progress();
+    ///     }
+    ///     assert!(worker.dropped_answers() <= 1);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn dropped_answers(&self) -> u64 {
+        self.owner.dropped_answers.get()
     }
 
     /// How many tasks may be allocated at a time.

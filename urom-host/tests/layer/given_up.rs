@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use urom_host::{DocaError, Service, ServiceBuilder};
+use urom_host::{DocaError, Service, ServiceBuilder, block_on_for};
 
 use crate::fake::{self, script};
 use crate::{Client, connect, sleep_until, start};
@@ -202,4 +202,60 @@ fn a_cancelled_callback_runs_in_the_next_progress_call_though_answers_come_in() 
     assert_eq!(*notes.borrow(), [Ok(1), Err(DocaError::SKIPPED)]);
     assert!(service.progress());
     assert_eq!(notes.borrow().len(), 3);
+}
+
+#[test]
+fn late_answers_without_bytes_count_and_the_end_of_the_worker_does_not() {
+    let _clean = fake::clean();
+    for service in [connect(), plain()] {
+        let (graph, worker) = start(&service, 0);
+        let refused = script::STATUS_ALONE | u64::from(DocaError::NOT_FOUND.0);
+        let too_long = script::STATUS_ALONE | u64::from(DocaError::TOO_BIG.0);
+        let cancelled = graph.task_loopback(&worker, refused).submit().unwrap();
+        assert!(cancelled.cancel());
+        let called = graph.task_loopback(&worker, too_long).submit_with(|_| ()).unwrap();
+        assert!(called.cancel());
+        let in_time = graph.task_loopback(&worker, refused).submit().unwrap();
+        drop(graph.task_loopback(&worker, refused).submit().unwrap());
+        while worker.in_flight().unwrap() != 0 {
+            service.progress();
+        }
+        assert_eq!((worker.late_answers(), worker.dropped_answers()), (2, 1));
+        assert_eq!(cancelled.wait().unwrap_err().code(), DocaError::SKIPPED);
+        assert_eq!(in_time.wait().unwrap_err().code(), DocaError::NOT_FOUND);
+        let hangs = |_| graph.task_loopback(&worker, script::HANG).submit().unwrap();
+        let [cancelled, dropped] = [0, 1].map(hangs);
+        assert!(cancelled.cancel());
+        drop(dropped);
+        let dies = script::DIE | u64::from(DocaError::CONNECTION_RESET.0);
+        let error = graph.task_loopback(&worker, dies).submit().unwrap().wait().unwrap_err();
+        assert_eq!(error.code(), DocaError::CONNECTION_RESET);
+        while worker.in_flight().unwrap() != 0 {
+            service.progress();
+        }
+        assert_eq!((worker.late_answers(), worker.dropped_answers()), (2, 1));
+    }
+}
+
+#[test]
+fn answers_to_dropped_futures_are_counted_apart_from_late_ones() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    // As an executor's own timeout does it; the second was polled before.
+    drop(graph.task_loopback(&worker, 1).submit().unwrap());
+    let hangs = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    assert_eq!(block_on_for(SHORT, hangs).unwrap_err().code(), DocaError::TIME_OUT);
+    let known = graph.task_loopback(&worker, 2).submit().unwrap();
+    assert_eq!((worker.late_answers(), worker.dropped_answers()), (0, 1));
+    assert!(service.progress());
+    // An answer that is there before its future is dropped came in time.
+    assert!(known.is_complete());
+    drop(known);
+    // A deadline that passed before is what counts.
+    let late = graph.task_loopback(&worker, 3).submit().unwrap();
+    assert!(late.cancel());
+    drop(late);
+    assert!(service.progress());
+    assert_eq!((worker.late_answers(), worker.dropped_answers(), worker.given_up()), (1, 1, 1));
 }
