@@ -26,7 +26,7 @@
 //! | [`Worker`], [`WorkerBuilder`] | `doca_urom_worker` |
 //! | [`Completion`], [`RawTask`], [`RawCompletion`] | `doca_urom_worker_cmd_task` |
 //! | [`Domain`], [`DomainBuilder`], [`Buffer`], [`gather::AllGather`] | `doca_urom_domain` |
-//! | [`GroupQuery`] | `doca_urom_service_get_workers_by_gid_task` |
+//! | [`GroupQuery`], [`GroupQueryHandle`] | `doca_urom_service_get_workers_by_gid_task` |
 //! | [`ProgressEngine`] | `doca_pe` |
 //! | [`Error`], [`DocaError`] | `doca_error_t` |
 //!
@@ -110,7 +110,7 @@ pub use host::Host;
 pub use id::worker_id;
 pub use library::Library;
 pub use plugin::Plugin;
-pub use service::{GroupQuery, Service, ServiceBuilder, ServiceHandle};
+pub use service::{GroupQuery, GroupQueryHandle, Service, ServiceBuilder, ServiceHandle};
 pub use task::{Completion, RawCompletion, RawTask, Rejected, TaskHandle};
 pub use urom_abi::DocaError;
 pub use urom_abi::WORKER_ID_ANY;

@@ -1,8 +1,8 @@
 //! The thread that a service's context lives on.
 //!
 //! DOCA's objects belong to one thread, but workers of any thread need their service to be progressed while they start
-//! and stop. So the service's context has a thread of its own: it connects, sleeps until the library or a question wakes
-//! it, and disconnects when the last user is gone.
+//! and stop. So the service's context has a thread of its own: it connects, sleeps until the library, a question or the
+//! deadline of one wakes it, and disconnects when the last user is gone.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -21,7 +21,8 @@ use crate::error::{Error, Result};
 use crate::library::Library;
 use crate::plugin::Plugin;
 use crate::service::builder::Settings;
-use crate::service::group::Question;
+use crate::service::inquiry::{Counts, Inquiry, Timed};
+use crate::service::question::Question;
 use crate::service::session::Session;
 
 /// What the thread tells once it is connected.
@@ -47,6 +48,7 @@ pub(crate) struct ServiceCore {
     plugins: Vec<Plugin>,
     cpus: CpuSet,
     mailbox: Arc<Mailbox>,
+    counts: Arc<Counts>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -75,7 +77,8 @@ impl ServiceCore {
         };
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let plugins = plugins.into_iter().map(|info| Plugin::new(info, serial)).collect();
-        Ok(ServiceCore { library, serial, service, plugins, cpus, mailbox, thread: Some(thread) })
+        let counts = Arc::default();
+        Ok(ServiceCore { library, serial, service, plugins, cpus, mailbox, counts, thread: Some(thread) })
     }
 
     pub(crate) fn library(&self) -> Library {
@@ -109,6 +112,17 @@ impl ServiceCore {
         self.mailbox.state().questions.push(question);
         self.mailbox.ring();
     }
+
+    /// Has the thread look at a question's deadline.
+    pub(super) fn time(&self, inquiry: Arc<Inquiry>) {
+        self.mailbox.state().timed.push(inquiry);
+        self.mailbox.ring();
+    }
+
+    /// What its questions count their late answers in.
+    pub(super) fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
+    }
 }
 
 impl Drop for ServiceCore {
@@ -131,6 +145,8 @@ struct Mailbox {
 #[derive(Default)]
 struct State {
     questions: Vec<Question>,
+    /// Questions that were given a deadline.
+    timed: Vec<Arc<Inquiry>>,
     quit: bool,
     failure: Option<String>,
 }
@@ -178,6 +194,7 @@ fn serve(
     if report.send(Ok(connected)).is_err() {
         return;
     }
+    let mut timed = Timed::default();
     loop {
         session.progress();
         mailbox.quiet();
@@ -187,6 +204,7 @@ fn serve(
                 let why = session.failure();
                 state.failure = Some(if why.is_empty() { "the service is gone".into() } else { why });
             }
+            timed.add(std::mem::take(&mut state.timed));
             (std::mem::take(&mut state.questions), state.quit)
         };
         let idle = questions.is_empty();
@@ -196,8 +214,10 @@ fn serve(
         if quit {
             return;
         }
+        // What the library had by now counts, whatever the clock says.
+        let limit = timed.pass();
         if idle {
-            session.sleep(mailbox.bell.as_raw_fd(), None);
+            session.sleep(mailbox.bell.as_raw_fd(), limit);
         }
     }
 }

@@ -3,17 +3,22 @@
 mod actor;
 mod builder;
 mod group;
+mod handle;
+mod inquiry;
+mod question;
 mod session;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::protocol::Protocol;
 
 pub use builder::ServiceBuilder;
-pub use group::GroupQuery;
+pub use group::{GroupQuery, GroupQueryHandle};
+pub use handle::ServiceHandle;
 
 pub(crate) use actor::ServiceCore;
 
@@ -172,7 +177,41 @@ impl Service {
     /// # }
     /// ```
     pub fn handle(&self) -> ServiceHandle {
-        ServiceHandle { core: Arc::clone(&self.core) }
+        ServiceHandle::new(&self.core)
+    }
+
+    /// How many answers came to [group queries](GroupQuery) that had passed their deadline or were cancelled, since it was
+    /// connected to. They were thrown away; nobody got them. Queries that ended with their service are not counted.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use urom_host::{DocaError, Service, Result};
+    /// # fn example(service: &Service) -> Result<()> {
+    /// let answer = service.workers_of_group(1).deadline(Duration::from_millis(1)).wait();
+    /// if answer.is_err_and(|error| error.code() == DocaError::TIME_OUT) {
+    ///     println!("{} answers came too late so far", service.late_answers());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn late_answers(&self) -> u64 {
+        self.core.counts().late.load(Ordering::Relaxed)
+    }
+
+    /// How many answers came to group queries whose future had been dropped before. Otherwise as
+    /// [`late_answers`](Self::late_answers).
+    ///
+    /// ```no_run
+    /// # fn example(service: &urom_host::Service) -> urom_host::Result<()> {
+    /// drop(service.workers_of_group(1));
+    /// service.workers_of_group(1).wait()?;
+    /// // A question that was dropped before it left is never sent.
+    /// assert!(service.dropped_answers() <= 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn dropped_answers(&self) -> u64 {
+        self.core.counts().dropped.load(Ordering::Relaxed)
     }
 
     /// The engine of the workers that [`worker`](Self::worker) starts.
@@ -219,129 +258,6 @@ impl Service {
 impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Service").field("plugins", &self.plugins()).finish_non_exhaustive()
-    }
-}
-
-/// A [`Service`] for any thread: starts workers there, each thread with a progress engine of its own.
-///
-/// ```no_run
-/// # use urom_host::{ProgressEngine, Service, Result};
-/// # fn main() -> Result<()> {
-/// let service = Service::connect()?;
-/// let threads = (0..4).map(|id| {
-///     let handle = service.handle();
-///     std::thread::spawn(move || -> Result<u64> {
-///         let graph = handle.plugin::<graph_protocol::Protocol>()?;
-///         let engine = ProgressEngine::with_library(handle.library())?;
-///         let worker = handle.worker().engine(&engine).id(id).plugin(&graph).start().wait()?;
-///         Ok(graph.task_loopback(&worker, id).submit()?.wait()?.data)
-///     })
-/// });
-/// for thread in threads.collect::<Vec<_>>() {
-///     thread.join().unwrap()?;
-/// }
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone)]
-pub struct ServiceHandle {
-    core: Arc<ServiceCore>,
-}
-
-impl ServiceHandle {
-    /// As [`Service::plugins`].
-    ///
-    /// ```
-    /// # use urom_host::{ServiceHandle, Worker, Result};
-    /// /// A worker with every plugin there is.
-    /// fn start(handle: &ServiceHandle) -> Result<Worker> {
-    ///     let mut worker = handle.worker();
-    ///     for plugin in handle.plugins() {
-    ///         worker = worker.plugin(plugin);
-    ///     }
-    ///     worker.start().wait()
-    /// }
-    /// ```
-    pub fn plugins(&self) -> &[Plugin] {
-        self.core.plugins()
-    }
-
-    /// As [`Service::plugin`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
-        self.core.plugin::<P>()
-    }
-
-    /// As [`Service::plugin_named`].
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ServiceHandle, Result};
-    /// # fn example(handle: &ServiceHandle) -> Result<()> {
-    /// println!("version {}", handle.plugin_named("worker_graph")?.version());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
-        self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
-    }
-
-    /// As [`Service::cpus`].
-    ///
-    /// ```no_run
-    /// # fn example(handle: &urom_host::ServiceHandle) {
-    /// println!("workers may use {} CPUs", handle.cpus().iter().count());
-    /// # }
-    /// ```
-    pub fn cpus(&self) -> CpuSet {
-        self.core.cpus()
-    }
-
-    /// A worker to be put together and started on this thread; without [`WorkerBuilder::engine`], it gets a progress
-    /// engine of its own.
-    pub fn worker(&self) -> WorkerBuilder {
-        WorkerBuilder::new(Arc::clone(&self.core), None)
-    }
-
-    /// As [`Service::domain`].
-    ///
-    /// ```no_run
-    /// use urom_host::gather::InProcess;
-    /// # use urom_host::{ServiceHandle, Worker, Result};
-    /// # fn example(handle: &ServiceHandle, worker: &Worker) -> Result<()> {
-    /// let domain = handle.domain().worker(0, worker).gather(InProcess::alone()).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn domain(&self) -> DomainBuilder {
-        DomainBuilder::new(self.library())
-    }
-
-    /// As [`Service::workers_of_group`].
-    ///
-    /// ```no_run
-    /// # async fn example(handle: &urom_host::ServiceHandle) -> urom_host::Result<()> {
-    /// println!("{:?}", handle.workers_of_group(1).await?);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn workers_of_group(&self, group: u32) -> GroupQuery {
-        GroupQuery::submit(&self.core, group)
-    }
-
-    /// The library it belongs to.
-    pub fn library(&self) -> Library {
-        self.core.library()
-    }
-}
-
-impl fmt::Debug for ServiceHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServiceHandle").field("plugins", &self.plugins()).finish_non_exhaustive()
     }
 }
 

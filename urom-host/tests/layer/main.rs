@@ -8,6 +8,7 @@ mod given_up;
 mod objects;
 mod payloads;
 mod plain;
+mod questions;
 mod restart;
 mod tasks;
 mod turns;

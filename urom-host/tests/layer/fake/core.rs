@@ -9,7 +9,7 @@ use urom_abi::host::{Ctx, CtxState, Data, Pe, StateChangedCallback};
 
 use super::domain;
 use super::objects::{Context, created, destroyed, plan};
-use super::task::{complete, complete_query};
+use super::task::{complete, complete_query, due_query};
 
 pub struct Engine {
     pub contexts: Vec<*mut Context>,
@@ -94,7 +94,7 @@ fn step(ctx: *mut Context) -> bool {
         change(ctx, CtxState::IDLE);
         return true;
     }
-    if let Some(query) = this.queries.pop_front() {
+    if let Some(query) = due_query(this) {
         complete_query(query);
         return true;
     }

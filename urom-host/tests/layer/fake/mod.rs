@@ -46,6 +46,18 @@ pub mod id {
     pub const HANGS: u64 = 1001;
 }
 
+/// Groups that a question for their workers is not answered with at once.
+pub mod group {
+    /// Answered right before the next question for [`RELEASES`], or when the service is lost.
+    pub const WAITS: u32 = 6;
+    /// The same, with `NOT_FOUND` for an answer.
+    pub const WAITS_REFUSED: u32 = 5;
+    /// Has those answered that wait.
+    pub const RELEASES: u32 = 4;
+    /// The service is lost: this question and all others end with `CONNECTION_RESET`.
+    pub const KILLS: u32 = 10;
+}
+
 /// How many bytes a command may have.
 pub const CAPACITY: usize = 64;
 

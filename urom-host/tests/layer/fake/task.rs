@@ -11,7 +11,7 @@ use urom_abi::host::{
 
 use super::core::change;
 use super::objects::{Context, created, destroyed};
-use super::{CAPACITY, script};
+use super::{CAPACITY, group, script};
 
 /// The start of both kinds of task.
 #[repr(C)]
@@ -136,12 +136,30 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
     true
 }
 
+/// Takes the oldest query that is to be answered.
+pub fn due_query(service: &mut Context) -> Option<*mut Query> {
+    // SAFETY: queries in flight are live.
+    let of = |task: &*mut Query| unsafe { query(*task) }.group;
+    let all = service.state != CtxState::RUNNING
+        || service.queries.iter().any(|task| matches!(of(task), group::RELEASES | group::KILLS));
+    let waits = |task| matches!(of(task), group::WAITS | group::WAITS_REFUSED);
+    let at = service.queries.iter().position(|task| all || !waits(task))?;
+    if service.queries.iter().any(|task| of(task) == group::KILLS) {
+        change(service, CtxState::STOPPING);
+    }
+    service.queries.remove(at)
+}
+
 pub fn complete_query(task: *mut Query) {
     // SAFETY: queries in flight are live.
     let it = unsafe { query(task) };
     it.head.in_flight = false;
+    // SAFETY: contexts outlive their tasks.
+    let is_lost = unsafe { Context::get(it.head.context) }.state != CtxState::RUNNING;
     match it.group {
+        _ if is_lost => it.head.status = DocaError::CONNECTION_RESET,
         9 => it.head.status = DocaError::CONNECTION_RESET,
+        group::WAITS_REFUSED => it.head.status = DocaError::NOT_FOUND,
         group => it.ids = (0..u64::from(group)).rev().collect(),
     }
     if let Some(callback) = it.callback {
