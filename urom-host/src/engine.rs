@@ -311,5 +311,6 @@ impl Drop for EngineCore {
         if let Err(code) = code.check() {
             tracing::warn!("a progress engine could not be destroyed: {code}");
         }
+        thread::tidy();
     }
 }

@@ -4,9 +4,13 @@
 //! A progress engine must not be progressed from inside a callback. So while one runs, progress does nothing, a worker
 //! or domain that is dropped is set aside, and a panic is kept; all three are made up for as soon as the call that ran
 //! the callback is back in Rust.
+//!
+//! It has no destructor, and so it is still there when thread-locals of the program are destroyed that own workers: those
+//! are progressed, stopped and set aside then as ever. What it keeps on the heap goes with the last engine.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::{Rc, Weak};
 use std::time::Instant;
@@ -15,16 +19,21 @@ use urom_abi::DocaError;
 
 use crate::engine::EngineCore;
 
-#[derive(Default)]
 struct Thread {
     engines: RefCell<Vec<Weak<EngineCore>>>,
-    /// Workers and domains.
+    /// Workers and domains. Empty whenever no callback runs.
     buried: RefCell<Vec<Box<dyn Any>>>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
 }
 
 thread_local! {
-    static THREAD: Thread = Thread::default();
+    static THREAD: ManuallyDrop<Thread> = const {
+        ManuallyDrop::new(Thread {
+            engines: RefCell::new(Vec::new()),
+            buried: RefCell::new(Vec::new()),
+            panic: Cell::new(None),
+        })
+    };
     /// Whether a progress call, and perhaps a callback, is under way. By itself: it is asked on every call.
     static BUSY: Cell<bool> = const { Cell::new(false) };
     /// Whether something was set aside, and whether a panic was kept. For the same reason.
@@ -34,17 +43,26 @@ thread_local! {
 
 /// Makes an engine one of those that this thread drives while it waits.
 pub(crate) fn register(engine: &Rc<EngineCore>) {
-    // A thread that is ending waits for nothing any more.
-    let _ = THREAD.try_with(|thread| {
+    THREAD.with(|thread| {
         let mut engines = thread.engines.borrow_mut();
         engines.retain(|known| known.strong_count() > 0);
         engines.push(Rc::downgrade(engine));
     });
 }
 
+/// Frees what is kept for the engines, once none is left. To be called when one is dropped.
+pub(crate) fn tidy() {
+    THREAD.with(|thread| {
+        let mut engines = thread.engines.borrow_mut();
+        if engines.iter().all(|known| known.strong_count() == 0) {
+            *engines = Vec::new();
+        }
+    });
+}
+
 /// The thread's engine number `index`, or `None` past the last one. An engine that is gone is skipped with `Some(None)`.
 pub(crate) fn engine(index: usize) -> Option<Option<Rc<EngineCore>>> {
-    THREAD.try_with(|thread| thread.engines.borrow().get(index).map(Weak::upgrade)).ok().flatten()
+    THREAD.with(|thread| thread.engines.borrow().get(index).map(Weak::upgrade))
 }
 
 /// Progresses every engine of this thread once; whether anything moved. The caller looks at the deadlines.
@@ -123,16 +141,20 @@ fn drop_buried() {
 }
 
 fn buried() -> Option<Box<dyn Any>> {
-    THREAD.try_with(|thread| thread.buried.borrow_mut().pop()).ok().flatten()
+    THREAD.with(|thread| {
+        let mut buried = thread.buried.borrow_mut();
+        let owner = buried.pop();
+        if owner.is_none() {
+            *buried = Vec::new();
+        }
+        owner
+    })
 }
 
 /// Sets a worker or a domain aside that was dropped inside a callback.
 pub(crate) fn bury(owner: impl Any) {
-    let owner = Box::new(owner);
-    // A thread that is ending has nobody left to stop it.
-    if THREAD.try_with(|thread| thread.buried.borrow_mut().push(owner)).is_ok() {
-        BURIED.set(true);
-    }
+    THREAD.with(|thread| thread.buried.borrow_mut().push(Box::new(owner)));
+    BURIED.set(true);
 }
 
 /// Runs what C called. A panic ends here; [`resume`] lets it go on.
@@ -146,11 +168,11 @@ pub(crate) fn guard(body: impl FnOnce()) {
 /// The same with a result, which is `UNEXPECTED` after a panic.
 pub(crate) fn guarded(body: impl FnOnce() -> DocaError) -> DocaError {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
-        let _ = THREAD.try_with(|thread| {
+        THREAD.with(|thread| {
             let first = thread.panic.take().unwrap_or(payload);
             thread.panic.set(Some(first));
-            PANICKED.set(true);
         });
+        PANICKED.set(true);
         DocaError::UNEXPECTED
     })
 }
@@ -169,7 +191,7 @@ fn go_on() {
         return;
     }
     PANICKED.set(false);
-    let payload = THREAD.try_with(|thread| thread.panic.take()).ok().flatten();
+    let payload = THREAD.with(|thread| thread.panic.take());
     if let Some(payload) = payload {
         std::panic::resume_unwind(payload);
     }

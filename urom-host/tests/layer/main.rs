@@ -11,6 +11,7 @@ mod plain;
 mod questions;
 mod restart;
 mod tasks;
+mod thread_ends;
 mod turns;
 
 use std::time::Duration;

@@ -1,0 +1,52 @@
+//! What a thread still holds when it ends is let go of by the destructors of its thread-locals, in an order that nobody
+//! chooses: this crate's own come first or last.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use urom_host::{DocaError, Service, Worker};
+
+use crate::fake::{self, script};
+use crate::{connect, start};
+
+/// What a thread leaves behind.
+struct Rest {
+    service: Service,
+    stops: Worker,
+    told: Rc<Cell<Option<DocaError>>>,
+}
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        // A callback that runs in here drops its worker.
+        self.service.progress();
+        assert!(self.stops.in_flight().is_ok_and(|count| count == 1));
+        assert_eq!(self.told.get(), None);
+    }
+}
+
+thread_local! {
+    static REST: RefCell<Option<Rest>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn workers_that_are_dropped_as_their_thread_ends_are_stopped() {
+    let _clean = fake::clean();
+    let before = fake::LIVE.load(Ordering::SeqCst);
+    let thread = std::thread::spawn(|| {
+        // What is used first is destroyed last.
+        REST.with_borrow(|rest| assert!(rest.is_none()));
+        let service = connect();
+        let (graph, stops) = start(&service, 1);
+        let (_, dropped) = start(&service, 2);
+        let told = Rc::new(Cell::new(None));
+        let theirs = Rc::clone(&told);
+        let hangs = graph.task_loopback(&stops, script::HANG);
+        hangs.submit_with(move |answer| theirs.set(answer.err().map(|error| error.code()))).unwrap();
+        graph.task_loopback(&stops, 1).submit_with(move |_| drop(dropped)).unwrap();
+        REST.set(Some(Rest { service, stops, told }));
+    });
+    thread.join().unwrap();
+    assert_eq!(fake::LIVE.load(Ordering::SeqCst), before, "a worker stayed behind");
+}
