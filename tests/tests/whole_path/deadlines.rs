@@ -11,10 +11,10 @@ use urom_host::{Completion, DocaError, Error, Host, Service, Worker, block_on, b
 
 use crate::provider::{Provider, faulty, faulty_worker};
 
-const SHORT: Duration = Duration::from_millis(20);
+pub(crate) const SHORT: Duration = Duration::from_millis(20);
 
 /// What a test waits for at most, and what a deadline has to beat by far where nothing else would end the task.
-const LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 type Notes = Rc<RefCell<Vec<Result<u64, DocaError>>>>;
 
@@ -24,7 +24,7 @@ fn note(notes: &Notes) -> impl FnOnce(Result<Echoed, Error>) + use<> {
     move |answer| notes.borrow_mut().push(answer.map(|echoed| echoed.data).map_err(|error| error.code()))
 }
 
-fn progress_until(service: &Service, done: impl Fn() -> bool) -> Result<()> {
+pub(crate) fn progress_until(service: &Service, done: impl Fn() -> bool) -> Result<()> {
     let start = Instant::now();
     while !done() {
         service.progress();

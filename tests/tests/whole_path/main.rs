@@ -4,6 +4,7 @@
 mod commands;
 mod deadlines;
 mod domains;
+mod given_up;
 mod losses;
 mod provider;
 mod refusals;
@@ -113,6 +114,11 @@ on_every_provider! {
         deadlines_fire_while_the_worker_is_blocked,
         deadlines_fire_while_the_worker_is_stopped,
     }
+    given_up::{
+        answers_to_dropped_futures_are_counted_apart,
+        a_question_that_is_given_up_disturbs_no_other,
+        a_question_is_given_up_while_the_daemon_is_stopped,
+    }
     restarts::{
         a_worker_that_runs_is_not_restarted,
         a_worker_that_is_killed_is_restarted_with_nothing_in_flight,
@@ -155,5 +161,6 @@ on_every_provider! {
         lengths_that_wrap_are_invalid,
         answers_have_the_bytes_of_c_and_zeros_for_the_rest,
         a_message_that_no_answer_can_carry_is_too_big,
+        an_answer_that_is_late_and_too_long_is_counted,
     }
 }

@@ -5,6 +5,7 @@ use sandbox_protocol::MapParams;
 use urom_host::{Answer, DocaError, block_on_for};
 
 use super::{LIMIT, Pair, inline, pattern};
+use crate::deadlines::progress_until;
 use crate::provider::Provider;
 
 /// The length of every command without its payload, and of every notification.
@@ -123,5 +124,25 @@ pub(crate) fn a_message_that_no_answer_can_carry_is_too_big(provider: &Provider)
     // What is too long to be sent is not even tried.
     let long = pair.sandbox.task_tag_send(first, 1, 1).data(&pattern(4096)[..]).submit();
     assert_eq!(long.err().context("it does not fit")?.code(), DocaError::TOO_BIG);
+    pair.works()
+}
+
+pub(crate) fn an_answer_that_is_late_and_too_long_is_counted(provider: &Provider) -> Result<()> {
+    let pair = Pair::new(provider)?;
+    let [first, second] = &pair.workers;
+    let memory = pair.sandbox.task_mem_map(first, MapParams::allocate(0, 8000)).submit()?;
+    let memory = block_on_for(LIMIT, memory)??.memh_id;
+    let send = command(&[TAG_SEND, 77, 1, 0, 8000, 6, memory], &[]);
+    // The worker refuses in place of the plugin: what comes has no bytes.
+    let receive = || pair.sandbox.task_tag_recv(second, 1 << 20, 6, u64::MAX).submit();
+    let cancelled = receive()?;
+    assert!(cancelled.cancel());
+    drop(receive()?);
+    for _ in 0..2 {
+        assert_eq!(ask(&pair, 0, &send)?.status, DocaError::SUCCESS);
+    }
+    progress_until(&pair.service, || second.given_up() == 0)?;
+    assert_eq!((second.late_answers(), second.dropped_answers()), (1, 1));
+    assert_eq!(cancelled.wait().map(drop).unwrap_err().code(), DocaError::SKIPPED);
     pair.works()
 }
