@@ -1,6 +1,7 @@
 //! What the control thread tells a progress engine.
 
 use crate::wire::control::{Failure, PluginAddress};
+use crate::wire::pass::Pass;
 
 /// Something that happened to one run of a context (from a start to the next idle).
 #[derive(Debug)]
@@ -43,4 +44,6 @@ pub(super) struct Attached {
     pub(super) max_message: usize,
     /// Where its plugins are reached.
     pub(super) plugins: Vec<PluginAddress>,
+    /// What messages bear, both ways.
+    pub(super) pass: Pass,
 }

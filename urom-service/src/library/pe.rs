@@ -30,6 +30,7 @@ use super::task::CmdTask;
 use super::transport::Transport;
 use crate::queue::Doubt;
 use crate::wire::frame;
+use crate::wire::pass::Pass;
 
 /// How many commands a call completes at most, where several are asked for: a host looks at the clock in between.
 const MOST_AT_ONCE: u32 = 64;
@@ -333,12 +334,12 @@ impl Pe {
 
     /// A message of notifications.
     #[inline(never)]
-    pub(super) fn on_notifications(&self, message: &[u8]) {
+    pub(super) fn on_notifications(&self, pass: Pass, message: &[u8]) {
         let mut channels = self.channels.borrow();
         for notification in frame::notifications(message) {
             let lost = match notification {
                 Ok(notification) => match channels.get(notification.channel) {
-                    Some(run) if run.on_notification(self, &notification) => continue,
+                    Some(run) if run.bears(pass) && run.on_notification(self, &notification) => continue,
                     run => Lost::Nobodys(notification.channel, notification.slot, run.map(|run| run.id())),
                 },
                 Err(error) => Lost::Broken(error),

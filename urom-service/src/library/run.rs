@@ -23,6 +23,7 @@ use super::session::Place;
 use super::task::CmdTask;
 use crate::wire::control::{Failure, PluginAddress};
 use crate::wire::frame::NOTIFICATION_HEADER;
+use crate::wire::pass::Pass;
 
 /// A run.
 pub(super) struct Run {
@@ -39,6 +40,8 @@ pub(super) struct Run {
     orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
     id: Cell<u64>,
     their_channel: Cell<u16>,
+    /// What its worker's messages bear.
+    pass: Cell<Pass>,
     max_message: Cell<usize>,
     /// The longest payload of a notification.
     max_response: Cell<usize>,
@@ -81,6 +84,7 @@ impl Run {
             orders: RefCell::new(Some(config.orders)),
             id: Cell::new(0),
             their_channel: Cell::new(0),
+            pass: Cell::default(),
             max_message: Cell::new(0),
             max_response: Cell::new(0),
             plugin_addresses: RefCell::default(),
@@ -143,8 +147,14 @@ impl Run {
         }
     }
 
+    /// Whether a message that bears this comes from the worker, as far as can be told.
+    #[inline]
+    pub(super) fn bears(&self, pass: Pass) -> bool {
+        self.pass.get() == pass
+    }
+
     fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
-        let Attached { id, ucx_address, channel, max_message, plugins } = attached;
+        let Attached { id, ucx_address, channel, max_message, plugins, pass } = attached;
         let wrong = |code: DocaError, what: String| failure(code, format!("worker {id}: {what}"));
         if max_message <= NOTIFICATION_HEADER {
             return Err(wrong(
@@ -169,7 +179,8 @@ impl Run {
         });
         let endpoint = endpoint.map_err(|error| wrong(DocaError::CONNECTION_RESET, error.to_string()))?;
         pe.met(&endpoint);
-        self.sender.open(endpoint, channel);
+        self.pass.set(pass);
+        self.sender.open(endpoint, channel, pass);
         self.connected.set(true);
         Ok(())
     }

@@ -14,6 +14,7 @@ use crate::queue::{self, Awaited};
 use crate::wire::context::context;
 use crate::wire::control::Failure;
 use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS};
+use crate::wire::pass::Pass;
 
 /// Refuses a UCX that is too old to be called.
 pub(super) fn require_ucx() -> Result<(), Failure> {
@@ -25,6 +26,14 @@ fn report_announced(len: usize) {
     tracing::warn!(
         target: "urom_library",
         "a message of {len} bytes was dropped: it was not sent eagerly"
+    );
+}
+
+#[cold]
+fn report_strange(len: usize) {
+    tracing::debug!(
+        target: "urom_library",
+        "a message with a header of {len} bytes was dropped: no worker sends such a one"
     );
 }
 
@@ -48,12 +57,17 @@ impl Transport {
     pub(super) unsafe fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
         let ucx = context().name("urom-host").build()?.worker()?;
         let engine = NonNull::new(pe.as_ptr().cast_mut());
-        ucx.set_am_handler(AM_NOTIFICATIONS, move |message| match (message.data, engine) {
-            // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller promises the engine for that
-            // time; a worker that ends calls none.
-            (Data::Eager(bytes), Some(pe)) => unsafe { pe.as_ref() }.on_notifications(bytes),
-            (Data::Rendezvous(announced), _) => report_announced(announced.len()),
-            (Data::Eager(_), None) => {}
+        ucx.set_am_handler(AM_NOTIFICATIONS, move |message| {
+            match (message.data, Pass::read(message.header), engine) {
+                (Data::Eager(bytes), Some(pass), Some(pe)) => {
+                    // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller promises the engine for
+                    // that time; a worker that ends calls none.
+                    unsafe { pe.as_ref() }.on_notifications(pass, bytes)
+                }
+                (Data::Eager(_), None, _) => report_strange(message.header.len()),
+                (Data::Rendezvous(announced), ..) => report_announced(announced.len()),
+                (Data::Eager(_), _, None) => {}
+            }
         })?;
         ucx.set_am_handler(AM_GREET, move |message| {
             let Some(pe) = pe.upgrade() else { return };

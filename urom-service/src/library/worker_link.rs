@@ -15,6 +15,7 @@ use super::stream::Stream;
 use crate::key::Key;
 use crate::wire::control::{Attach, CONNECT_DEADLINE, Failure, HostToWorker, StartWorker, WorkerToHost};
 use crate::wire::hello::Role;
+use crate::wire::pass::Pass;
 use crate::wire::stream::StreamError;
 
 /// How long a worker's greeting over UCX may take once the control stream works.
@@ -109,6 +110,7 @@ async fn enter(
         )
     };
     let secret = visit.key.map(|key| key.worker_secret(id));
+    let pass = secret.as_ref().map_or(Pass::NONE, |_| Pass::of(ticket));
     let attach = async {
         let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref()).await.map_err(
             |error| match error {
@@ -131,7 +133,7 @@ async fn enter(
         match stream.next().await {
             Ok(WorkerToHost::Attached { ucx_address, channel, max_message, plugins }) => {
                 let max_message = usize::try_from(max_message).unwrap_or(usize::MAX).min(visit.max_message);
-                Ok((stream, Attached { id, ucx_address, channel, max_message, plugins }))
+                Ok((stream, Attached { id, ucx_address, channel, max_message, plugins, pass }))
             }
             Ok(WorkerToHost::Refused(failure)) => Err(failure),
             Ok(_) => Err(no_answer(DocaError::IO_FAILED, "it answered out of turn".to_owned())),

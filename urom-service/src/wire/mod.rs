@@ -6,7 +6,7 @@
 //!   and worker) carries [`hello`], a [`proof`] where there is a key, and then [`control`] messages. It is there before UCX is, so both ends can compare
 //!   UCX versions first, and it stays: the kernel closes it when a process dies, and heartbeats on it notice a peer
 //!   that was stopped or cut off, which UCX alone does not.
-//! - **UCX active messages** between host and worker carry commands and notifications as [`frame`]s.
+//! - **UCX active messages** between host and worker carry commands and notifications as [`frame`]s, with a [`pass`] where there is a key.
 
 mod bounded;
 mod bytes;
@@ -15,5 +15,6 @@ pub mod control;
 pub mod domain;
 pub mod frame;
 pub mod hello;
+pub mod pass;
 pub mod proof;
 pub mod stream;

@@ -9,6 +9,7 @@ use super::instance::PackError;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
 use crate::wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
+use crate::wire::pass::Pass;
 
 /// A connection of a host.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Connection {
     pub(crate) limit: usize,
     /// The longest payload of a notification within that limit, in bytes.
     pub(crate) longest: u64,
+    /// What its messages bear, both ways.
+    pub(crate) pass: Pass,
     /// The host's number for it.
     peer_channel: u16,
     slots: Box<[Slot]>,
@@ -37,6 +40,16 @@ pub(crate) struct Connection {
     endpoint: Endpoint,
     /// Messages UCX is not done with, oldest first, and how many frames they hold.
     sending: VecDeque<(Request<Outgoing>, usize)>,
+}
+
+/// How a host is reached.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    /// Its number for the connection.
+    pub(crate) channel: u16,
+    pub(crate) endpoint: Endpoint,
+    /// What messages bear, both ways.
+    pub(crate) pass: Pass,
 }
 
 /// One of a host's task slots.
@@ -126,8 +139,7 @@ impl Connection {
     pub(crate) fn new(
         link: LinkKey,
         dest_id: u64,
-        peer_channel: u16,
-        endpoint: Endpoint,
+        peer: Peer,
         max_inflight: usize,
         limit: usize,
     ) -> Connection {
@@ -136,14 +148,15 @@ impl Connection {
             dest_id,
             limit,
             longest: limit.saturating_sub(NOTIFICATION_HEADER) as u64,
-            peer_channel,
+            pass: peer.pass,
+            peer_channel: peer.channel,
             slots: vec![Slot::NEW; max_inflight].into_boxed_slice(),
             unsent: 0,
             open: None,
             is_dirty: false,
             next_dirty: 0,
             is_collected: false,
-            endpoint,
+            endpoint: peer.endpoint,
             sending: VecDeque::new(),
         }
     }
@@ -266,7 +279,7 @@ impl Connection {
     fn send_open(&mut self) -> Result<(), Status> {
         let Some(message) = self.open.take_if(|open| open.frames() > 0) else { return Ok(()) };
         let frames = message.frames();
-        match self.endpoint.am_send_now(AM_NOTIFICATIONS, &[], message, AmFlags::EAGER) {
+        match self.endpoint.am_send_now(AM_NOTIFICATIONS, self.pass.as_bytes(), message, AmFlags::EAGER) {
             Ok((result, mut message)) => {
                 message.clear();
                 self.open = Some(message);
@@ -356,8 +369,10 @@ mod tests {
             count.set(count.get() + notifications(bytes).map(Result::unwrap).count());
         };
         theirs.set_am_handler(AM_NOTIFICATIONS, note).unwrap();
-        let (mut connection, mut pool) =
-            (Connection::new(1, 1, 3, endpoint, 1 << 16, LIMIT), Pool::new(LIMIT));
+        let (mut connection, mut pool) = (
+            Connection::new(1, 1, Peer { channel: 3, endpoint, pass: Pass::NONE }, 1 << 16, LIMIT),
+            Pool::new(LIMIT),
+        );
         let mut turn = |connection: &mut Connection, frames: usize| {
             for _ in 0..frames {
                 connection.refuse(&mut pool, 0, DocaError::SHUTDOWN).unwrap();

@@ -28,6 +28,7 @@ use crate::mailbox::Mailbox;
 use crate::wire::control::{
     Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, WorkerToDaemon, WorkerToHost,
 };
+use crate::wire::pass::Pass;
 use crate::wire::stream::StreamError;
 
 /// How long a host may take to show its ticket.
@@ -262,7 +263,9 @@ impl Control {
         self.expected.remove(&attach.ticket);
         info!("host {} is in", link.peer);
         self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
-        self.mailbox.post(ToData::Attach { link: key, attach });
+        let has_key = self.door.as_ref().is_some_and(|door| door.secret.is_some());
+        let pass = if has_key { Pass::of(attach.ticket) } else { Pass::NONE };
+        self.mailbox.post(ToData::Attach { link: key, attach, pass });
     }
 
     fn host_gone(&mut self, key: LinkKey, end: Option<StreamError>) {

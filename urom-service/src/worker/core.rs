@@ -11,6 +11,7 @@ use super::instance::Instance;
 use super::rounds::{ROUND, Rounds};
 use super::throttle::Throttle;
 use crate::wire::frame::{self, Broken, COMMAND_HEADER, Command};
+use crate::wire::pass::Pass;
 
 /// For how long a command there is memory in advance, in bytes at most.
 const LONGEST_ROOM: usize = 4096;
@@ -79,10 +80,10 @@ impl Core {
     ///
     /// All that a command passes through is part of this function, and none of what a caller knows besides.
     #[inline(never)]
-    pub(crate) fn receive(&mut self, message: &[u8]) {
+    pub(crate) fn receive(&mut self, pass: Pass, message: &[u8]) {
         for command in frame::commands(message) {
             match command {
-                Ok(command) => self.command(&command),
+                Ok(command) => self.command(pass, &command),
                 Err(error) => self.unreadable(error),
             }
         }
@@ -100,6 +101,14 @@ impl Core {
         }
     }
 
+    /// Counts a message whose header no host of this release sends.
+    #[cold]
+    pub(crate) fn strange(&mut self) {
+        if let Some(count) = self.broken.count() {
+            warn!("a message with a header that no host sends was dropped ({count} times so far)");
+        }
+    }
+
     #[cold]
     fn unreadable(&mut self, error: Broken) {
         if let Some(count) = self.broken.count() {
@@ -108,9 +117,12 @@ impl Core {
     }
 
     #[inline]
-    fn command(&mut self, command: &Command<'_>) {
+    fn command(&mut self, pass: Pass, command: &Command<'_>) {
         let &Command { channel, slot, plugin_bit, payload } = command;
         let Some(connection) = self.hosts.connections.get(channel) else { return self.stray(channel) };
+        if connection.pass != pass {
+            return self.forged(channel);
+        }
         let (dest_id, limit) = (connection.dest_id, connection.limit);
         let Some(vacant) = connection.vacant(slot) else { return self.hosts.throw_out(channel, slot) };
         let place = self.by_bit[usize::from(plugin_bit)];
@@ -151,6 +163,15 @@ impl Core {
         // A host that was lost or thrown out a moment ago may have had commands under way.
         if let Some(count) = self.strays.count() {
             debug!("dropped a command for channel {channel}, where no host is ({count} so far)");
+        }
+    }
+
+    #[cold]
+    fn forged(&mut self, channel: u16) {
+        if let Some(count) = self.strays.count() {
+            warn!(
+                "dropped a command for channel {channel} that does not bear the pass of its host ({count} so far)"
+            );
         }
     }
 

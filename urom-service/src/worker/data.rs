@@ -16,7 +16,7 @@ use urom_abi::DocaError;
 
 use super::Place;
 use super::config::{LOOPBACK_DEVICE, WorkerConfig, is_loopback};
-use super::connection::Connection;
+use super::connection::{Connection, Peer};
 use super::control::ControlHandle;
 use super::core::Core;
 use super::domains::Domains;
@@ -30,6 +30,7 @@ use crate::queue::{self, Awaited, BLOCKED, Doubt, Queue, Verdict};
 use crate::wire::context::context;
 use crate::wire::control::{Attach, Failure, PluginAddress};
 use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
+use crate::wire::pass::Pass;
 
 /// How long the last notifications may take to leave.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -183,8 +184,8 @@ impl Data {
         for message in self.mailbox.take() {
             match message {
                 ToData::Stop => return false,
-                ToData::Attach { link, attach } => {
-                    if let Err(failure) = self.attach(link, &attach) {
+                ToData::Attach { link, attach, pass } => {
+                    if let Err(failure) = self.attach(link, &attach, pass) {
                         warn!("a host was not let in: {failure}");
                         self.control.send(ToControl::Refused { link, failure });
                     }
@@ -195,7 +196,7 @@ impl Data {
         true
     }
 
-    fn attach(&mut self, link: LinkKey, attach: &Attach) -> Result<(), Failure> {
+    fn attach(&mut self, link: LinkKey, attach: &Attach, pass: Pass) -> Result<(), Failure> {
         let refuse = |code, text| Err(Failure::new(code, text));
         let max_inflight = attach.max_inflight as usize;
         if max_inflight == 0 || max_inflight > MAX_SLOTS {
@@ -225,7 +226,13 @@ impl Data {
         self.doubt.met(&endpoint);
         // If it cannot be sent, the endpoint fails, or the host misses it and gives up.
         endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
-        let connection = Connection::new(link, dest_id, attach.channel, endpoint, max_inflight, limit);
+        let connection = Connection::new(
+            link,
+            dest_id,
+            Peer { channel: attach.channel, endpoint, pass },
+            max_inflight,
+            limit,
+        );
         self.core.borrow_mut().hosts.connections.insert(channel, connection);
         debug!(
             "connection {dest_id} is there: channel {channel}, {max_inflight} tasks in flight, {limit} bytes"
@@ -369,9 +376,10 @@ fn ucx_worker(core: &Rc<RefCell<Core>>, config: queue::Config) -> ucx::Result<(W
     }
     let worker = context.build()?.worker()?;
     let receiver = Rc::clone(core);
-    worker.set_am_handler(AM_COMMANDS, move |message| match message.data {
-        ucx::Data::Eager(bytes) => receiver.borrow_mut().receive(bytes),
-        ucx::Data::Rendezvous(_) => receiver.borrow_mut().announced(),
+    worker.set_am_handler(AM_COMMANDS, move |message| match (message.data, Pass::read(message.header)) {
+        (ucx::Data::Eager(bytes), Some(pass)) => receiver.borrow_mut().receive(pass, bytes),
+        (ucx::Data::Eager(_), None) => receiver.borrow_mut().strange(),
+        (ucx::Data::Rendezvous(_), _) => receiver.borrow_mut().announced(),
     })?;
     // A host greets too; all there is to know of it came over its control stream.
     worker.set_am_handler(AM_GREET, |_| {})?;

@@ -1,6 +1,7 @@
 //! What a worker's two threads tell each other.
 
 use crate::wire::control::{Attach, Failure, PluginAddress};
+use crate::wire::pass::Pass;
 
 /// A host's control stream.
 pub(crate) type LinkKey = u64;
@@ -8,8 +9,8 @@ pub(crate) type LinkKey = u64;
 /// Control thread to data thread.
 #[derive(Debug)]
 pub(crate) enum ToData {
-    /// Let a host in.
-    Attach { link: LinkKey, attach: Attach },
+    /// Let a host in, whose messages bear this pass.
+    Attach { link: LinkKey, attach: Attach, pass: Pass },
     /// A host is gone.
     Detach { link: LinkKey },
     /// Close the plugins, answer what is in flight, and end.

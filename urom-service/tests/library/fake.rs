@@ -122,7 +122,11 @@ impl Attached {
     }
 
     fn send(&self, bytes: Vec<u8>) {
-        let _ = self.endpoint.am_send_with(AM_NOTIFICATIONS, &[], bytes, AmFlags::EAGER).wait();
+        self.send_with(&[], bytes);
+    }
+
+    fn send_with(&self, header: &[u8], bytes: Vec<u8>) {
+        let _ = self.endpoint.am_send_with(AM_NOTIFICATIONS, header, bytes, AmFlags::EAGER).wait();
     }
 
     /// Progresses until so many commands have come in all.
@@ -157,6 +161,10 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         host.send(other);
         host.send(host.frame(999, OK, Some(b"nobody")));
         host.send(vec![]);
+        // What does not bear the connection's pass, which is none here.
+        for header in [&[1; 8][..], &[0; 8], &[1; 3]] {
+            host.send_with(header, host.frame(a, OK, Some(b"forged")));
+        }
         // Two answers to one command, and a message that breaks off behind them.
         let twice = [host.frame(a, OK, Some(b"one")), host.frame(a, OK, Some(b"two")), vec![1; 7]].concat();
         host.send(twice);

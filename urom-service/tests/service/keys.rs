@@ -6,9 +6,12 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use ucx::{AmFlags, WorkerAddress};
 use urom_abi::DocaError;
 use urom_service::key::Key;
+use urom_service::wire::context::context;
 use urom_service::wire::control::{HostToWorker, StartWorker, WorkerToHost};
+use urom_service::wire::frame::AM_COMMANDS;
 use urom_service::wire::hello::{HELLO_LEN, Hello, Role};
 use urom_service::wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
 use urom_service::wire::stream::StreamError;
@@ -215,6 +218,31 @@ fn a_worker_asks_for_the_key_too_and_a_ticket_alone_opens_nothing() {
     }
     // The ticket was not used up by any of them.
     assert_eq!(client.enter(started, 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
+}
+
+#[test]
+fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel() {
+    let (plugins, keys) = (Plugins::obedient(), Keys::new());
+    let (file, key) = keys.good("right");
+    let uromd = keyed("127.0.0.1:0", &plugins, &file);
+    let mut client = Client::connect_with(uromd.address, Some(&key)).unwrap();
+    let host = client.attach(any(), 16);
+    // Who has no key does not get as far as this address, but ports can be found.
+    let stranger = context().build().unwrap().worker().unwrap();
+    let endpoint = stranger.endpoint().connect(&WorkerAddress::from_bytes(&host.address).unwrap()).unwrap();
+    let mut wrong = host.pass.as_bytes().to_vec();
+    wrong[7] ^= 0x80;
+    for (header, said) in
+        [(&[][..], "does not bear the pass"), (&wrong, "(4 so far)"), (b"short", "no host sends")]
+    {
+        // In a slot that is free, and in one that there is not, for which a host would be thrown out.
+        let echo = [op::ECHO.to_le_bytes(), 666u64.to_le_bytes()].concat();
+        let _ = endpoint.am_send_with(AM_COMMANDS, header, host.frame(9, 0, &echo), AmFlags::EAGER).wait();
+        let _ = endpoint.am_send_with(AM_COMMANDS, header, host.frame(99, 0, &echo), AmFlags::EAGER).wait();
+        uromd.logged(&[said]);
+        assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+        assert_eq!(host.waiting(), 0, "nobody answers a stranger's command");
+    }
 }
 
 /// How bytes may be spelled in a text: as they are, in hex, in base64 wherever in it they begin, and as numbers.

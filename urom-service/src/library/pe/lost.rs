@@ -17,7 +17,7 @@ impl Lost {
         match self {
             Lost::Nobodys(_, slot, Some(id)) => tracing::debug!(
                 target: "urom_library",
-                "a notification of worker {id} for slot {slot}, which has no command in flight, was dropped"
+                "a notification of worker {id} for slot {slot}, which has no command in flight or is another's to answer, was dropped"
             ),
             Lost::Nobodys(channel, ..) => tracing::debug!(
                 target: "urom_library",

@@ -13,6 +13,7 @@ use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
 use crate::log::LogLevel;
 use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header};
+use crate::wire::pass::Pass;
 
 const HOSTS: u16 = 3;
 /// After how many hosts a worker makes room for a new one: UCX keeps endpoints to a peer that has one back, and the memory that they
@@ -188,7 +189,11 @@ impl Rig {
         let channel = self.next;
         self.next += 1;
         self.hosts.insert(link, Host { own: channel, ..Host::default() });
-        self.data.mailbox.post(ToData::Attach { link, attach: Attach { channel, ..attach } });
+        self.data.mailbox.post(ToData::Attach {
+            link,
+            attach: Attach { channel, ..attach },
+            pass: Pass::NONE,
+        });
         self.turn();
         // Whether a queue moves after a host is gone is tried with a UCX of its own, which takes a thousand times as long as an input
         // and has tests of its own.

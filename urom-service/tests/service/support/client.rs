@@ -15,6 +15,7 @@ use urom_service::wire::control::{
 };
 use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
 use urom_service::wire::hello::{Hello, Role};
+use urom_service::wire::pass::Pass;
 use urom_service::wire::stream::StreamError;
 
 use super::PATIENCE;
@@ -131,6 +132,10 @@ pub(crate) struct Connection {
     pub(crate) started: Started,
     pub(crate) max_message: u64,
     pub(crate) channel: u16,
+    /// Where its worker is reached over UCX.
+    pub(crate) address: Vec<u8>,
+    /// What its messages bear.
+    pub(crate) pass: Pass,
     pub(crate) worker: Worker,
     pub(crate) endpoint: Endpoint,
     notes: Rc<RefCell<VecDeque<Note>>>,
@@ -169,10 +174,12 @@ impl Connection {
         let link = Link::open(started.address, hello, Role::Worker, secret, || HostToWorker::Ping).unwrap();
         let worker = context.build().unwrap().worker().unwrap();
         let notes: Rc<RefCell<VecDeque<Note>>> = Rc::default();
+        let pass = key.map_or(Pass::NONE, |_| Pass::of(started.ticket));
         let (messages, greeted) = (Rc::new(RefCell::new(0)), Rc::new(RefCell::new(false)));
         let (into, count) = (Rc::clone(&notes), Rc::clone(&messages));
         let handler = move |message: ucx::Message<'_>| {
             let Data::Eager(bytes) = message.data else { panic!("an eager message") };
+            assert_eq!(message.header, pass.as_bytes());
             *count.borrow_mut() += 1;
             for frame in frame::notifications(bytes) {
                 let frame = frame.unwrap();
@@ -207,11 +214,20 @@ impl Connection {
                 Err(error) => panic!("an answer to Attach, not {error}"),
             }
         };
-        let address = WorkerAddress::from_bytes(&address).unwrap();
-        let endpoint = worker.endpoint().connect(&address).unwrap();
+        let endpoint = worker.endpoint().connect(&WorkerAddress::from_bytes(&address).unwrap()).unwrap();
         endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
-        let connection =
-            Connection { link, started, max_message, channel, worker, endpoint, notes, messages };
+        let connection = Connection {
+            link,
+            started,
+            max_message,
+            channel,
+            address,
+            pass,
+            worker,
+            endpoint,
+            notes,
+            messages,
+        };
         connection.progress_until(|| *greeted.borrow());
         Ok(connection)
     }
@@ -228,7 +244,7 @@ impl Connection {
 
     /// Sends bytes as they are.
     pub(crate) fn send_bytes(&self, bytes: Vec<u8>) {
-        self.endpoint.am_send_with(AM_COMMANDS, &[], bytes, AmFlags::EAGER).detach();
+        self.endpoint.am_send_with(AM_COMMANDS, self.pass.as_bytes(), bytes, AmFlags::EAGER).detach();
         self.worker.progress();
     }
 
