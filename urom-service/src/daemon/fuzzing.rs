@@ -1,11 +1,13 @@
 //! The daemon's side of its control streams: what hosts and workers say, and what becomes of it.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
 
 use super::config::DaemonConfig;
 use super::discovery::Found;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
+use super::words;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
 use crate::wire::control::{
@@ -15,16 +17,27 @@ use urom_abi::DocaError;
 
 const HOSTS: u8 = 4;
 
-/// The plugins that hosts are told of.
+/// The ids of the plugins that hosts are told of.
 const PLUGINS: [u64; 2] = [1, 2];
+
+const LISTEN: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// What the roster keeps for a worker and a request, with the messages and actions that go with them.
 const MEMORY: usize = 64 << 10;
 
 /// A program of what hosts and workers do, their words being bytes as they come. Each request has one answer, if its host
-/// waits for it, and no other host gets that; each process that is started is let go.
+/// waits for it, and no other host gets that; a group has no other workers than its own; each process that is started is let
+/// go.
 pub fn daemon(input: &[u8]) {
-    let mut daemon = Daemon::default();
+    let mut daemon = Daemon {
+        roster: Roster::default(),
+        tickets: 0,
+        open: HashMap::new(),
+        asked: None,
+        running: HashMap::new(),
+        plugins: PLUGINS.map(found),
+        last: 0,
+    };
     within(MEMORY + 256 * input.len(), || {
         let mut program = Program::new(input);
         while let Some(step) = program.byte() {
@@ -36,14 +49,28 @@ pub fn daemon(input: &[u8]) {
     });
 }
 
-#[derive(Default)]
+/// A process that was started and not let go.
+#[derive(Debug)]
+struct Process {
+    id: u64,
+    gid: u32,
+    /// It said that it is.
+    ready: bool,
+    /// What it was told to expect.
+    tickets: Vec<u128>,
+}
+
 struct Daemon {
     roster: Roster,
     tickets: u128,
     /// How many answers each request of a host still gets.
     open: HashMap<(HostKey, u64), usize>,
-    /// The processes that run, by their serials, and the tickets that each was told.
-    running: HashMap<Serial, Vec<u128>>,
+    /// A question about a group that is not answered yet: whose, its number, and which group.
+    asked: Option<(HostKey, u64, u32)>,
+    /// The processes that run, by their serials.
+    running: HashMap<Serial, Process>,
+    /// What hosts are told of.
+    plugins: [Found; 2],
     last: Serial,
 }
 
@@ -77,72 +104,51 @@ impl Daemon {
 
     fn host_says(&mut self, host: HostKey, bytes: &[u8]) {
         // Without the four bytes of its length, about which `control_messages` is.
-        if let Ok(message) = postcard::from_bytes(bytes) {
-            let actions = match message {
-                HostToDaemon::Ping => Vec::new(),
-                HostToDaemon::Start { request, worker } => {
-                    *self.open.entry((host, request)).or_default() += 1;
-                    let tickets = &mut self.tickets;
-                    let known = PLUGINS.iter().sum();
-                    self.roster.start(host, request, worker, known, || draw(tickets))
-                }
-                HostToDaemon::Group { gid, .. } => {
-                    assert!(self.roster.group(gid).is_sorted_by(|a, b| a < b));
-                    Vec::new()
-                }
-            };
-            self.act(actions);
+        let Ok(message) = postcard::from_bytes(bytes) else { return };
+        match &message {
+            HostToDaemon::Ping => {}
+            HostToDaemon::Start { request, .. } => *self.open.entry((host, *request)).or_default() += 1,
+            HostToDaemon::Group { request, gid } => self.asked = Some((host, *request, *gid)),
         }
+        let (roster, tickets) = (&mut self.roster, &mut self.tickets);
+        let actions = words::of_host(roster, host, Some(&self.plugins), message, || draw(tickets));
+        self.act(actions);
+        assert_eq!(self.asked, None, "a group is answered at once");
     }
 
     fn worker_says(&mut self, serial: Serial, bytes: &[u8]) {
-        if let Ok(message) = postcard::from_bytes(bytes) {
-            let tickets = &mut self.tickets;
-            let actions = match message {
-                WorkerToDaemon::Ping => Vec::new(),
-                WorkerToDaemon::Ready { port } => {
-                    self.roster.ready(serial, ([127, 0, 0, 1], port).into(), || draw(tickets))
-                }
-                WorkerToDaemon::Failed(failure) => self.roster.failed(serial, &failure),
-                WorkerToDaemon::Expected { ticket } => self.roster.expected(serial, ticket),
-                WorkerToDaemon::Arrived { ticket } => {
-                    self.roster.arrived(serial, ticket);
-                    Vec::new()
-                }
-                WorkerToDaemon::Departed { ticket } => {
-                    self.roster.departed(serial, ticket);
-                    Vec::new()
-                }
-                WorkerToDaemon::Empty => self.roster.empty(serial),
-            };
-            self.act(actions);
+        let Ok(message) = postcard::from_bytes(bytes) else { return };
+        if let (WorkerToDaemon::Ready { .. }, Some(process)) = (&message, self.running.get_mut(&serial)) {
+            process.ready = true;
         }
+        let (roster, tickets) = (&mut self.roster, &mut self.tickets);
+        let actions = words::of_worker(roster, serial, LISTEN, message, || draw(tickets));
+        self.act(actions);
     }
 
     fn act(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
                 Action::Spawn { serial, id, worker, .. } => {
-                    let known = PLUGINS.map(found);
-                    let listen = [127, 0, 0, 1].into();
-                    let (config, daemon) = (worker.clone(), DaemonConfig::default());
-                    if let Err(failure) = request::resolve(id, &config, &known, &daemon, listen) {
+                    let daemon = DaemonConfig::default();
+                    if let Err(failure) = request::resolve(id, &worker, &self.plugins, &daemon, LISTEN) {
                         let actions = self.roster.failed(serial, &failure);
                         self.act(actions);
                     } else {
-                        assert!(self.running.insert(serial, Vec::new()).is_none(), "a serial is given once");
+                        let process = Process { id, gid: worker.gid, ready: false, tickets: Vec::new() };
+                        assert!(self.running.insert(serial, process).is_none(), "a serial is given once");
                         self.last = self.last.max(serial);
                     }
                 }
                 Action::ToWorker(serial, DaemonToWorker::Expect { ticket }) => {
-                    let tickets = self.running.get_mut(&serial);
-                    tickets.expect("a worker that is told of a host runs").push(ticket);
+                    let process = self.running.get_mut(&serial);
+                    process.expect("a worker that is told of a host runs").tickets.push(ticket);
                 }
                 Action::ToWorker(..) | Action::Expire(..) => {}
                 Action::Abandon(serial) => drop(self.running.remove(&serial)),
                 Action::ToHost(host, DaemonToHost::Started { request, ticket, .. }) => {
                     assert!(
-                        self.running.values().any(|tickets| tickets.contains(&ticket)),
+                        self.running.values().any(|process| process.tickets.contains(&ticket)),
                         "a worker knows the ticket of its host"
                     );
                     self.answered(host, request);
@@ -151,7 +157,14 @@ impl Daemon {
                     assert_ne!(failure.code, 0, "a failure has a code: {}", failure.text);
                     self.answered(host, request);
                 }
-                Action::ToHost(_, other) => panic!("no answer to a start: {other:?}"),
+                Action::ToHost(host, DaemonToHost::Group { request, ids }) => {
+                    let (of, number, gid) = self.asked.take().expect("a group that was asked for");
+                    assert_eq!((host, request), (of, number), "whoever asked is answered");
+                    assert!(ids.is_sorted_by(|a, b| a < b), "an id is one worker's: {ids:?}");
+                    let runs = |id| self.running.values().any(|of| of.ready && (of.id, of.gid) == (id, gid));
+                    assert!(ids.into_iter().all(runs), "a worker of group {gid} that can be joined");
+                }
+                Action::ToHost(_, other) => panic!("nobody asked for that: {other:?}"),
             }
         }
     }

@@ -14,6 +14,7 @@ mod server;
 mod supervisor;
 mod tickets;
 mod trust;
+mod words;
 
 use std::net::SocketAddr;
 

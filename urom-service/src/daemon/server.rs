@@ -23,7 +23,7 @@ use super::launcher::Launcher;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use super::supervisor::{self, GRACE};
-use super::tickets;
+use super::{tickets, words};
 use crate::entrance::Entrance;
 use crate::key::Key;
 use crate::session::{self, BACKLOG};
@@ -173,42 +173,15 @@ impl Server {
     }
 
     fn host_says(&mut self, key: HostKey, message: HostToDaemon) -> Vec<Action> {
-        match message {
-            HostToDaemon::Ping => Vec::new(),
-            HostToDaemon::Start { request, worker } => {
-                let Some(host) = self.hosts.get(&key) else { return Vec::new() };
-                let known = host.plugins.iter().fold(0, |mask, found| mask | found.entry.id);
-                self.roster.start(key, request, worker, known, tickets::draw)
-            }
-            HostToDaemon::Group { request, gid } => {
-                let ids = self.roster.group(gid);
-                vec![Action::ToHost(key, DaemonToHost::Group { request, ids })]
-            }
-        }
+        let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
+        words::of_host(&mut self.roster, key, plugins, message, tickets::draw)
     }
 
     fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
-        match message {
-            WorkerToDaemon::Ping => Vec::new(),
-            WorkerToDaemon::Ready { port } => {
-                let address = SocketAddr::new(self.address.ip(), port);
-                self.roster.ready(serial, address, tickets::draw)
-            }
-            WorkerToDaemon::Failed(failure) => {
-                warn!("worker {}: {failure}", self.name(serial));
-                self.roster.failed(serial, &failure)
-            }
-            WorkerToDaemon::Expected { ticket } => self.roster.expected(serial, ticket),
-            WorkerToDaemon::Arrived { ticket } => {
-                self.roster.arrived(serial, ticket);
-                Vec::new()
-            }
-            WorkerToDaemon::Departed { ticket } => {
-                self.roster.departed(serial, ticket);
-                Vec::new()
-            }
-            WorkerToDaemon::Empty => self.roster.empty(serial),
+        if let WorkerToDaemon::Failed(failure) = &message {
+            warn!("worker {}: {failure}", self.name(serial));
         }
+        words::of_worker(&mut self.roster, serial, self.address.ip(), message, tickets::draw)
     }
 
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {

@@ -1,0 +1,54 @@
+//! What hosts and workers say to the daemon, and what the roster makes of it: for the server, and for whoever tries it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::discovery::Found;
+use super::roster::{Action, HostKey, Roster, Serial};
+use crate::wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
+
+/// A host's word. `plugins` are those that it was told of, `None` when it has gone meanwhile; `draw` gives a ticket.
+pub(super) fn of_host(
+    roster: &mut Roster,
+    key: HostKey,
+    plugins: Option<&[Found]>,
+    message: HostToDaemon,
+    draw: impl FnMut() -> Result<u128, Failure>,
+) -> Vec<Action> {
+    match message {
+        HostToDaemon::Ping => Vec::new(),
+        HostToDaemon::Start { request, worker } => {
+            let Some(plugins) = plugins else { return Vec::new() };
+            let known = plugins.iter().fold(0, |mask, found| mask | found.entry.id);
+            roster.start(key, request, worker, known, draw)
+        }
+        HostToDaemon::Group { request, gid } => {
+            let ids = roster.group(gid);
+            vec![Action::ToHost(key, DaemonToHost::Group { request, ids })]
+        }
+    }
+}
+
+/// A worker's word. `listen` is where workers are reached.
+pub(super) fn of_worker(
+    roster: &mut Roster,
+    serial: Serial,
+    listen: IpAddr,
+    message: WorkerToDaemon,
+    draw: impl FnMut() -> Result<u128, Failure>,
+) -> Vec<Action> {
+    match message {
+        WorkerToDaemon::Ping => Vec::new(),
+        WorkerToDaemon::Ready { port } => roster.ready(serial, SocketAddr::new(listen, port), draw),
+        WorkerToDaemon::Failed(failure) => roster.failed(serial, &failure),
+        WorkerToDaemon::Expected { ticket } => roster.expected(serial, ticket),
+        WorkerToDaemon::Arrived { ticket } => {
+            roster.arrived(serial, ticket);
+            Vec::new()
+        }
+        WorkerToDaemon::Departed { ticket } => {
+            roster.departed(serial, ticket);
+            Vec::new()
+        }
+        WorkerToDaemon::Empty => roster.empty(serial),
+    }
+}
