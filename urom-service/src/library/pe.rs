@@ -28,6 +28,7 @@ use super::ready::{Ready, ReadyQueue};
 use super::run::Run;
 use super::task::CmdTask;
 use super::transport::Transport;
+use crate::log::Budget;
 use crate::queue::Doubt;
 use crate::wire::frame;
 use crate::wire::pass::Pass;
@@ -72,6 +73,8 @@ pub(super) struct Pe {
     channels: RefCell<Channels<Rc<Run>>>,
     connected: Cell<isize>,
     busy: Cell<bool>,
+    /// What the log still gets about messages that cannot be read.
+    unreadable: RefCell<Budget>,
 }
 
 /// Clears the flag on every way out.
@@ -107,6 +110,7 @@ impl Pe {
             channels: RefCell::new(Channels::new()),
             connected: Cell::new(0),
             busy: Cell::new(false),
+            unreadable: RefCell::default(),
         }))
     }
 
@@ -346,7 +350,7 @@ impl Pe {
             };
             // Whoever reads the log may be the host, which may call back.
             drop(channels);
-            lost.report();
+            lost.report(self);
             channels = self.channels.borrow();
         }
     }

@@ -21,22 +21,6 @@ pub(super) fn require_ucx() -> Result<(), Failure> {
     ucx::require_version().map_err(|error| failure(DocaError::UNSUPPORTED_VERSION, error.to_string()))
 }
 
-#[cold]
-fn report_announced(len: usize) {
-    tracing::warn!(
-        target: "urom_library",
-        "a message of {len} bytes was dropped: it was not sent eagerly"
-    );
-}
-
-#[cold]
-fn report_strange(len: usize) {
-    tracing::debug!(
-        target: "urom_library",
-        "a message with a header of {len} bytes was dropped: no worker sends such a one"
-    );
-}
-
 /// The UCX worker of a progress engine.
 pub(super) struct Transport {
     ucx: Worker,
@@ -58,24 +42,31 @@ impl Transport {
         let ucx = context().name("urom-host").build()?.worker()?;
         let engine = NonNull::new(pe.as_ptr().cast_mut());
         ucx.set_am_handler(AM_NOTIFICATIONS, move |message| {
-            match (message.data, Pass::read(message.header), engine) {
-                (Data::Eager(bytes), Some(pass), Some(pe)) => {
-                    // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller promises the engine for
-                    // that time; a worker that ends calls none.
-                    unsafe { pe.as_ref() }.on_notifications(pass, bytes)
+            let Some(pe) = engine else { return };
+            // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller promises the engine for that
+            // time; a worker that ends calls none.
+            let pe = unsafe { pe.as_ref() };
+            match (message.data, Pass::read(message.header)) {
+                (Data::Eager(bytes), Some(pass)) => pe.on_notifications(pass, bytes),
+                (Data::Eager(_), None) => {
+                    let len = message.header.len();
+                    pe.unreadable(format_args!(
+                        "a message with a header of {len} bytes was dropped: no worker sends such a one"
+                    ));
                 }
-                (Data::Eager(_), None, _) => report_strange(message.header.len()),
-                (Data::Rendezvous(announced), ..) => report_announced(announced.len()),
-                (Data::Eager(_), _, None) => {}
+                (Data::Rendezvous(announced), _) => {
+                    let len = announced.len();
+                    pe.unreadable(format_args!(
+                        "a message of {len} bytes was dropped: it was not sent eagerly"
+                    ));
+                }
             }
         })?;
         ucx.set_am_handler(AM_GREET, move |message| {
             let Some(pe) = pe.upgrade() else { return };
             match <[u8; 2]>::try_from(message.header) {
                 Ok(channel) => pe.on_greeting(u16::from_le_bytes(channel)),
-                Err(_) => {
-                    tracing::warn!(target: "urom_library", "a greeting of the wrong length was dropped")
-                }
+                Err(_) => pe.unreadable(format_args!("a greeting of the wrong length was dropped")),
             }
         })?;
         let awaited = queue::listen(&ucx)?;

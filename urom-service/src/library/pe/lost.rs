@@ -1,5 +1,9 @@
 //! Notifications that no task gets.
 
+use std::fmt;
+use std::time::Instant;
+
+use super::Pe;
 use crate::wire::frame;
 
 /// Why no task gets it.
@@ -13,7 +17,7 @@ pub(super) enum Lost {
 impl Lost {
     /// Says so in the log.
     #[cold]
-    pub(super) fn report(self) {
+    pub(super) fn report(self, pe: &Pe) {
         match self {
             Lost::Nobodys(_, slot, Some(id)) => tracing::debug!(
                 target: "urom_library",
@@ -23,9 +27,60 @@ impl Lost {
                 target: "urom_library",
                 "a notification for channel {channel}, which is closed, was dropped"
             ),
-            Lost::Broken(error) => {
-                tracing::warn!(target: "urom_library", "notifications dropped: {error}");
-            }
+            Lost::Broken(error) => pe.unreadable(format_args!("notifications dropped: {error}")),
         }
+    }
+}
+
+impl Pe {
+    /// Says that a message was dropped which no worker of this release sends. Whoever sends one may send any number.
+    #[cold]
+    pub(in crate::library) fn unreadable(&self, what: fmt::Arguments<'_>) {
+        let line = self.unreadable.borrow_mut().line(Instant::now());
+        // Whoever reads the log may call back.
+        if let Some(left_out) = line {
+            tracing::warn!(target: "urom_library", "{what}{left_out}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+    use crate::wire::pass::Pass;
+
+    /// Counts lines.
+    struct Lines(Arc<AtomicUsize>);
+
+    impl Subscriber for Lines {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            *metadata.level() <= tracing::Level::WARN
+        }
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+        fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        fn enter(&self, _: &Id) {}
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn a_worker_that_sends_rubbish_for_ever_does_not_fill_the_log() {
+        let (pe, lines) = (Pe::new().unwrap(), Arc::<AtomicUsize>::default());
+        tracing::subscriber::with_default(Lines(Arc::clone(&lines)), || {
+            (0..10_000).for_each(|_| pe.on_notifications(Pass::NONE, &[1, 2, 3]));
+        });
+        let lines = lines.load(Ordering::Relaxed);
+        assert!((1..100).contains(&lines), "{lines} lines for 10,000 messages");
     }
 }
