@@ -60,9 +60,14 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
             }
             Work::Merge => command.args([&committed, &found]).args(["--", "-merge=1"]),
         };
-        // The second descriptor carries the log of plugins that are asked to fail.
-        let longest = if target == "worker_cmd" { LONG_PROGRAM } else { MAX_LEN };
-        command.arg(format!("-max_len={longest}")).args(["-close_fd_mask=2", "-print_final_stats=1"]);
+        let has_plugins = target == "worker_cmd";
+        let longest = if has_plugins { LONG_PROGRAM } else { MAX_LEN };
+        command.arg(format!("-max_len={longest}")).arg("-print_final_stats=1");
+        if has_plugins {
+            // The second descriptor carries the log of plugins that are asked to fail; of other targets it says what failed.
+            command.arg("-close_fd_mask=2");
+        }
+        command.env("UROM_FUZZ_FAILURES", directory.join("artifacts").join(target));
         let status = shell::status(&mut command)?;
         if !status.success() {
             eprintln!(

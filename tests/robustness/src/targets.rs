@@ -2,8 +2,14 @@
 
 use crate::check;
 use crate::description;
+use crate::memory::within;
 use crate::plugin;
 use crate::subject::{SUBJECTS, Subject};
+
+/// The most memory that an input may take, and each of its bytes besides. What is on the C heap, as descriptors are, does not
+/// count; whole plugins have most of theirs there.
+const MEMORY: usize = 64 << 10;
+const GROWTH: usize = 64;
 
 /// What is done with an input.
 pub type Body = fn(&[u8]);
@@ -19,19 +25,19 @@ pub const ALL: [(&str, Body); 4] = [
 /// The first byte chooses a protocol, the others are a command.
 pub fn command_decode(input: &[u8]) {
     if let Some((subject, bytes)) = subject(input) {
-        check::command(subject, bytes);
+        within(MEMORY + GROWTH * bytes.len(), || check::command(subject, bytes));
     }
 }
 
 /// What stands behind the header of a description's section: see [`description::read`].
 pub fn description_read(input: &[u8]) {
-    description::read(input);
+    within(MEMORY + GROWTH * input.len(), || description::read(input));
 }
 
 /// The first byte chooses a protocol, the others are a notification.
 pub fn notification_decode(input: &[u8]) {
     if let Some((subject, bytes)) = subject(input) {
-        check::notification(subject, bytes);
+        within(MEMORY + GROWTH * bytes.len(), || check::notification(subject, bytes));
     }
 }
 

@@ -9,6 +9,7 @@ mod domain;
 mod hello;
 pub(crate) mod memory;
 pub(crate) mod program;
+pub(crate) mod recent;
 #[cfg(test)]
 mod tests;
 
@@ -46,6 +47,11 @@ pub const ALL: [(&str, Body); 9] = [
 /// A stream whose other end has said `theirs` and closed; what is written to it is kept.
 fn stream(theirs: &[u8]) -> Join<&[u8], Vec<u8>> {
     tokio::io::join(theirs, Vec::new())
+}
+
+/// Makes what a thread makes once.
+fn prepare() {
+    now(async {});
 }
 
 /// Runs a future of the control thread's.

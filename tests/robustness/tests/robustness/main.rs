@@ -9,6 +9,10 @@ mod programs;
 mod properties;
 mod samples;
 
+// Memory is limited.
+#[global_allocator]
+static ALLOCATOR: robustness::memory::Counting = robustness::memory::Counting;
+
 /// Keeps the log of plugins, some 100,000 lines of it, from standard error. What tests say is on standard output;
 /// `UROM_LOUD=1` is for what ends the process.
 fn quiet() {
