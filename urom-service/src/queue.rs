@@ -64,7 +64,7 @@ pub(crate) enum Verdict {
 pub(crate) type Config = &'static [(&'static str, &'static str)];
 
 /// The header of a message with the id [`AM_PROBE`].
-type Nonce = [u8; 8];
+pub(crate) type Nonce = [u8; 8];
 
 /// What is to come out of a queue to show that it moves, and whether it did. Peers can send such messages, too: however many
 /// come with it or after it, it has come.
@@ -75,9 +75,13 @@ pub(crate) struct Awaited {
 }
 
 impl Awaited {
-    fn set(&self, nonce: Nonce) {
+    pub(crate) fn set(&self, nonce: Nonce) {
         self.nonce.set(nonce);
         self.came.set(false);
+    }
+
+    pub(crate) fn came(&self) -> bool {
+        self.came.get()
     }
 
     fn receive(&self, header: &[u8]) {
@@ -259,7 +263,7 @@ impl Probe {
 
     /// What is known now. `empty` says whether the owner just found nothing in the queue.
     fn look(&mut self, empty: bool, now: Instant) -> Verdict {
-        if self.awaited.came.get() || self.sender.failed.load(Ordering::Acquire) {
+        if self.awaited.came() || self.sender.failed.load(Ordering::Acquire) {
             return Verdict::Moves;
         }
         let Some(sent) = self.sent else {

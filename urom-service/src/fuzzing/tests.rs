@@ -34,6 +34,22 @@ fn every_committed_input_holds() {
     }
 }
 
+/// `UROM_REPLAY` names a directory of inputs that failed together, in that of their target.
+#[test]
+fn what_failed_after_others_is_replayed() {
+    let Some(directory) = std::env::var_os("UROM_REPLAY").map(PathBuf::from) else { return };
+    let target = directory.parent().and_then(|parent| parent.file_name()).expect("the target's directory");
+    let (_, body) = ALL.into_iter().find(|(name, _)| *name == target).expect("a target");
+    let files = fs::read_dir(&directory).expect("a directory").map(|file| file.unwrap().path());
+    let mut files: Vec<_> = files.filter(|file| file.extension().is_none()).collect();
+    files.sort();
+    assert!(!files.is_empty(), "{} has no inputs", directory.display());
+    for file in files {
+        eprintln!("{}", file.display());
+        body(&fs::read(&file).unwrap());
+    }
+}
+
 /// A message as it is sent.
 fn sent<T: serde::Serialize>(message: &T) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -132,11 +148,36 @@ fn of_host_control() -> Vec<(String, Vec<u8>)> {
     ];
     let said = |choice: u8, messages: &[Vec<u8>]| [&[choice], &messages.concat()[..]].concat();
     let success = [sent(&WorkerToHost::Refused(Failure { code: 0, text: String::new() }))];
-    vec![
+    let welcome = |cpus: &str| DaemonToHost::Welcome {
+        plugins: vec![
+            PluginEntry { id: 1, version: 2, name: "one".to_owned() },
+            PluginEntry { id: 2, version: 2, name: "a\0b".to_owned() },
+        ],
+        cpus: cpus.to_owned(),
+        max_message: 4096,
+    };
+    let attached = |ucx_address, max_message| {
+        let plugins = vec![PluginAddress { name: "one".to_owned(), address: vec![8; 9] }];
+        sent(&WorkerToHost::Attached { ucx_address, channel: 4, max_message, plugins })
+    };
+    let (right, damaged) = (attached(Vec::new(), 256), attached(b"UWA\x02 that is none".to_vec(), 256));
+    let refused = sent(&DaemonToHost::Refused(failure()));
+    let mut seeds = vec![
         ("daemon".to_owned(), said(0, &daemon)),
         ("worker".to_owned(), said(1, &worker)),
         ("refused-with-success".to_owned(), said(1, &success)),
-    ]
+        ("welcome".to_owned(), said(2, &[sent(&DaemonToHost::Ping), sent(&welcome("0-3"))])),
+        ("welcome-cpus".to_owned(), said(2, &[sent(&welcome("3-0"))])),
+        ("welcome-refused".to_owned(), said(2, &[refused])),
+        ("welcome-late".to_owned(), said(2, &daemon)),
+        ("attached-damaged".to_owned(), said(3, &[damaged])),
+        ("attached-short".to_owned(), said(3, &[attached(Vec::new(), 3)])),
+        ("attached-never".to_owned(), said(7, &worker)),
+    ];
+    for (how, name) in ["after", "before", "silent", "twice"].into_iter().enumerate() {
+        seeds.push((format!("attached-{name}"), said(3 + 4 * how as u8, &[right.clone()])));
+    }
+    seeds
 }
 
 /// Steps of a worker: tasks are submitted and answered.
@@ -156,7 +197,24 @@ fn of_host_frames() -> Vec<(String, Vec<u8>)> {
         ("greets".to_owned(), vec![0, 6, 2, 0, 0, 6, 0, 6, 3, 1, 2, 3, 7]),
         ("bytes".to_owned(), bytes),
         ("full".to_owned(), vec![0; 12]),
+        ("strange".to_owned(), [vec![0], strange(), vec![2, 0, 4, 0, 0]].concat()),
+        // The notification waits behind four messages, and then its slot is taken by another task.
+        (
+            "behind-others".to_owned(),
+            [vec![0, 14, 0, 0, 22, 0, 0, 14, 0, 0, 22, 0, 0, 10, 3, 2, 7, 7], vec![0; 9]].concat(),
+        ),
     ]
+}
+
+/// Messages over UCX that nobody sends: each kind, with data and a header or without, and announced.
+fn strange() -> Vec<u8> {
+    let message = |how: u8, header: &[u8], data: &[u8]| {
+        [&[6 + 8 * how, header.len() as u8], header, &[data.len() as u8], data].concat()
+    };
+    let kinds = (1..8).flat_map(|how| message(how, &[how; 2], &[how; 9])).collect();
+    let bare = (1..8).flat_map(|how| message(how, &[], &[])).collect();
+    let command = frame::command_header(0, 0, 0, 0);
+    [kinds, bare, message(2, b"expected", &[]), message(4, &[], &command), vec![7]].concat()
 }
 
 fn of_domain() -> Vec<(String, Vec<u8>)> {
@@ -229,12 +287,23 @@ fn of_daemon() -> Vec<(String, Vec<u8>)> {
     let dies = [start(0, 1, 7), ready(1), start(1, 2, 7), vec![6 + 8], ready(2), expected(2, 2)];
     let leaves = [start(0, 1, u64::MAX), ready(1), vec![5], empty(1), start(0, 2, 7), vec![6 + 16]];
     let late = [start(0, 1, 7), vec![7 + 8, 0], start(0, 2, 7), ready(2), vec![7 + 16, 1]];
+    let group = |host, request, gid| step(0, host, &HostToDaemon::Group { request, gid });
+    let groups = [
+        group(1, 1, 4),
+        start(0, 1, 7),
+        group(1, 2, 4),
+        ready(1),
+        group(1, 3, 4),
+        group(1, 4, 5),
+        group(1, 3, 4),
+    ];
     vec![
         ("life".to_owned(), life),
         ("joins".to_owned(), joins.concat()),
         ("dies".to_owned(), dies.concat()),
         ("leaves".to_owned(), leaves.concat()),
         ("late".to_owned(), late.concat()),
+        ("group".to_owned(), groups.concat()),
         ("invalid".to_owned(), invalid),
         ("arrived-too-early".to_owned(), [start(0, 1, 7), ready(1), arrived(1, 1)].concat()),
         ("empty-too-early".to_owned(), [start(0, 1, 7), empty(1)].concat()),
@@ -301,6 +370,7 @@ fn of_worker_frames() -> Vec<(String, Vec<u8>)> {
         ("leaves".to_owned(), leaves),
         ("long".to_owned(), long),
         ("bytes".to_owned(), bytes),
+        ("strange".to_owned(), [vec![0, 8], strange(), vec![3, 0, 4, 0, 0, 7]].concat()),
         ("no-address".to_owned(), came(attach(vec![1; 60], 8, 4096))),
         ("no-slots".to_owned(), came(attach(vec![], 0, 4096))),
         ("no-room".to_owned(), came(attach(vec![], 1, 10))),

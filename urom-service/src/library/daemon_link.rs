@@ -9,6 +9,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+use urom_abi::plugin::PluginInfo;
 
 use super::address::Address;
 use super::event::{Event, Mailbox};
@@ -53,7 +55,30 @@ pub(super) struct Welcome {
     pub(super) daemon: SocketAddr,
 }
 
-type DaemonStream = Stream<DaemonToHost, HostToDaemon>;
+impl Welcome {
+    /// The service's CPUs.
+    pub(super) fn cpus(&self) -> Result<CpuSet, Failure> {
+        self.cpus.parse().map_err(|error| {
+            let text = format!("the daemon at {} named its CPUs in a way nobody reads: {error}", self.daemon);
+            failure(DocaError::IO_FAILED, text)
+        })
+    }
+
+    /// The service's plugins, as hosts see them.
+    pub(super) fn plugins(&self) -> Vec<PluginInfo> {
+        let infos = self.plugins.iter().filter_map(|entry| {
+            let info = PluginInfo::new(entry.id, entry.version, &entry.name);
+            if info.is_none() {
+                tracing::warn!(target: "urom_library", "the plugin name {:?} is of no use: left out", entry.name);
+            }
+            info
+        });
+        infos.collect()
+    }
+}
+
+/// The stream, as the host has it.
+pub(super) type DaemonStream = Stream<DaemonToHost, HostToDaemon>;
 
 /// Connects to a daemon, hands over what it says first, and carries requests and answers until the stream is over.
 pub(super) async fn serve(
@@ -111,7 +136,11 @@ fn is_refusal(error: &StreamError) -> bool {
     matches!(error, StreamError::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-async fn welcome(address: &Address, mut stream: DaemonStream) -> Result<(DaemonStream, Welcome), Failure> {
+/// What the daemon says first.
+pub(super) async fn welcome(
+    address: &Address,
+    mut stream: DaemonStream,
+) -> Result<(DaemonStream, Welcome), Failure> {
     let daemon = stream.peer;
     match stream.next().await {
         Ok(DaemonToHost::Welcome { plugins, cpus, max_message }) => {

@@ -164,14 +164,7 @@ impl Service {
         self.check_device()?;
         let number = next_run();
         let (session, welcome) = self.connect(number, pe.mailbox())?;
-        let plugins = welcome.plugins.iter().filter_map(|entry| {
-            let info = PluginInfo::new(entry.id, entry.version, &entry.name);
-            if info.is_none() {
-                tracing::warn!(target: "urom_library", "the plugin name {:?} is of no use: left out", entry.name);
-            }
-            info
-        });
-        *self.plugins.borrow_mut() = plugins.collect();
+        *self.plugins.borrow_mut() = welcome.plugins();
         if self.plugins.borrow().is_empty() {
             tracing::warn!(
                 target: "urom_library",
@@ -236,11 +229,7 @@ impl Service {
         let welcome = welcomed
             .recv_timeout(ANSWER_DEADLINE)
             .map_err(|_| address.no_answer(crate::wire::control::CONNECT_DEADLINE))??;
-        let cpus = welcome.cpus.parse().map_err(|error| {
-            let text =
-                format!("the daemon at {} named its CPUs in a way nobody reads: {error}", welcome.daemon);
-            failure(DocaError::IO_FAILED, text)
-        })?;
+        let cpus = welcome.cpus()?;
         let theirs = usize::try_from(welcome.max_message).unwrap_or(usize::MAX);
         let session = Session {
             requests,

@@ -12,8 +12,10 @@ use urom_abi::{DocaError, WORKER_ID_ANY};
 use super::ctx::{Context, next_run};
 use super::event::Event;
 use super::failure::{failure, invalid};
+use super::order::Order;
+use super::pe::Pe;
 use super::run::{Config, Run};
-use super::session::{Attachment, Shared};
+use super::session::{Attachment, Place, Shared};
 use super::worker_link::{self, Visit};
 use crate::wire::control::{Failure, StartWorker};
 use crate::wire::frame::MAX_SLOTS;
@@ -182,21 +184,7 @@ impl Worker {
             )
         })?;
         let (orders, given) = mpsc::unbounded_channel();
-        let max_inflight = self.max_inflight.get();
-        let number = next_run();
-        let config = Config {
-            number,
-            plugins: self.plugins.get(),
-            max_inflight: max_inflight as usize,
-            place,
-            orders,
-        };
-        let handle =
-            ctx.handle().ok_or_else(|| failure(DocaError::UNEXPECTED, "the worker is being destroyed"))?;
-        let run = pe
-            .open_channel(|channel| Run::new(config, Rc::clone(&handle), Rc::clone(&pe), channel))
-            .ok_or_else(|| failure(DocaError::FULL, "this progress engine has too many workers"))?;
-        pe.begin(number, handle);
+        let run = self.begin(ctx, &pe, place, orders)?;
         let visit = Visit {
             worker: StartWorker {
                 id: self.id.get(),
@@ -207,15 +195,41 @@ impl Worker {
             },
             ucx_address: ucx_address.as_bytes().to_vec(),
             channel: run.channel(),
-            max_inflight,
+            max_inflight: self.max_inflight.get(),
             max_message: session.max_message,
             key: session.key.clone(),
         };
         let mailbox = Arc::clone(pe.mailbox());
-        session.control.spawn(worker_link::serve(visit, session.requests.clone(), number, mailbox, given));
-        *self.run.borrow_mut() = Some(run);
+        session.control.spawn(worker_link::serve(
+            visit,
+            session.requests.clone(),
+            run.number(),
+            mailbox,
+            given,
+        ));
         ctx.set_state(CtxState::STARTING);
         Ok(DocaError::IN_PROGRESS)
+    }
+
+    /// Begins a run, which waits for its worker.
+    pub(super) fn begin(
+        &self,
+        ctx: &Context,
+        pe: &Rc<Pe>,
+        place: Place,
+        orders: mpsc::UnboundedSender<Order>,
+    ) -> Result<Rc<Run>, Failure> {
+        let number = next_run();
+        let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
+        let config = Config { number, plugins, max_inflight, place, orders };
+        let handle =
+            ctx.handle().ok_or_else(|| failure(DocaError::UNEXPECTED, "the worker is being destroyed"))?;
+        let run = pe
+            .open_channel(|channel| Run::new(config, Rc::clone(&handle), Rc::clone(pe), channel))
+            .ok_or_else(|| failure(DocaError::FULL, "this progress engine has too many workers"))?;
+        pe.begin(number, handle);
+        *self.run.borrow_mut() = Some(Rc::clone(&run));
+        Ok(run)
     }
 
     /// Always asynchronous, so that a host that counts what progress returns sees the end.

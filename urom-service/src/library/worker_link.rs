@@ -1,5 +1,6 @@
 //! The stream between a worker context and its worker: the way in, and the lifeline afterwards.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,14 +102,6 @@ async fn enter(
     drop(requests);
     let started = answered.await.map_err(|_| gone())??;
     let Started { id, address, ticket } = started;
-    let no_answer = |code: DocaError, why: String| {
-        failure(
-            code,
-            format!(
-                "worker {id}, started by the daemon, cannot be reached at {address}: {why}; open that port"
-            ),
-        )
-    };
     let secret = visit.key.map(|key| key.worker_secret(id));
     let pass = secret.as_ref().map_or(Pass::NONE, |_| Pass::of(ticket));
     let attach = async {
@@ -119,7 +112,7 @@ async fn enter(
                     stream_code(&error),
                     format!("this program and worker {id} at {address} do not let each other in: {error}"),
                 ),
-                error => no_answer(stream_code(&error), error.to_string()),
+                error => no_answer(id, address, stream_code(&error), &error.to_string()),
             },
         )?;
         let attach = Attach {
@@ -130,19 +123,38 @@ async fn enter(
             max_message: visit.max_message as u64,
         };
         stream.send(HostToWorker::Attach(attach)).await;
-        match stream.next().await {
-            Ok(WorkerToHost::Attached { ucx_address, channel, max_message, plugins }) => {
-                let max_message = usize::try_from(max_message).unwrap_or(usize::MAX).min(visit.max_message);
-                Ok((stream, Attached { id, ucx_address, channel, max_message, plugins, pass }))
-            }
-            Ok(WorkerToHost::Refused(failure)) => Err(failure),
-            Ok(_) => Err(no_answer(DocaError::IO_FAILED, "it answered out of turn".to_owned())),
-            Err(error) => Err(no_answer(stream_code(&error), error.to_string())),
-        }
+        let attached = admission(&mut stream, id, address, visit.max_message).await?;
+        Ok((stream, Attached { pass, ..attached }))
     };
     timeout(CONNECT_DEADLINE, attach).await.unwrap_or_else(|_| {
-        Err(no_answer(DocaError::TIME_OUT, format!("no answer within {} s", CONNECT_DEADLINE.as_secs())))
+        let why = format!("no answer within {} s", CONNECT_DEADLINE.as_secs());
+        Err(no_answer(id, address, DocaError::TIME_OUT, &why))
     })
+}
+
+/// What the worker says first: that it lets the host in, with messages of `max_message` bytes at most, or why not. Of the
+/// connection's pass it says nothing.
+pub(super) async fn admission(
+    stream: &mut WorkerStream,
+    id: u64,
+    address: SocketAddr,
+    max_message: usize,
+) -> Result<Attached, Failure> {
+    match stream.next().await {
+        Ok(WorkerToHost::Attached { ucx_address, channel, max_message: theirs, plugins }) => {
+            let max_message = usize::try_from(theirs).unwrap_or(usize::MAX).min(max_message);
+            Ok(Attached { id, ucx_address, channel, max_message, plugins, pass: Pass::NONE })
+        }
+        Ok(WorkerToHost::Refused(failure)) => Err(failure),
+        Ok(_) => Err(no_answer(id, address, DocaError::IO_FAILED, "it answered out of turn")),
+        Err(error) => Err(no_answer(id, address, stream_code(&error), &error.to_string())),
+    }
+}
+
+fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
+    let text =
+        format!("worker {id}, started by the daemon, cannot be reached at {address}: {why}; open that port");
+    failure(code, text)
 }
 
 /// Stays, and carries out orders, until the worker is lost, or (`None`) nobody can give orders any more.

@@ -7,8 +7,9 @@ use std::sync::{Arc, mpsc as std_mpsc};
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::first;
 use crate::fuzzing::memory::within;
-use crate::fuzzing::now;
+use crate::fuzzing::{now, recent};
 use crate::library::daemon_link::{self, Request};
 use crate::library::event::{Event, Mailbox};
 use crate::library::order::{Order, Reply, Start};
@@ -22,14 +23,21 @@ const MEMORY: usize = (1 << 20) + (256 << 10);
 /// The run of the service's context, and of a domain's.
 const RUN: u64 = 3;
 
-/// The first byte says who speaks, a daemon or a worker; the others are what it says until it closes the stream. What was
-/// asked for is answered once or never, what was not asked for is passed over, and the stream's end is told with a reason.
+/// The first byte says who speaks, a daemon or a worker, and whether from the beginning; the others are what it says until it
+/// closes the stream. What was asked for is answered once or never, what was not asked for is passed over, and the stream's end
+/// is told with a reason. About the beginning see [`first`].
 pub fn host_control(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
+    recent::note(input);
     let said = Cursor::new(bytes.to_vec());
-    within(MEMORY + 128 * bytes.len(), || match choice % 2 {
+    if choice % 4 == 3 {
+        first::prepare();
+    }
+    within(MEMORY + 128 * bytes.len(), || match choice % 4 {
         0 => now(from_daemon(said)),
-        _ => now(from_worker(said)),
+        1 => now(from_worker(said)),
+        2 => first::of_daemon(bytes),
+        _ => first::of_worker(choice / 4 % 4, bytes),
     });
 }
 

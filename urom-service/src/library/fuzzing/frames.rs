@@ -12,8 +12,10 @@ use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data, Pe, Service, Worker};
 
 use super::peer;
+use super::strange::Strange;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
+use crate::fuzzing::recent;
 use crate::library::api;
 use crate::wire::context::context;
 use crate::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, notification_header};
@@ -38,16 +40,18 @@ const CHANNEL: u16 = 5;
 const MEMORY: usize = 1 << 20;
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 const OK: DocaError = DocaError::SUCCESS;
 
 /// A program of what a worker does while a host has tasks in flight: whole notifications, damaged ones, any bytes. Each
-/// task completes once, with the first answer that came in its slot, and with nobody else's.
+/// task completes once, with the first answer that came in its slot, and with nobody else's. Messages that no worker sends
+/// change nothing: tasks are answered afterwards.
 pub fn host_frames(input: &[u8]) {
     thread_local! {
         static HOST: RefCell<Rig> = RefCell::new(Rig::new());
     }
+    recent::note(input);
     HOST.with_borrow_mut(|rig| {
         within(MEMORY + 64 * input.len(), || {
             let mut program = Program::new(input);
@@ -67,13 +71,13 @@ thread_local! {
     static DONE: RefCell<Vec<(u64, Outcome)>> = const { RefCell::new(Vec::new()) };
 }
 
-struct Rig {
-    pe: *mut Pe,
+pub(super) struct Rig {
+    pub(super) pe: *mut Pe,
     host: *mut Worker,
     /// The host's channel.
     channel: u16,
     worker: ucx::Worker,
-    endpoint: Endpoint,
+    pub(super) endpoint: Endpoint,
     /// Commands that the worker received, by slot, with the task's number.
     received: Rc<RefCell<Vec<(u16, u64)>>>,
     /// Tasks that the worker has not answered, by slot.
@@ -81,6 +85,9 @@ struct Rig {
     /// How those must end that it has.
     answered: HashMap<u64, Outcome>,
     last: u64,
+    /// Messages that the host may not have seen yet, and of which nothing is heard.
+    pub(super) unheard: usize,
+    pub(super) strange: Strange,
 }
 
 impl Rig {
@@ -126,7 +133,19 @@ impl Rig {
             worker.progress();
         }
         let (open, answered, channel) = (HashMap::new(), HashMap::new(), attach.channel);
-        Rig { pe, host, channel, worker, endpoint, received, open, answered, last: 0 }
+        Rig {
+            pe,
+            host,
+            channel,
+            worker,
+            endpoint,
+            received,
+            open,
+            answered,
+            last: 0,
+            unheard: 0,
+            strange: Strange::default(),
+        }
     }
 
     fn step(&mut self, step: u8, program: &mut Program<'_>) {
@@ -150,9 +169,11 @@ impl Rig {
                 self.send(bytes);
             }
             5 => self.send(program.bytes().to_vec()),
+            6 if step >= 8 => self.send_strange(step / 8, program),
             6 => {
                 // The greeting again, of any length.
                 self.endpoint.am_send_with(AM_GREET, program.bytes(), (), AmFlags::EAGER).detach();
+                self.unheard += 1;
                 self.progress();
             }
             _ => drop(self.progress()),
@@ -234,26 +255,51 @@ impl Rig {
             assert!(Instant::now() < deadline, "a message does not leave");
             self.progress();
         }
-        // The host has seen it before anything else happens: twice nothing is more than one message may wait for.
-        let mut quiet = 0;
-        while quiet < 2 {
+        // Behind a message of another kind it may still wait with the sender.
+        let flush = self.endpoint.flush();
+        while !flush.is_done() {
+            assert!(Instant::now() < deadline, "a message does not arrive");
+            self.progress();
+        }
+        self.settle();
+    }
+
+    /// The host has seen what was sent before anything else happens. It takes one message at a time, and of a greeting nobody hears
+    /// anything: so many times nothing is more than that many messages may wait for.
+    pub(super) fn settle(&mut self) {
+        let (most, mut quiet) = (2 + std::mem::take(&mut self.unheard), 0);
+        while quiet < most {
             quiet = if self.progress() { 0 } else { quiet + 1 };
         }
     }
 
     /// One call of the host's. Whether it saw anything.
-    fn progress(&mut self) -> bool {
+    pub(super) fn progress(&mut self) -> bool {
         let seen = c!(doca_pe_progress(self.pe)) != 0;
         self.worker.progress();
         for (number, outcome) in DONE.take() {
-            let expected = self.answered.remove(&number).expect("a task that was answered ends, once");
+            let expected = self.answered.remove(&number);
+            let expected = expected.unwrap_or_else(|| {
+                panic!("a task that was answered ends, once: {number} with {outcome:?}, open {:?}", self.open)
+            });
             assert_eq!(outcome, expected, "task {number}");
         }
         seen
     }
 
-    /// Whatever is open is answered, and everything ends.
+    /// Whatever is open is answered, and everything ends. After strange messages another task does, too.
     fn end(&mut self) {
+        let is_strange = self.see_strange();
+        self.answer_all();
+        if is_strange {
+            let before = self.last;
+            self.submit();
+            assert_eq!(self.last, before + 1, "there is room for a task");
+            self.answer_all();
+        }
+    }
+
+    fn answer_all(&mut self) {
         let mut open: Vec<u16> = self.open.keys().copied().collect();
         open.sort_unstable();
         for slot in open {

@@ -2,15 +2,19 @@
 
 #[path = "fuzzing/plugin.rs"]
 mod plugin;
+#[path = "fuzzing/strange.rs"]
+mod strange;
 
 use std::collections::HashMap;
 
 use tokio::sync::mpsc;
 use ucx::{Endpoint, Message};
 
+use self::strange::Strange;
 use super::*;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
+use crate::fuzzing::recent;
 use crate::log::LogLevel;
 use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header};
 use crate::wire::pass::Pass;
@@ -32,13 +36,18 @@ const TURNS: usize = 100_000;
 
 /// A program of what hosts do: they come in, send commands, whole or damaged, or any bytes, and leave. Each command that a
 /// host may send is answered once, to that host and in its slot; a host that does what it may not is thrown out, with a
-/// reason, and nobody else is.
+/// reason, and nobody else is. Messages that no host of the library sends change nothing: whoever is in is answered afterwards.
 pub fn worker_frames(input: &[u8]) {
     thread_local! {
         // Setting UCX up takes a thousand times as long as an input.
         static WORKER: RefCell<Rig> = RefCell::new(Rig::new());
     }
+    recent::note(input);
     WORKER.with_borrow_mut(|rig| {
+        if rig.next >= CHANNELS {
+            *rig = Rig::new();
+            recent::forget();
+        }
         within(MEMORY + 64 * input.len(), || {
             let mut program = Program::new(input);
             while let Some(step) = program.byte() {
@@ -46,9 +55,6 @@ pub fn worker_frames(input: &[u8]) {
             }
             rig.end();
         });
-        if rig.next >= CHANNELS {
-            *rig = Rig::new();
-        }
     });
 }
 
@@ -81,6 +87,7 @@ struct Rig {
     /// The channel that the next host wants to see in notifications. Each is used once, as a host's rests: what is on its way to an
     /// earlier connection is not the next one's.
     next: u16,
+    strange: Strange,
 }
 
 impl Rig {
@@ -127,6 +134,7 @@ impl Rig {
             leaving: None,
             unseen: 0,
             next: 0,
+            strange: Strange::default(),
         };
         rig.settle();
         rig
@@ -160,7 +168,8 @@ impl Rig {
                 }
                 self.send(bytes);
             }
-            6 => self.send(program.bytes().to_vec()),
+            6 if step < 8 => self.send(program.bytes().to_vec()),
+            6 => self.send_strange(step / 8, program),
             _ => {
                 if step & 8 != 0 {
                     plugin::release();
@@ -313,6 +322,7 @@ impl Rig {
         self.settle();
         plugin::release();
         self.settle();
+        self.see_strange();
         plugin::reset();
         assert!(!self.data.core.borrow().owes(), "something is left to be done");
         for (link, host) in &self.hosts {

@@ -1,0 +1,70 @@
+//! Messages over UCX that no host of the library sends: greetings and probes of the receive queue with any header, and
+//! whatever else announced instead of sent.
+
+use ucx::AmFlags;
+
+use super::super::{AM_COMMANDS, AM_GREET};
+use super::Rig;
+use crate::fuzzing::program::Program;
+use crate::queue::Nonce;
+use crate::wire::frame::{AM_PROBE, command_header};
+
+/// What a test of the receive queue would wait for.
+const NONCE: Nonce = *b"expected";
+
+/// Those of one program.
+#[derive(Default)]
+pub(super) struct Strange {
+    count: usize,
+    /// Somebody guessed the nonce.
+    guessed: bool,
+}
+
+impl Rig {
+    /// A message: the lowest two bits of `how` say of which kind, the next whether it is announced. Then its header and data.
+    pub(super) fn send_strange(&mut self, how: u8, program: &mut Program<'_>) {
+        let (header, data) = (program.bytes(), program.bytes().to_vec());
+        let is_announced = how & 4 != 0;
+        let id = match how & 3 {
+            // Commands that are sent have a step of their own, with which this one must not mix.
+            0 => AM_COMMANDS,
+            1 => AM_GREET,
+            // Of an id that nobody listens to UCX itself says, in a line for each, that it drops it.
+            _ => AM_PROBE,
+        };
+        if self.strange.count == 0 {
+            self.data.queue.awaited.set(NONCE);
+        }
+        self.strange.count += 1;
+        self.strange.guessed |= id == AM_PROBE && header == NONCE;
+        // UCX sends what has no data at once, also where it was told to announce it.
+        let flags = if is_announced || id == AM_COMMANDS { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
+        // One that was announced ends when the worker says so, which it cannot where its own endpoint to the sender is closed.
+        self.endpoint.am_send_with(id, header, data, flags).detach();
+        if self.strange.count % 16 == 0 {
+            self.settle();
+        }
+    }
+
+    /// None of them did anything, and whoever is in is answered.
+    pub(super) fn see_strange(&mut self) {
+        let strange = std::mem::take(&mut self.strange);
+        if strange.count == 0 {
+            return;
+        }
+        assert_eq!(
+            self.data.queue.awaited.came(),
+            strange.guessed,
+            "only the nonce shows that a queue moves"
+        );
+        assert!(!self.data.blocked && !self.data.doubt.is_raised(), "nobody was lost");
+        let channels: Vec<u16> = self.hosts.values().filter_map(|host| host.channel).collect();
+        for channel in channels {
+            self.send(command_header(channel, 0, 0, 0).to_vec());
+            self.settle();
+            let host = self.hosts.values().find(|host| host.channel == Some(channel));
+            let is_answered = host.is_some_and(|host| host.waiting[0] == 0 || host.misbehaved);
+            assert!(is_answered || host.is_none(), "channel {channel} is answered");
+        }
+    }
+}
