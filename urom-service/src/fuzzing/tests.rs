@@ -175,7 +175,7 @@ fn of_host_control() -> Vec<(String, Vec<u8>)> {
         ("attached-never".to_owned(), said(7, &worker)),
     ];
     for (how, name) in ["after", "before", "silent", "twice"].into_iter().enumerate() {
-        seeds.push((format!("attached-{name}"), said(3 + 4 * how as u8, &[right.clone()])));
+        seeds.push((format!("attached-{name}"), said(3 + 4 * how as u8, std::slice::from_ref(&right))));
     }
     seeds
 }

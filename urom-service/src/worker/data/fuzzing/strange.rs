@@ -41,7 +41,7 @@ impl Rig {
         let flags = if is_announced || id == AM_COMMANDS { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
         // One that was announced ends when the worker says so, which it cannot where its own endpoint to the sender is closed.
         self.endpoint.am_send_with(id, header, data, flags).detach();
-        if self.strange.count % 16 == 0 {
+        if self.strange.count.is_multiple_of(16) {
             self.settle();
         }
     }
