@@ -1,5 +1,5 @@
 //! Messages over UCX that no worker sends to a host: greetings and probes of the receive queue with any header, and
-//! whatever else announced instead of sent.
+//! whatever else announced instead of sent, or with a header.
 
 use std::time::Instant;
 
@@ -31,7 +31,8 @@ impl Rig {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
         let id = match how & 3 {
-            // Notifications that are sent have steps of their own.
+            // Notifications that are sent have steps of their own: those that are sent here bear a header, which none does where
+            // there is no key.
             0 => AM_NOTIFICATIONS,
             1 => AM_GREET,
             // Of an id that nobody listens to UCX itself says, in a line for each, that it drops it.
@@ -44,7 +45,8 @@ impl Rig {
         self.unheard += 1;
         self.strange.guessed |= id == AM_PROBE && header == NONCE;
         // UCX sends what has no data at once, also where it was told to announce it.
-        let flags = if is_announced || id == AM_NOTIFICATIONS { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
+        let announces = is_announced || (id == AM_NOTIFICATIONS && header.is_empty());
+        let flags = if announces { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
         self.strange.announced.push(self.endpoint.am_send_with(id, header, data, flags));
         if self.strange.announced.len() > 16 {
             self.settle_strange();

@@ -1,5 +1,5 @@
 //! Messages over UCX that no host of the library sends: greetings and probes of the receive queue with any header, and
-//! whatever else announced instead of sent.
+//! whatever else announced instead of sent, or with a header.
 
 use ucx::AmFlags;
 
@@ -26,7 +26,8 @@ impl Rig {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
         let id = match how & 3 {
-            // Commands that are sent have a step of their own, with which this one must not mix.
+            // Commands that are sent have a step of their own, with which this one must not mix: those that are sent here bear a
+            // header, which no command does where there is no key.
             0 => AM_COMMANDS,
             1 => AM_GREET,
             // Of an id that nobody listens to UCX itself says, in a line for each, that it drops it.
@@ -38,7 +39,8 @@ impl Rig {
         self.strange.count += 1;
         self.strange.guessed |= id == AM_PROBE && header == NONCE;
         // UCX sends what has no data at once, also where it was told to announce it.
-        let flags = if is_announced || id == AM_COMMANDS { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
+        let announces = is_announced || (id == AM_COMMANDS && header.is_empty());
+        let flags = if announces { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
         // One that was announced ends when the worker says so, which it cannot where its own endpoint to the sender is closed.
         self.endpoint.am_send_with(id, header, data, flags).detach();
         if self.strange.count.is_multiple_of(16) {
