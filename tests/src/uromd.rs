@@ -9,6 +9,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::built::built;
 
+/// What tells a sanitizer what to do, where its reports go above all.
+const SANITIZERS: [&str; 3] = ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"];
+
 /// A running daemon. Dropping it kills it; [`stop`](Uromd::stop) ends it in order.
 #[derive(Debug)]
 pub struct Uromd {
@@ -54,6 +57,10 @@ impl Uromd {
     /// As [`start`](Self::start).
     pub fn start_at(mut command: Command, listen: &str, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         command.args(["--listen", listen]).env("UROM_PLUGIN_PATH", plugin_path).stdout(Stdio::piped());
+        // Workers find nothing of its environment that nobody asked for, and their reports would go to some log.
+        if std::env::var_os("UROM_SANITIZED").is_some() {
+            command.args(SANITIZERS.iter().flat_map(|name| ["--worker-env", name]));
+        }
         let program = command.get_program().to_owned();
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let mut output = BufReader::new(child.stdout.take().context("uromd has no output")?);

@@ -1,5 +1,8 @@
 //! What the host library is tested against: the obedient plugin, compiled from C, and a `uromd` of one's own.
 
+#[path = "../sanitized/mod.rs"]
+mod sanitized;
+
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -90,6 +93,7 @@ impl Uromd {
     pub fn start_at(listen: &str, plugins: &Plugins, args: &[&str]) -> Uromd {
         let mut command = Command::new(env!("CARGO_BIN_EXE_uromd"));
         command.env("UROM_PLUGIN_PATH", plugins.path()).args(["--listen", listen]).args(args);
+        sanitized::for_workers(&mut command);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -23,6 +23,7 @@ enum op {
 	WRONG_CONTEXT,     /* answer with a context that is no command's */
 	WRONG_DESTINATION, /* answer with a destination that is no host's */
 	POLLS,        /* answer with how often progress was called */
+	FAULT,        /* do what sanitizers report, each its own */
 };
 
 struct state { ucs_list_link_t ready, held; int release_in; uint64_t polls; };
@@ -97,6 +98,18 @@ static struct urom_worker_notif_desc *answer(struct urom_worker_cmd_desc *cmd, c
 	if (bytes)
 		memcpy(n->worker_notif.plugin_notif, bytes, len);
 	return n;
+}
+
+#define BLOCK 20
+
+static char *block;
+
+static void *overwrite(void *unused)
+{
+	/* Volatile, so that it is the C library's, which sanitizers replace. */
+	volatile size_t len = BLOCK + 1;
+	memset(block, 0, len);
+	return unused;
 }
 
 static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state, struct urom_worker_cmd_desc *cmd)
@@ -193,6 +206,18 @@ static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state, struct
 		break;
 	case CRASH:
 		abort();
+	case FAULT: {
+		/* One byte too many, and two writers of all of it: without a sanitizer neither does any harm. */
+		pthread_t writers[2];
+		block = malloc(BLOCK);
+		for (int i = 0; i < 2; i++)
+			pthread_create(&writers[i], NULL, overwrite, NULL);
+		for (int i = 0; i < 2; i++)
+			pthread_join(writers[i], NULL);
+		free(block);
+		n = answer(cmd, NULL, 0);
+		break;
+	}
 	case HANG:
 		for (;;)
 			pause();

@@ -1,4 +1,5 @@
 /* What the plugins of these tests include. */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

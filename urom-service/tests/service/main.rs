@@ -13,5 +13,6 @@ mod listening;
 mod queue;
 #[path = "../queues/mod.rs"]
 mod queues;
+mod reports;
 mod support;
 mod workers;

@@ -316,4 +316,6 @@ pub(crate) mod op {
     pub(crate) const WRONG_CONTEXT: u64 = 18;
     pub(crate) const WRONG_DESTINATION: u64 = 19;
     pub(crate) const POLLS: u64 = 20;
+    /// Do what sanitizers report, each its own.
+    pub(crate) const FAULT: u64 = 21;
 }

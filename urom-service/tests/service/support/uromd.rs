@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::PATIENCE;
 use super::plugins::Plugins;
+use super::sanitized;
 
 pub(crate) struct Uromd {
     child: Child,
@@ -66,6 +67,7 @@ impl Uromd {
         // By default UCX patches the C library in every process that loads it, which takes it 0.4 s.
         command.env("UCX_MEM_EVENTS", "n");
         command.args(["--listen", listen, "-l", "60"]).args(args);
+        sanitized::for_workers(&mut command);
         // UCX in this process, where other tests run, leaves its sockets to children.
         // SAFETY: between fork and exec the closure makes one plain system call, takes no lock and allocates nothing.
         unsafe { command.pre_exec(close_at_exec) };

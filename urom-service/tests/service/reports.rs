@@ -1,0 +1,34 @@
+//! What a sanitizer finds in a worker's process arrives where `cargo xtask sanitize` looks for it.
+
+use std::path::PathBuf;
+
+use crate::support::client::{Client, any, op};
+use crate::support::plugins::Plugins;
+use crate::support::sanitized::OPTIONS;
+use crate::support::uromd::Uromd;
+
+/// The beginning of the names of the sanitizer's reports; `None` where there is no sanitizer.
+fn log_path() -> Option<String> {
+    std::env::var_os("UROM_SANITIZED")?;
+    let options = OPTIONS.iter().filter_map(|name| std::env::var(name).ok()).collect::<Vec<_>>();
+    let path =
+        options.iter().flat_map(|options| options.split(':')).find_map(|it| it.strip_prefix("log_path="));
+    Some(path.expect("the sanitizer is told where its reports go").to_owned())
+}
+
+#[test]
+fn a_fault_of_a_plugin_is_reported_by_its_workers_process() {
+    let Some(log_path) = log_path() else { return };
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 2);
+    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    // The address sanitizer ends the worker, the thread sanitizer does not.
+    host.ask(1, op::FAULT, 0);
+    let report = PathBuf::from(format!("{log_path}.{pid}"));
+    // Its last line.
+    host.progress_until(|| std::fs::read_to_string(&report).is_ok_and(|text| text.contains("SUMMARY: ")));
+    // It was asked for: the others count.
+    std::fs::remove_file(report).unwrap();
+}
