@@ -1,6 +1,7 @@
 //! The processes of a suite: daemons with their logs, and hosts that are told what to do.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -101,6 +102,27 @@ impl Logs {
     }
 }
 
+/// Nothing was said in time, and nothing that must never be.
+#[derive(Debug)]
+struct NotYet(String);
+
+impl fmt::Display for NotYet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotYet {}
+
+/// What was said, if it was said in time. All else that went wrong is an error still: what [`hear`](HostProcess::hear) took with it
+/// is said once.
+pub(crate) fn in_time<T>(heard: Result<T>) -> Result<Option<T>> {
+    match heard {
+        Err(error) if error.is::<NotYet>() => Ok(None),
+        heard => heard.map(Some),
+    }
+}
+
 /// A host. Dropping it kills it.
 #[derive(Debug)]
 pub(crate) struct HostProcess {
@@ -166,7 +188,8 @@ impl HostProcess {
             let line = match self.words.recv_timeout(left) {
                 Ok(line) => line,
                 Err(mpsc::RecvTimeoutError::Timeout) => {
-                    bail!("{}: no {what} within {limit:?}; it said {:?}", self.name, self.said)
+                    let text = format!("{}: no {what} within {limit:?}; it said {:?}", self.name, self.said);
+                    return Err(NotYet(text).into());
                 }
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
                     bail!("{}: it ended ({:?}) instead of {what}", self.name, self.child.wait())
@@ -350,5 +373,17 @@ impl Drop for HostProcess {
         // It may have ended already; either way nothing of it is left.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_must_never_be_is_not_taken_for_what_is_not_there_yet() {
+        assert_eq!(in_time(Ok(1)).unwrap(), Some(1));
+        assert_eq!(in_time::<u8>(Err(NotYet("no answer".to_owned()).into())).unwrap(), None);
+        assert!(in_time::<u8>(Err(anyhow!("host a: a task ended twice"))).is_err());
     }
 }

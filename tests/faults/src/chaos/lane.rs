@@ -15,7 +15,7 @@ use super::watch::{Everybody, Watch};
 use crate::blocked::{is_blocked, names_the_queue};
 use crate::host::Kind;
 use crate::measure::{between, now};
-use crate::process::{HostProcess, Logs, PATIENCE, Transports, signal, start_daemon};
+use crate::process::{HostProcess, Logs, PATIENCE, Transports, in_time, signal, start_daemon};
 use crate::vitals::{crash, descriptors, orphaned, until, wait_for_end};
 
 /// The worker that is broken, and the one that is not.
@@ -134,7 +134,7 @@ impl Lane {
             if left.is_zero() {
                 break false;
             }
-            if self.b.pass_within(left, TWO, A_FEW).is_err() {
+            if in_time(self.b.pass_within(left, TWO, A_FEW))?.is_none() {
                 break true;
             }
         };

@@ -9,7 +9,7 @@ use super::link::Cut;
 use super::scene::{BUDGET, ONE, Scene};
 use crate::host::{Kind, Order, Trouble};
 use crate::measure::{between, now};
-use crate::process::signal;
+use crate::process::{in_time, signal};
 use crate::vitals::{descriptors, until, wait_for_end};
 
 /// How long a link may be cut without being taken for lost. TCP tries again 0.2, 0.6, 1.4 and 3 s after a packet was lost, and the
@@ -150,8 +150,8 @@ fn restored(scene: &mut Scene, cut: Cut) -> Result<Duration> {
     scene.host.pass(ONE, 500)?;
     let begin = now();
     scene.link.cut(cut)?;
-    let early = scene.host.over(ONE, SHORT_CUT);
-    ensure!(early.is_err(), "lost at once: {early:?}");
+    let early = in_time(scene.host.over(ONE, SHORT_CUT))?;
+    ensure!(early.is_none(), "lost at once: {early:?}");
     scene.link.restore(cut)?;
     let took = between(begin, now());
     scene.host.pass(ONE, 500)?;
