@@ -165,7 +165,8 @@ impl Lane {
         Ok(Some(tally.last_end))
     }
 
-    /// Starts or joins a worker. A host whose queue is blocked may come to know only now, and has to start it again.
+    /// Starts or joins a worker, after one was killed or stopped that sent to its hosts. A host whose queue that blocked may come to
+    /// know only now, and has to start it again.
     fn start_worker(&mut self, host: impl Fn(&mut Lane) -> &mut HostProcess, worker: u64) -> Result<Pid> {
         match host(self).try_start(worker)? {
             Ok(pid) => Ok(pid),
@@ -239,9 +240,15 @@ impl Lane {
         }
         self.a.connect(self.daemon.address())?;
         self.b.connect(self.daemon.address())?;
-        self.workers =
-            [self.start_worker(|lane| &mut lane.a, ONE)?, self.start_worker(|lane| &mut lane.b, TWO)?];
-        self.start_worker(|lane| &mut lane.b, ONE)?;
+        if blow.stops() {
+            // The workers ended in order, and not while they sent.
+            self.workers = [self.a.start_worker(ONE)?, self.b.start_worker(TWO)?];
+            self.b.start_worker(ONE)?;
+        } else {
+            self.workers =
+                [self.start_worker(|lane| &mut lane.a, ONE)?, self.start_worker(|lane| &mut lane.b, TWO)?];
+            self.start_worker(|lane| &mut lane.b, ONE)?;
+        }
         Ok(between(begin, last))
     }
 
@@ -272,9 +279,10 @@ impl Lane {
             wait_for_end(host, END, "the lost host")?;
             self.a = new_host("host a", &self.daemon, self.transports, &self.logs)?;
         }
-        self.workers[0] = self.start_worker(|lane| &mut lane.a, ONE)?;
+        // Host a's queue is one into which nobody sent who was broken.
+        self.workers[0] = self.a.start_worker(ONE)?;
         match blocked {
-            Some(_) => drop(self.start_worker(|lane| &mut lane.b, ONE)?),
+            Some(_) => drop(self.b.start_worker(ONE)?),
             None => ensure!(
                 self.workers[0] == worker,
                 "worker {ONE} has host b, and yet it is another process now"
