@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 
 use crate::host::Pace;
 use crate::process::HostProcess;
+use crate::suite::Figure;
 
 /// How long the usual pace is measured.
 const USUAL: Duration = Duration::from_secs(1);
@@ -25,6 +26,50 @@ const WOKEN: Duration = Duration::from_micros(60);
 /// How often a fault is played before the bystander counts as kept waiting. A fault does that each time; what else this machine
 /// has to do does not.
 pub(crate) const TRIES: u32 = 3;
+
+/// How often faults were played again in a run of a suite.
+#[derive(Debug)]
+pub(crate) struct Repeats {
+    most: u32,
+    made: u32,
+}
+
+impl Repeats {
+    /// For a run in which it may be so often: what keeps a bystander waiting now and then shows in how often it is.
+    pub(crate) fn at_most(most: u32) -> Repeats {
+        Repeats { most, made: 0 }
+    }
+
+    /// A fault is played again, because of `error`.
+    ///
+    /// # Errors
+    /// That error, when it is too often.
+    pub(crate) fn add(&mut self, error: anyhow::Error) -> Result<()> {
+        if self.made == self.most {
+            return Err(
+                error.context(format!("bystanders were kept waiting {} times in this run", self.most + 1))
+            );
+        }
+        println!("    again, because {error:#}");
+        self.made += 1;
+        Ok(())
+    }
+
+    /// How often it was.
+    pub(crate) fn figure(&self, suite: &str) -> Figure {
+        let note = format!(
+            "times a fault was played again, because a bystander was slow beside it; {} may be",
+            self.most
+        );
+        Figure::new(format!("{suite}/played-again"), "", self.made.into(), note)
+    }
+}
+
+impl fmt::Display for Repeats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} played again", self.made)
+    }
+}
 
 /// A bystander's pace before a fault and beside it.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +124,16 @@ mod tests {
     fn pace(answers: u64, median: u64, longest: u64) -> Pace {
         let [median, longest] = [median, longest].map(Duration::from_micros);
         Pace { answers, within: USUAL, median, most: longest, longest }
+    }
+
+    #[test]
+    fn a_run_in_which_bystanders_wait_too_often_fails_with_the_last_reason() {
+        let mut repeats = Repeats::at_most(2);
+        let mut waits = || repeats.add(anyhow::anyhow!("one is kept back"));
+        assert!(waits().is_ok() && waits().is_ok());
+        let error = format!("{:#}", waits().unwrap_err());
+        assert!(error.contains("3 times") && error.contains("one is kept back"), "{error}");
+        assert_eq!((repeats.to_string().as_str(), repeats.figure("hosts").value), ("2 played again", 2.0));
     }
 
     #[test]

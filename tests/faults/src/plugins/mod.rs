@@ -20,6 +20,9 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
         println!("  {act}: {:.3} s", took.as_secs_f64());
         times.add(format!("plugins/{}", act.name()), None, took);
     }
+    let mut figures = times.figures();
+    figures.push(stage.repeats.figure("plugins"));
+    let done = format!("{} acts, {}", acts.len(), stage.repeats);
     stage.end()?;
-    Ok(Outcome::Passed { done: format!("{} acts", acts.len()), figures: times.figures() })
+    Ok(Outcome::Passed { done, figures })
 }
