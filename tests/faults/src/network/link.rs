@@ -106,9 +106,13 @@ impl Link {
         match cut {
             Cut::AtHost => self.set(&self.host, "up")?,
             Cut::AtService => self.set(&self.service, "up")?,
-            Cut::Silently => [&self.host, &self.service]
-                .into_iter()
-                .try_for_each(|namespace| nft(namespace, &["delete", "table", "inet", "faults"]))?,
+            Cut::Silently => {
+                let dropped = self.dropped()?;
+                ensure!(dropped != [0, 0], "packets were to vanish, and none came");
+                for namespace in [&self.host, &self.service] {
+                    nft(namespace, &["delete", "table", "inet", "faults"])?;
+                }
+            }
         }
         // Else a kernel remembers for a while that nobody answered there.
         for namespace in [&self.host, &self.service] {
@@ -126,11 +130,29 @@ impl Link {
     fn drop_incoming(&self, rule: &str) -> Result<()> {
         for namespace in [&self.host, &self.service] {
             let rules = format!(
-                "table inet faults {{ chain incoming {{ type filter hook input priority 0; iifname {INTERFACE} {rule} drop; }}; }}"
+                "table inet faults {{ chain incoming {{ type filter hook input priority 0; iifname {INTERFACE} {rule} counter drop; }}; }}"
             );
             nft(namespace, &[&rules])?;
         }
         Ok(())
+    }
+
+    /// How many packets vanished at the host's end and at the service's, since they do.
+    pub(super) fn dropped(&self) -> Result<[u64; 2]> {
+        let at = |namespace| {
+            let table = nft(namespace, &["list", "table", "inet", "faults"])?;
+            number_behind(&table, "counter packets ").with_context(|| format!("no counter in {table}"))
+        };
+        Ok([at(&self.host)?, at(&self.service)?])
+    }
+
+    /// How often a packet had to wait at the host's end and at the service's, since they let through so much only.
+    pub(super) fn held_back(&self) -> Result<[u64; 2]> {
+        let at = |namespace| {
+            let shape = run("tc", &["-s", "-n", namespace, "qdisc", "show", "dev", INTERFACE, "root"])?;
+            number_behind(&shape, "overlimits ").with_context(|| format!("no counter in {shape}"))
+        };
+        Ok([at(&self.host)?, at(&self.service)?])
     }
 
     /// Lets so much through in each direction, with a queue that takes 200 ms to empty.
@@ -143,8 +165,14 @@ impl Link {
     }
 }
 
-fn nft(namespace: &str, words: &[&str]) -> Result<()> {
-    run("ip", &[&["netns", "exec", namespace, "nft"], words].concat()).map(drop)
+fn nft(namespace: &str, words: &[&str]) -> Result<String> {
+    run("ip", &[&["netns", "exec", namespace, "nft"], words].concat())
+}
+
+/// The number that follows the first `name` in what a program printed.
+fn number_behind(text: &str, name: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(name)?;
+    rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
 impl Drop for Link {
@@ -199,6 +227,15 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
+
+    #[test]
+    fn a_counter_is_the_number_behind_its_name() {
+        let shape = "Sent 12 bytes 3 pkt (dropped 0, overlimits 45 requeues 0)";
+        assert_eq!(number_behind(shape, "overlimits "), Some(45));
+        let rule = "iifname \"wire\" numgen random mod 100 < 5 counter packets 6 bytes 7 drop";
+        assert_eq!(number_behind(rule, "counter packets "), Some(6));
+        assert_eq!(number_behind(rule, "overlimits "), None);
+    }
 
     #[test]
     fn what_a_machine_wants_is_told_from_what_fails() {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 
 use super::link::Cut;
-use super::scene::{BUDGET, ONE, Scene};
+use super::scene::{BUDGET, CUT_OFF, GONE, ONE, Scene};
 use crate::host::{Kind, Order, Trouble};
 use crate::measure::{between, now};
 use crate::process::{in_time, signal};
@@ -102,11 +102,17 @@ impl Scenario {
             Act::Restored(cut) => with_scene(|scene| restored(scene, cut)),
             Act::Throttled(rate) => with_scene(|scene| {
                 scene.link.throttle(rate)?;
-                survives(scene)
+                let took = survives(scene)?;
+                let waited = scene.link.held_back()?;
+                ensure!(waited != [0, 0], "no packet had to wait, so nothing was throttled");
+                Ok(took)
             }),
             Act::Lossy(percent) => with_scene(|scene| {
                 scene.link.lose(percent)?;
-                survives(scene)
+                let took = survives(scene)?;
+                let lost = scene.link.dropped()?;
+                ensure!(!lost.contains(&0), "lost at the host and at the service: {lost:?} packets");
+                Ok(took)
             }),
             Act::ServiceVanishes => with_scene(service_vanishes),
             Act::HostVanishes => with_scene(host_vanishes),
@@ -138,7 +144,7 @@ fn lost(scene: &mut Scene, cut: Cut, kind: Kind) -> Result<Duration> {
     }
     let begin = now();
     scene.link.cut(cut)?;
-    let took = scene.noticed(begin)?;
+    let took = scene.noticed(begin, &CUT_OFF)?;
     scene.link.restore(cut)?;
     scene.recovers(worker, before)?;
     Ok(took)
@@ -182,7 +188,7 @@ fn service_vanishes(scene: &mut Scene) -> Result<Duration> {
     wait_for_end(worker, BUDGET, "a killed worker")?;
     // Whatever the host sends from now on is answered by a kernel that knows of no connection.
     scene.link.restore(Cut::Silently)?;
-    scene.noticed(begin)
+    scene.noticed(begin, &GONE)
 }
 
 fn host_vanishes(scene: &mut Scene) -> Result<Duration> {

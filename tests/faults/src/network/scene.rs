@@ -24,14 +24,14 @@ pub(super) const ONE: u64 = 1;
 /// How long others may take to be where they were.
 const END: Duration = Duration::from_secs(10);
 
-/// What an error says when a link was cut.
-const CUT: [&str; 5] = [
-    "was silent for",
-    "UCX says",
-    "the connection broke",
-    "the connection to it broke",
-    "closed by the other side",
-];
+/// What an error says while a link is cut: nobody's farewell comes through. Which of these it is depends on who is sent to first.
+pub(super) const CUT_OFF: [&str; 4] =
+    ["was silent for", "UCX says", "the connection broke", "the connection to it broke"];
+
+/// What it says when the link is there again, and the other side's kernel knows of no connection: that it says, so there is no
+/// silence.
+pub(super) const GONE: [&str; 4] =
+    ["closed by the other side", "UCX says", "the connection broke", "the connection to it broke"];
 
 pub(super) struct Scene {
     // In this order: the namespaces go last.
@@ -82,14 +82,14 @@ impl Scene {
         Ok(())
     }
 
-    /// Waits until every task has ended with an error that names the cause; how long that took.
-    pub(super) fn noticed(&mut self, begin: u64) -> Result<Duration> {
+    /// Waits until every task has ended with an error that names one of these causes; how long that took.
+    pub(super) fn noticed(&mut self, begin: u64, causes: &[&str]) -> Result<Duration> {
         let Tally { errors, last_end, .. } = self.host.over(ONE, PATIENCE)?;
         ensure!(!errors.is_empty(), "nothing failed");
         for (trouble, _) in &errors {
             let text = &trouble.text;
             ensure!(
-                text.contains("worker 1") && CUT.iter().any(|cause| text.contains(cause)),
+                text.contains("worker 1") && causes.iter().any(|cause| text.contains(cause)),
                 "an error that does not say which worker was lost, and why: {text}"
             );
         }
