@@ -42,7 +42,7 @@ pub const SUITES: &[Suite] = &[
     },
     Suite {
         name: "turnover",
-        about: "one worker that loses one host after the other, in memory that does not grow",
+        about: "a worker that loses one host after the other, and a host that loses workers, in memory that does not grow",
         run: turnover::run,
     },
     Suite {

@@ -1,4 +1,7 @@
-//! One host after the other dies at a worker that goes on: nobody needs more memory for the next one.
+//! One host after the other dies at a worker that goes on, and one worker after the other under a host that does: nobody needs more
+//! memory for the next one.
+
+mod workers;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -34,7 +37,7 @@ const WARM_UP: u64 = 16;
 /// How many hosts die one after the other over each of the transports, in the short form and in full.
 const HOSTS: [u32; 2] = [64, 200];
 
-/// What a worker may keep of each host, in KiB. UCX keeps that it has met a peer, until the worker ends: a program of nothing but UCX,
+/// What a worker may keep of each host, and a host of each worker, in KiB. UCX keeps that it has met a peer, until the worker ends: a program of nothing but UCX,
 /// in which 100 peers get messages of 200 bytes and are killed, grows by 0.1 KiB for each over shared memory, and by 0.15 KiB over
 /// TCP.
 const EACH: u64 = 1;
@@ -47,14 +50,19 @@ const HOLES: u64 = 256;
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let [short, full] = HOSTS;
     let hosts = extent.rounds.unwrap_or(extent.pick(short, full));
+    // Starting one takes longer.
+    let workers = hosts / 2;
     let mut random = fastrand::Rng::with_seed(extent.seed);
     let mut figures = Vec::new();
     for transports in [Transports::All, Transports::Tcp] {
         let logs = Logs::new()?;
         let grown = turn_over(hosts, transports, &mut random, &logs).with_context(|| logs.tails())?;
         figures.extend(grown);
+        let logs = Logs::new()?;
+        figures.extend(workers::turn_over(workers, transports, &logs).with_context(|| logs.tails())?);
     }
-    Ok(Outcome::Passed { done: format!("{hosts} hosts over each of two transports"), figures })
+    let done = format!("{hosts} hosts and {workers} workers over each of two transports");
+    Ok(Outcome::Passed { done, figures })
 }
 
 fn turn_over(
@@ -91,8 +99,8 @@ impl<'a> Scene<'a> {
         let daemon = start_daemon(&plugins, transports, logs)?;
         let mut stays = HostProcess::start("the host that stays", &[], transports, logs.file("stays")?)?;
         stays.connect(daemon.address())?;
-        let worker = Grown::new("worker", EACH, stays.start_worker(WORKER)?);
-        let service = Grown::new("daemon", 0, daemon.pid());
+        let worker = Grown::new("worker", "hosts", EACH, stays.start_worker(WORKER)?);
+        let service = Grown::new("daemon", "hosts", 0, daemon.pid());
         let mut scene = Scene { stays, daemon, worker, service, transports, _plugins: plugins, logs };
         scene.work()?;
         Ok(scene)
@@ -159,11 +167,13 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// A process, and by how much it grew with the hosts that it lost.
+/// A process, and by how much it grew with the hosts or workers that it lost.
 #[derive(Debug)]
 struct Grown {
     name: &'static str,
-    /// What it may keep of each host, in KiB.
+    /// Whom it loses.
+    lost: &'static str,
+    /// What it may keep of each, in KiB.
     each: u64,
     pid: Pid,
     /// How many it lost.
@@ -175,8 +185,8 @@ struct Grown {
 }
 
 impl Grown {
-    fn new(name: &'static str, each: u64, pid: Pid) -> Grown {
-        Grown { name, each, pid, losses: 0, first: 0, by: 0 }
+    fn new(name: &'static str, lost: &'static str, each: u64, pid: Pid) -> Grown {
+        Grown { name, lost, each, pid, losses: 0, first: 0, by: 0 }
     }
 
     fn look(&mut self) -> Result<()> {
@@ -190,22 +200,22 @@ impl Grown {
             self.first = self.first.max(memory);
             return Ok(());
         }
-        let Grown { name, each, losses, first, .. } = *self;
+        let Grown { name, lost, each, losses, first, .. } = *self;
         self.by = memory.saturating_sub(first);
         let limit = HOLES + each * (losses - WARM_UP);
         ensure!(
             self.by <= limit,
-            "the {name} has {memory} KiB after {losses} lost hosts, and had at most {first} KiB after the first {WARM_UP}, where \
+            "the {name} has {memory} KiB after {losses} lost {lost}, and had at most {first} KiB after the first {WARM_UP}, where \
              {limit} KiB more are tolerated"
         );
         Ok(())
     }
 
     fn figure(&self, transports: Transports) -> Figure {
-        let Grown { name, losses, first, by, .. } = self;
+        let Grown { name, lost, losses, first, by, .. } = self;
         let over = format!("{transports:?}").to_lowercase();
-        let note = format!("with {losses} lost hosts, above {first} KiB with the first {WARM_UP}");
-        Figure::new(format!("turnover/growth/{name}/{over}"), "KiB", *by as f64, note)
+        let note = format!("with {losses} lost {lost}, above {first} KiB with the first {WARM_UP}");
+        Figure::new(format!("turnover/growth/lost-{lost}/{name}/{over}"), "KiB", *by as f64, note)
     }
 }
 
@@ -215,7 +225,7 @@ mod tests {
 
     /// After how many hosts a process is found out that keeps so many KiB of each.
     fn found_out(keeps: u64) -> Option<u32> {
-        let mut grown = Grown::new("worker", EACH, rustix::process::getpid());
+        let mut grown = Grown::new("worker", "hosts", EACH, rustix::process::getpid());
         (1..=HOSTS[1]).find(|host| grown.sees(1000 + keeps * u64::from(*host)).is_err())
     }
 
