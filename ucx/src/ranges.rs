@@ -18,6 +18,8 @@ use std::rc::Rc;
 /// assert!(read.iter().all(Option::is_some) && taken.lease(127..128).is_none());
 /// drop(written);
 /// assert!(taken.lease(0..64).is_some());
+/// // No bytes are in nobody's way.
+/// assert!(taken.share(100..100).is_some());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Ranges(Rc<RefCell<Vec<Taken>>>);
@@ -69,7 +71,7 @@ impl Ranges {
 
     /// Whether somebody has bytes of `range`, those who only read them not counted if this one only `reads` too.
     pub(crate) fn clash(&self, range: &Range<usize>, reads: bool) -> bool {
-        let clash = |taken: &Taken| taken.range.start < range.end && range.start < taken.range.end;
+        let clash = |taken: &Taken| taken.range.start.max(range.start) < taken.range.end.min(range.end);
         self.0.borrow().iter().any(|taken| !(reads && taken.shared) && clash(taken))
     }
 }

@@ -6,7 +6,8 @@
 //! the callback is back in Rust.
 //!
 //! It has no destructor, and so it is still there when thread-locals of the program are destroyed that own workers: those
-//! are progressed, stopped and set aside then as ever. What it keeps on the heap goes with the last engine.
+//! are progressed, stopped and set aside then as ever. What it keeps on the heap goes with the last engine, but for a panic
+//! that is kept then and that nobody resumes.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

@@ -122,7 +122,8 @@ impl Roster {
         }
         if let Some(entry) = self.workers.get(&id) {
             // One that is about to go is waited for, and the worker that takes its place has what was asked for.
-            if worker.env.is_some() && !entry.given_up {
+            let is_followed = entry.given_up && matches!(entry.state, State::Ready(_));
+            if worker.env.is_some() && !is_followed {
                 let text = format!(
                     "worker {id} runs already, so its environment cannot be set: start it without one"
                 );
@@ -334,8 +335,12 @@ impl Roster {
             return waiting.into_iter().map(|(host, request)| failed(host, request, failure)).collect();
         }
         let mut actions = Vec::new();
-        for Visitor { host, pending, .. } in tickets.into_values() {
-            let Some(Pending { request, again }) = pending else { continue };
+        let pending =
+            tickets.into_values().filter_map(|Visitor { host, pending, .. }| Some((host, pending?)));
+        let mut pending: Vec<(HostKey, Pending)> = pending.collect();
+        // The first has the new worker started, and it is theirs who gave an environment to say which it has.
+        pending.sort_by_key(|(_, pending)| pending.again.as_ref().is_none_or(|worker| worker.env.is_none()));
+        for (host, Pending { request, again }) in pending {
             match again {
                 Some(worker) if !self.stopping => actions.extend(self.anew(host, request, worker)),
                 _ => actions.push(failed(host, request, failure)),

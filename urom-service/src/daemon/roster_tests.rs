@@ -239,6 +239,34 @@ fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_ask
 }
 
 #[test]
+fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_has_the_next_started() {
+    let with_env = StartWorker { env: Some(vec!["MARK=kept".to_owned()]), ..wish(7) };
+    // Tickets are in no order, so not once only.
+    for with in 2..12 {
+        let mut desk = Desk::default();
+        desk.start(1, wish(7));
+        desk.ready(1);
+        desk.roster.silent(1);
+        for host in 2..12 {
+            desk.start(host, if host == with { with_env.clone() } else { wish(7) });
+        }
+        let told = desk.roster.gone(1, &lost());
+        let Some(Action::Spawn { worker, .. }) = told.first() else { panic!("{told:?}") };
+        assert_eq!(worker.env, with_env.env);
+        assert_eq!(desk.ready(2).len(), 2 * 10, "and the others join it");
+    }
+}
+
+#[test]
+fn a_worker_that_falls_silent_while_it_starts_is_none_to_follow() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    desk.roster.silent(1);
+    let with_env = StartWorker { env: Some(Vec::new()), ..wish(7) };
+    assert_eq!(desk.start(2, with_env), ["host 2: 20 failed ALREADY_EXIST"]);
+}
+
+#[test]
 fn a_worker_that_nobody_waits_for_any_more_leaves_when_it_is_ready() {
     let mut desk = Desk::default();
     desk.start(1, wish(7));

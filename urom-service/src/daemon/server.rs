@@ -242,7 +242,8 @@ impl Server {
 
     fn tell_worker(&mut self, serial: Serial, message: DaemonToWorker) {
         let Some(link) = self.workers.get(&serial) else { return };
-        if link.outbox.try_send(message).is_err() {
+        // One whose stream has ended is about to be reported gone, with the cause.
+        if let Err(TrySendError::Full(_)) = link.outbox.try_send(message) {
             warn!("worker {} does not read what the daemon says and is given up", link.id);
             self.workers.remove(&serial);
         }

@@ -11,6 +11,8 @@ pub(crate) mod memory;
 pub(crate) mod program;
 pub(crate) mod recent;
 #[cfg(test)]
+mod seeds;
+#[cfg(test)]
 mod tests;
 
 use std::io;

@@ -153,20 +153,20 @@ impl Buffer {
         }
     }
 
-    /// Writes the room before a head.
+    /// Writes what ends `before` bytes before the head.
     #[inline]
-    pub(super) fn write_room(&self, bytes: &[u8; 8]) {
-        assert!(self.room == 8, "only a payload has room for a header");
-        let room = self.head.get().wrapping_sub(8);
-        // SAFETY: the memory has the eight bytes of room, and only the library knows of them.
+    pub(super) fn write_room(&self, bytes: &[u8; 8], before: usize) {
+        assert!(before + 8 <= self.room, "only a payload has room for a header");
+        let room = self.head.get().wrapping_sub(before + 8);
+        // SAFETY: the memory has these eight bytes of room, and only the library knows of them.
         unsafe { room.copy_from_nonoverlapping(bytes.as_ptr(), 8) };
     }
 
-    /// The room and the data behind it as one piece, for data at the head.
+    /// The last `ahead` bytes of the room and the data behind them as one piece, for data at the head.
     #[inline]
-    pub(super) fn whole(&self) -> (*const u8, usize) {
-        debug_assert!(self.is_at_head());
-        (self.head.get().wrapping_sub(self.room), self.room + self.len.get())
+    pub(super) fn whole(&self, ahead: usize) -> (*const u8, usize) {
+        debug_assert!(self.is_at_head() && ahead <= self.room);
+        (self.head.get().wrapping_sub(ahead), ahead + self.len.get())
     }
 
     /// Runs `f` with the data.

@@ -44,6 +44,6 @@ pub(super) struct Attached {
     pub(super) max_message: usize,
     /// Where its plugins are reached.
     pub(super) plugins: Vec<PluginAddress>,
-    /// What messages bear, both ways.
+    /// What messages begin with, both ways.
     pub(super) pass: Pass,
 }

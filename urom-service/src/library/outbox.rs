@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use super::memory::copy;
 use crate::wire::frame::{HEADER_LEN, MESSAGE_LEN};
+use crate::wire::pass::Pass;
 
 /// How many used buffers are kept.
 const SPARES: usize = 16;
@@ -15,6 +16,8 @@ const MOST_FRAMES: usize = 32;
 /// Frames that wait to be sent, and buffers to be used again.
 #[derive(Default)]
 pub(super) struct Outbox {
+    /// What every message begins with.
+    pass: Cell<Pass>,
     open: RefCell<Message>,
     frames: Cell<usize>,
     spares: RefCell<Vec<Message>>,
@@ -41,6 +44,12 @@ unsafe impl ucx::Buffer for Message {
 }
 
 impl Outbox {
+    /// Has messages begin with a pass. There are none yet.
+    pub(super) fn begin_with(&self, pass: Pass) {
+        debug_assert!(self.is_empty() && self.open.borrow().bytes.is_empty());
+        self.pass.set(pass);
+    }
+
     /// Whether no frame waits.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
@@ -76,7 +85,10 @@ impl Outbox {
         if !self.is_empty() {
             return false;
         }
-        self.open.borrow_mut().bytes = vec![0; MESSAGE_LEN.max(HEADER_LEN + payload.len())].into();
+        let mut bytes = self.pass.get().as_bytes().to_vec();
+        let len = bytes.len();
+        bytes.resize(len + MESSAGE_LEN.max(HEADER_LEN + payload.len()), 0);
+        *self.open.borrow_mut() = Message { bytes: bytes.into(), len };
         self.append(header, payload)
     }
 
@@ -94,10 +106,11 @@ impl Outbox {
     /// Gives a buffer back once its message is sent.
     #[inline]
     pub(super) fn recycle(&self, mut message: Message) {
-        if message.bytes.len() > MESSAGE_LEN {
+        let before = self.pass.get().as_bytes().len();
+        if message.bytes.len() > before + MESSAGE_LEN {
             return;
         }
-        message.len = 0;
+        message.len = before;
         let mut open = self.open.borrow_mut();
         let mut spares = self.spares.borrow_mut();
         if open.bytes.is_empty() {
@@ -162,6 +175,21 @@ mod tests {
         assert!(append(&outbox, 2, &long) && !append(&outbox, 3, &[]));
         let second = outbox.take().unwrap();
         assert_eq!((slots(&first), slots(&second)), (vec![1], vec![2]));
+    }
+
+    #[test]
+    fn every_message_begins_with_the_pass() {
+        let (outbox, pass) = (Outbox::default(), Pass::new(true, 77));
+        outbox.begin_with(pass);
+        let long = vec![7; 2 * MESSAGE_LEN];
+        for payload in [&b"one"[..], b"two", &long, b"three"] {
+            assert!(append(&outbox, 0, payload) && (payload == long || append(&outbox, 1, payload)));
+            let message = outbox.take().unwrap();
+            let (begins_with, frames) = Pass::split(&message.bytes[..message.len]).unwrap();
+            assert_eq!(begins_with, pass);
+            assert!(commands(frames).all(|command| command.unwrap().payload == payload));
+            outbox.recycle(message);
+        }
     }
 
     #[test]

@@ -343,7 +343,8 @@ impl Pe {
         for notification in frame::notifications(message) {
             let lost = match notification {
                 Ok(notification) => match channels.get(notification.channel) {
-                    Some(run) if run.bears(pass) && run.on_notification(self, &notification) => continue,
+                    Some(run) if !run.has_pass(pass) => Lost::Forged(run.id()),
+                    Some(run) if run.on_notification(self, &notification) => continue,
                     run => Lost::Nobodys(notification.channel, notification.slot, run.map(|run| run.id())),
                 },
                 Err(error) => Lost::Broken(error),

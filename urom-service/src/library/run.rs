@@ -40,7 +40,7 @@ pub(super) struct Run {
     orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
     id: Cell<u64>,
     their_channel: Cell<u16>,
-    /// What its worker's messages bear.
+    /// What its worker's messages begin with.
     pass: Cell<Pass>,
     max_message: Cell<usize>,
     /// The longest payload of a notification.
@@ -147,9 +147,9 @@ impl Run {
         }
     }
 
-    /// Whether a message that bears this comes from the worker, as far as can be told.
+    /// Whether a message that begins with this comes from the worker, as far as can be told.
     #[inline]
-    pub(super) fn bears(&self, pass: Pass) -> bool {
+    pub(super) fn has_pass(&self, pass: Pass) -> bool {
         self.pass.get() == pass
     }
 

@@ -7,14 +7,14 @@ use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 
 use super::outbox::{Message, Outbox, travels_alone};
 use super::task::{CmdTask, InPlace};
-use crate::wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
+use crate::wire::frame::{AM_GREET, HEADER_LEN};
 use crate::wire::pass::Pass;
 
 /// The sending side.
 #[derive(Default)]
 pub(super) struct Sender {
     endpoint: RefCell<Option<Endpoint>>,
-    /// What its messages bear.
+    /// What its messages begin with.
     pass: Cell<Pass>,
     outbox: Outbox,
     under_way: RefCell<VecDeque<UnderWay>>,
@@ -32,6 +32,7 @@ impl Sender {
     /// Takes the endpoint over and greets the worker with its own channel number.
     pub(super) fn open(&self, endpoint: Endpoint, their_channel: u16, pass: Pass) {
         self.pass.set(pass);
+        self.outbox.begin_with(pass);
         // If it cannot be sent the endpoint is broken, and says so itself.
         endpoint.am_send_with(AM_GREET, &their_channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         *self.endpoint.borrow_mut() = Some(endpoint);
@@ -89,13 +90,8 @@ impl Sender {
     fn send_in_place(&self, task: &'static CmdTask, header: [u8; HEADER_LEN]) -> Result<(), Status> {
         let endpoint = self.endpoint.borrow();
         let endpoint = endpoint.as_ref().ok_or(Status::NOT_CONNECTED)?;
-        task.payload.write_room(&header);
-        match endpoint.am_send_now(
-            AM_COMMANDS,
-            self.pass.get().as_bytes(),
-            InPlace::new(task),
-            AmFlags::EAGER,
-        ) {
+        let pass = self.pass.get();
+        match endpoint.am_send_now(pass.commands(), &[], InPlace::new(task, header, pass), AmFlags::EAGER) {
             Ok((result, in_place)) => {
                 // It holds nothing, and nobody was told that UCX reads the payload.
                 std::mem::forget(in_place);
@@ -114,7 +110,7 @@ impl Sender {
         let Some(message) = self.outbox.take() else { return Ok(()) };
         let endpoint = self.endpoint.borrow();
         let endpoint = endpoint.as_ref().ok_or(Status::NOT_CONNECTED)?;
-        match endpoint.am_send_now(AM_COMMANDS, self.pass.get().as_bytes(), message, AmFlags::EAGER) {
+        match endpoint.am_send_now(self.pass.get().commands(), &[], message, AmFlags::EAGER) {
             Ok((result, buffer)) => {
                 self.outbox.recycle(buffer);
                 result

@@ -238,7 +238,7 @@ impl Service {
             max_workers: self.max_workers.get(),
             key,
             control,
-            embedded,
+            _embedded: embedded,
         };
         Ok((session, welcome))
     }

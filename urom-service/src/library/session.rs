@@ -31,7 +31,7 @@ pub(super) struct Session {
     pub(super) key: Option<Key>,
     // In this order: what runs on the thread talks to the service.
     pub(super) control: Arc<Control>,
-    pub(super) embedded: Option<Arc<Embedded>>,
+    pub(super) _embedded: Option<Arc<Embedded>>,
 }
 
 /// A worker context's hold on its service.

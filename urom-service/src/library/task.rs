@@ -11,6 +11,7 @@ use super::list::Linked;
 use super::run::Run;
 use super::shell::{Kind, Mark};
 use crate::wire::frame::{CommandStart, HEADER_LEN, Payload};
+use crate::wire::pass::Pass;
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +133,7 @@ impl CmdTask {
             next: Cell::new(None),
             serial: Cell::new(0),
             end: Cell::new(NO_END),
-            payload: Buffer::new(HEADER_LEN, capacity)?,
+            payload: Buffer::new(Pass::LEN + HEADER_LEN, capacity)?,
             response: Buffer::new(0, 0)?,
             user_area: UnsafeCell::new([0; 4]),
         })))
@@ -270,10 +271,15 @@ pub(super) struct InPlace {
 }
 
 impl InPlace {
-    /// The header's room and the payload of a task that is in flight.
+    /// The payload of a task that is in flight, behind the frame's header and, where there is one, the connection's pass.
     #[inline]
-    pub(super) fn new(task: &'static CmdTask) -> InPlace {
-        let (start, len) = task.payload.whole();
+    pub(super) fn new(task: &'static CmdTask, header: [u8; HEADER_LEN], pass: Pass) -> InPlace {
+        task.payload.write_room(&header, 0);
+        let ahead = HEADER_LEN + pass.as_bytes().len();
+        if let Ok(pass) = pass.as_bytes().try_into() {
+            task.payload.write_room(pass, HEADER_LEN);
+        }
+        let (start, len) = task.payload.whole(ahead);
         InPlace { task, start, len }
     }
 }
@@ -314,7 +320,7 @@ mod tests {
     fn the_payload_of_a_task_whose_connection_goes_stays_until_ucx_is_done() {
         let task = CmdTask::new(1, 100).unwrap();
         task.hold(None);
-        let in_place = InPlace::new(task);
+        let in_place = InPlace::new(task, [0; HEADER_LEN], Pass::NONE);
         task.sending.set(true);
         assert!(!task.leave());
         assert_eq!(task.payload.len(), 100);

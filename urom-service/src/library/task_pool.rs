@@ -53,6 +53,8 @@ pub(super) fn rest(task: &'static CmdTask) {
 mod tests {
     use super::*;
     use crate::library::task::InPlace;
+    use crate::wire::frame::HEADER_LEN;
+    use crate::wire::pass::Pass;
 
     fn task(slot: u16, capacity: usize) -> &'static CmdTask {
         take(slot, capacity).unwrap()
@@ -82,7 +84,7 @@ mod tests {
     #[test]
     fn a_task_that_ucx_reads_is_not_used_again() {
         let kept = task(1, 100);
-        let in_place = InPlace::new(kept);
+        let in_place = InPlace::new(kept, [0; HEADER_LEN], Pass::NONE);
         kept.sending.set(true);
         rest(kept);
         assert!(KEPT.lock().unwrap().iter().any(|Resting(task)| std::ptr::eq(*task, kept)));

@@ -198,7 +198,6 @@ impl Worker {
             max_inflight: self.max_inflight.get(),
             max_message: session.max_message,
             key: session.key.clone(),
-            is_embedded: session.embedded.is_some(),
         };
         let mailbox = Arc::clone(pe.mailbox());
         session.control.spawn(worker_link::serve(

@@ -31,8 +31,6 @@ pub(super) struct Visit {
     pub(super) max_message: usize,
     /// What the daemon was shown.
     pub(super) key: Option<Key>,
-    /// Whether the worker is a thread of this process, whose messages bear no pass.
-    pub(super) is_embedded: bool,
 }
 
 /// The stream, as the host has it.
@@ -105,7 +103,7 @@ async fn enter(
     let started = answered.await.map_err(|_| gone())??;
     let Started { id, address, ticket } = started;
     let secret = visit.key.map(|key| key.worker_secret(id));
-    let pass = if secret.is_some() && !visit.is_embedded { Pass::of(ticket) } else { Pass::NONE };
+    let pass = Pass::new(secret.is_some(), ticket);
     let attach = async {
         let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref()).await.map_err(
             |error| match error {

@@ -9,9 +9,9 @@
 
 use urom_abi::DocaError;
 
-/// The active-message id of commands, host to worker.
+/// The active-message id of commands, host to worker, where there is no key.
 pub const AM_COMMANDS: u16 = 1;
-/// The active-message id of notifications, worker to host.
+/// The active-message id of notifications, worker to host, likewise.
 pub const AM_NOTIFICATIONS: u16 = 2;
 /// The active-message id of the empty message by which each end shows, before a worker counts as running, that UCX
 /// carries. Its two bytes, the message's header, are the receiver's channel number.
@@ -19,6 +19,11 @@ pub const AM_GREET: u16 = 3;
 /// The active-message id of the empty message by which a process tries its own receive queue. Its header is a nonce of
 /// eight bytes.
 pub const AM_PROBE: u16 = 4;
+
+/// The active-message id of commands behind their connection's [pass](super::pass).
+pub const AM_COMMANDS_WITH_PASS: u16 = 5;
+/// The active-message id of notifications behind their connection's pass.
+pub const AM_NOTIFICATIONS_WITH_PASS: u16 = 6;
 
 /// The size of a frame's header in bytes.
 pub const HEADER_LEN: usize = 8;

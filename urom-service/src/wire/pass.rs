@@ -1,55 +1,74 @@
-//! Passes: what the messages of a connection bear as their UCX header where the service has a key.
+//! Passes: the first bytes of a connection's messages where the service has a key.
 //!
 //! UCX takes messages from whoever reaches its port. Control streams ask for the key, and the ticket that they carry is known to
-//! the two ends of a connection and to the daemon alone. So messages with a part of it are those of a host, or a worker, that was
-//! let in. Without a key everybody is let in, and messages have no header. Nor have those between a program and its embedded
-//! service: UCX is slower with one.
+//! the two ends of a connection and to the daemon alone. So messages that begin with a part of it are those of a host, or a worker,
+//! that was let in. They have ids of their own. Without a key everybody is let in, and messages begin with their first frame.
+//!
+//! A pass is no UCX header: UCX takes twice as long for a short message that has one, over shared memory.
 
 use std::fmt;
 
-/// A connection's pass, or that it needs none.
+use super::frame::{AM_COMMANDS, AM_COMMANDS_WITH_PASS, AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS};
+
+/// A connection's pass, or that it has none.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pass([u8; Pass::LEN]);
 
 impl Pass {
-    /// How many bytes the header of a message with a pass has.
+    /// How many bytes a pass has.
     pub const LEN: usize = 8;
 
     /// Of a connection to a service without a key.
     pub const NONE: Pass = Pass([0; Pass::LEN]);
 
-    /// That of the connection with this ticket.
+    /// That of a connection by its ticket, where the service has a key.
     #[must_use]
-    pub fn of(ticket: u128) -> Pass {
-        // What is random is not zero, but for once in a time that nobody lives to see.
+    pub fn new(has_key: bool, ticket: u128) -> Pass {
+        if !has_key {
+            return Pass::NONE;
+        }
+        // Zero is none. A ticket is random, so nobody has one like that.
         Pass((ticket as u64).max(1).to_le_bytes())
     }
 
-    /// What a message with this header bears; nothing when no message has such a header.
+    /// What a message of an id with passes begins with, and its frames; nothing when it is too short, or begins with what is no pass.
     ///
     /// ```
     /// use urom_service::wire::pass::Pass;
     ///
-    /// let pass = Pass::of(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
-    /// assert_eq!(Pass::read(pass.as_bytes()), Some(pass));
-    /// assert_eq!(Pass::read(Pass::NONE.as_bytes()), Some(Pass::NONE));
-    /// assert_eq!(Pass::read(&[1; 7]), None);
-    /// assert_eq!(Pass::read(&[0; 8]), None, "there is one way to write none");
+    /// let pass = Pass::new(true, 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
+    /// let message = [pass.as_bytes(), b"frames"].concat();
+    /// assert_eq!(Pass::split(&message), Some((pass, &b"frames"[..])));
+    /// assert_eq!(Pass::split(&message[..7]), None);
+    /// assert_eq!(Pass::split(&[0; 20]), None);
     /// ```
     #[inline]
     #[must_use]
-    pub fn read(header: &[u8]) -> Option<Pass> {
-        if header.is_empty() {
-            return Some(Pass::NONE);
-        }
-        header.try_into().ok().map(Pass).filter(|pass| *pass != Pass::NONE)
+    pub fn split(message: &[u8]) -> Option<(Pass, &[u8])> {
+        let (pass, frames) = message.split_first_chunk()?;
+        let pass = Pass(*pass);
+        (pass != Pass::NONE).then_some((pass, frames))
     }
 
-    /// The header of a message.
+    /// What a message begins with.
     #[inline]
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         if *self == Pass::NONE { &[] } else { &self.0 }
+    }
+
+    /// The active-message id of commands that begin with this.
+    #[inline]
+    #[must_use]
+    pub fn commands(self) -> u16 {
+        if self == Pass::NONE { AM_COMMANDS } else { AM_COMMANDS_WITH_PASS }
+    }
+
+    /// The active-message id of notifications that begin with this.
+    #[inline]
+    #[must_use]
+    pub fn notifications(self) -> u16 {
+        if self == Pass::NONE { AM_NOTIFICATIONS } else { AM_NOTIFICATIONS_WITH_PASS }
     }
 }
 
@@ -65,19 +84,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_ticket_gives_a_pass_and_none_prints_it() {
+    fn every_ticket_gives_a_pass_where_there_is_a_key_and_none_prints_it() {
         for ticket in [0, 1, u128::MAX, 1 << 64] {
-            let pass = Pass::of(ticket);
+            let pass = Pass::new(true, ticket);
             assert_eq!(pass.as_bytes().len(), Pass::LEN);
             assert_eq!(format!("{pass:?}"), "Pass(..)");
+            assert_eq!(Pass::new(false, ticket), Pass::NONE);
         }
-        assert_ne!(Pass::of(1), Pass::of(2));
-    }
-
-    #[test]
-    fn a_header_of_another_length_is_no_pass() {
-        for len in (1..20).filter(|len| *len != Pass::LEN) {
-            assert_eq!(Pass::read(&vec![7; len]), None, "{len}");
-        }
+        assert_ne!(Pass::new(true, 1), Pass::new(true, 2));
     }
 }

@@ -8,7 +8,8 @@ use urom_abi::DocaError;
 use super::instance::PackError;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
-use crate::wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
+use super::slot::{NOBODY, Slot, SlotError, Token};
+use crate::wire::frame::NOTIFICATION_HEADER;
 use crate::wire::pass::Pass;
 
 /// A connection of a host.
@@ -22,7 +23,7 @@ pub(crate) struct Connection {
     pub(crate) limit: usize,
     /// The longest payload of a notification within that limit, in bytes.
     pub(crate) longest: u64,
-    /// What its messages bear, both ways.
+    /// What its messages begin with, both ways.
     pub(crate) pass: Pass,
     /// The host's number for it.
     peer_channel: u16,
@@ -48,77 +49,13 @@ pub(crate) struct Peer {
     /// Its number for the connection.
     pub(crate) channel: u16,
     pub(crate) endpoint: Endpoint,
-    /// What messages bear, both ways.
+    /// What messages begin with, both ways.
     pub(crate) pass: Pass,
-}
-
-/// One of a host's task slots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot {
-    /// Counts the slot's commands, so that an old answer is not taken for a new one.
-    generation: u32,
-    /// The place of the plugin that is at work for it, or [`NOBODY`].
-    plugin: u32,
 }
 
 /// How many messages UCX may have unsent while the next one leaves before it is full. Each has a buffer of its own, however few
 /// frames it holds: a host that takes nothing would have one for each of its answers.
 const MOST_UNFILLED: usize = 8;
-
-/// Above every plugin's place.
-const NOBODY: u32 = u32::MAX;
-
-impl Slot {
-    const NEW: Slot = Slot { generation: 0, plugin: NOBODY };
-
-    /// The generation of the slot's next command.
-    #[inline]
-    pub(crate) fn next(&self) -> u32 {
-        self.generation.wrapping_add(1)
-    }
-
-    /// Takes the slot for its next command, to the plugin at place `plugin`.
-    #[inline]
-    pub(crate) fn occupy(&mut self, plugin: u8) {
-        *self = Slot { generation: self.next(), plugin: plugin.into() };
-    }
-
-    /// The place of the plugin that is at work for it.
-    fn owner(self) -> Option<u8> {
-        u8::try_from(self.plugin).ok()
-    }
-}
-
-/// What stands in a command's `urom_context`: where its notification belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) channel: u16,
-    pub(crate) slot: u16,
-    pub(crate) generation: u32,
-}
-
-impl Token {
-    #[inline]
-    pub(crate) fn pack(self) -> u64 {
-        u64::from(self.generation) << 32 | u64::from(self.slot) << 16 | u64::from(self.channel)
-    }
-
-    #[inline]
-    pub(crate) fn unpack(token: u64) -> Token {
-        Token { channel: token as u16, slot: (token >> 16) as u16, generation: (token >> 32) as u32 }
-    }
-}
-
-/// Why a host's command is no command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SlotError {
-    #[error("task slot {slot} is beyond the {limit} it asked for")]
-    Beyond { slot: u16, limit: usize },
-    #[error("task slot {slot} already has a command in flight")]
-    Busy { slot: u16 },
-    #[error("it sends commands without taking the answers ({unsent} are waiting)")]
-    Flood { unsent: usize },
-}
 
 /// Why a notification is not on its way.
 #[derive(Debug)]
@@ -252,7 +189,7 @@ impl Connection {
         if self.open.as_ref().is_some_and(|open| !open.has_room(len)) {
             self.make_room()?;
         }
-        Ok(self.open.get_or_insert_with(|| pool.take()))
+        Ok(self.open.get_or_insert_with(|| pool.take().begin_with(self.pass)))
     }
 
     /// Sends what was written, in the middle of a turn.
@@ -279,7 +216,7 @@ impl Connection {
     fn send_open(&mut self) -> Result<(), Status> {
         let Some(message) = self.open.take_if(|open| open.frames() > 0) else { return Ok(()) };
         let frames = message.frames();
-        match self.endpoint.am_send_now(AM_NOTIFICATIONS, self.pass.as_bytes(), message, AmFlags::EAGER) {
+        match self.endpoint.am_send_now(self.pass.notifications(), &[], message, AmFlags::EAGER) {
             Ok((result, mut message)) => {
                 message.clear();
                 self.open = Some(message);
@@ -350,7 +287,7 @@ mod tests {
 
     use super::*;
     use crate::wire::context::context;
-    use crate::wire::frame::{MESSAGE_LEN, notifications};
+    use crate::wire::frame::{AM_NOTIFICATIONS, MESSAGE_LEN, notifications};
 
     const LIMIT: usize = 4096;
 

@@ -30,7 +30,6 @@ use crate::wire::control::{
 };
 use crate::wire::pass::Pass;
 use crate::wire::stream::StreamError;
-use crate::worker::Place;
 
 /// How long a host may take to show its ticket.
 const ADMISSION: Duration = Duration::from_secs(2);
@@ -106,7 +105,6 @@ impl Link {
 
 struct Control {
     id: u64,
-    place: Place,
     /// How many hosts may be in at a time.
     max_hosts: usize,
     mailbox: Arc<Mailbox<ToData>>,
@@ -266,7 +264,7 @@ impl Control {
         info!("host {} is in", link.peer);
         self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
         let has_key = self.door.as_ref().is_some_and(|door| door.secret.is_some());
-        let pass = if has_key && self.place == Place::Process { Pass::of(attach.ticket) } else { Pass::NONE };
+        let pass = Pass::new(has_key, attach.ticket);
         self.mailbox.post(ToData::Attach { link: key, attach, pass });
     }
 

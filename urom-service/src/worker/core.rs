@@ -4,11 +4,11 @@ use tracing::{debug, warn};
 use urom_abi::DocaError;
 use urom_abi::descriptor::CommandRoom;
 
-use super::connection::Token;
 use super::control::ControlHandle;
 use super::hosts::Hosts;
 use super::instance::Instance;
 use super::rounds::{ROUND, Rounds};
+use super::slot::Token;
 use super::throttle::Throttle;
 use crate::wire::frame::{self, Broken, COMMAND_HEADER, Command};
 use crate::wire::pass::Pass;
@@ -32,6 +32,8 @@ pub(crate) struct Core {
     usual: usize,
     pub(crate) hosts: Hosts,
     strays: Throttle,
+    /// Commands that name a host's channel and do not come from it.
+    forged: Throttle,
     broken: Throttle,
     /// The plugins are closed, for good.
     closed: bool,
@@ -52,6 +54,7 @@ impl Core {
             usual: 0,
             hosts: Hosts::new(max_message, control),
             strays: Throttle::default(),
+            forged: Throttle::default(),
             broken: Throttle::default(),
             closed: false,
         }
@@ -101,11 +104,11 @@ impl Core {
         }
     }
 
-    /// Counts a message whose header no host of this release sends.
+    /// Counts a message that should begin with a pass.
     #[cold]
-    pub(crate) fn strange(&mut self) {
+    pub(crate) fn without_pass(&mut self) {
         if let Some(count) = self.broken.count() {
-            warn!("a message with a header that no host sends was dropped ({count} times so far)");
+            warn!("a message that should begin with a pass was dropped: it has none ({count} times so far)");
         }
     }
 
@@ -168,10 +171,8 @@ impl Core {
 
     #[cold]
     fn forged(&mut self, channel: u16) {
-        if let Some(count) = self.strays.count() {
-            warn!(
-                "dropped a command for channel {channel} that does not bear the pass of its host ({count} so far)"
-            );
+        if let Some(count) = self.forged.count() {
+            warn!("dropped a command for channel {channel} without the pass of its host ({count} so far)");
         }
     }
 

@@ -29,7 +29,7 @@ use crate::mailbox::Mailbox;
 use crate::queue::{self, Awaited, BLOCKED, Doubt, Queue, Verdict};
 use crate::wire::context::context;
 use crate::wire::control::{Attach, Failure, PluginAddress};
-use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
+use crate::wire::frame::{AM_COMMANDS, AM_COMMANDS_WITH_PASS, AM_GREET, MAX_SLOTS};
 use crate::wire::pass::Pass;
 
 /// How long the last notifications may take to leave.
@@ -376,10 +376,17 @@ fn ucx_worker(core: &Rc<RefCell<Core>>, config: queue::Config) -> ucx::Result<(W
     }
     let worker = context.build()?.worker()?;
     let receiver = Rc::clone(core);
-    worker.set_am_handler(AM_COMMANDS, move |message| match (message.data, Pass::read(message.header)) {
-        (ucx::Data::Eager(bytes), Some(pass)) => receiver.borrow_mut().receive(pass, bytes),
-        (ucx::Data::Eager(_), None) => receiver.borrow_mut().strange(),
-        (ucx::Data::Rendezvous(_), _) => receiver.borrow_mut().announced(),
+    worker.set_am_handler(AM_COMMANDS, move |message| match message.data {
+        ucx::Data::Eager(bytes) => receiver.borrow_mut().receive(Pass::NONE, bytes),
+        ucx::Data::Rendezvous(_) => receiver.borrow_mut().announced(),
+    })?;
+    let receiver = Rc::clone(core);
+    worker.set_am_handler(AM_COMMANDS_WITH_PASS, move |message| match message.data {
+        ucx::Data::Eager(bytes) => match Pass::split(bytes) {
+            Some((pass, frames)) => receiver.borrow_mut().receive(pass, frames),
+            None => receiver.borrow_mut().without_pass(),
+        },
+        ucx::Data::Rendezvous(_) => receiver.borrow_mut().announced(),
     })?;
     // A host greets too; all there is to know of it came over its control stream.
     worker.set_am_handler(AM_GREET, |_| {})?;

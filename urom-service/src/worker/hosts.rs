@@ -8,12 +8,13 @@ use urom_abi::DocaError;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::plugin::WorkerNotify;
 
-use super::connection::{Connection, NotifyError, Token};
+use super::connection::{Connection, NotifyError};
 use super::connections::Connections;
 use super::control::ControlHandle;
 use super::instance::Instance;
 use super::messages::ToControl;
 use super::outgoing::Pool;
+use super::slot::Token;
 use super::throttle::Throttle;
 use crate::wire::control::Failure;
 use crate::wire::frame::{MAX_STATUS, NOTIFICATION_HEADER};

@@ -9,7 +9,7 @@ pub(crate) type LinkKey = u64;
 /// Control thread to data thread.
 #[derive(Debug)]
 pub(crate) enum ToData {
-    /// Let a host in, whose messages bear this pass.
+    /// Let a host in, whose messages begin with this pass.
     Attach { link: LinkKey, attach: Attach, pass: Pass },
     /// A host is gone.
     Detach { link: LinkKey },

@@ -19,6 +19,7 @@ mod messages;
 mod outgoing;
 mod rounds;
 mod sessions;
+mod slot;
 mod store;
 mod throttle;
 

@@ -10,6 +10,7 @@ use urom_abi::DocaError;
 use crate::wire::frame::{
     HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header, notification_header_len, short_header,
 };
+use crate::wire::pass::Pass;
 
 /// The longest frame header.
 const LONG_HEADER: usize = HEADER_LEN + 4;
@@ -23,7 +24,9 @@ pub(crate) struct Outgoing(Box<Frames>);
 
 #[derive(Debug)]
 struct Frames {
-    /// How many bytes the frames take; they begin behind the headroom.
+    /// How many bytes come before the frames, for the connection's pass.
+    before: usize,
+    /// How many bytes these and the frames take; they begin behind the headroom.
     len: usize,
     /// How many there are.
     count: usize,
@@ -47,9 +50,18 @@ unsafe impl Buffer for Outgoing {
 impl Outgoing {
     /// An empty message for notifications of up to `limit` bytes, their 32-byte header included.
     pub(crate) fn new(limit: usize) -> Outgoing {
-        let room = HEADROOM + MESSAGE_LEN + LONG_HEADER + limit;
+        let room = HEADROOM + Pass::LEN + MESSAGE_LEN + LONG_HEADER + limit;
         // Fresh zeroed memory from the system is not touched before it is used, however large the limit.
-        Outgoing(Box::new(Frames { len: 0, count: 0, bytes: vec![0; room].into_boxed_slice() }))
+        Outgoing(Box::new(Frames { before: 0, len: 0, count: 0, bytes: vec![0; room].into_boxed_slice() }))
+    }
+
+    /// Has it begin with a pass, and with nothing else yet.
+    pub(crate) fn begin_with(mut self, pass: Pass) -> Outgoing {
+        let pass = pass.as_bytes();
+        self.0.bytes[HEADROOM..][..pass.len()].copy_from_slice(pass);
+        self.0.before = pass.len();
+        self.clear();
+        self
     }
 
     /// How many bytes it takes.
@@ -140,10 +152,10 @@ impl Outgoing {
         frames.count += 1;
     }
 
-    /// Makes it empty again.
+    /// Makes it empty again, but for the pass.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        self.0.len = 0;
+        self.0.len = self.0.before;
         self.0.count = 0;
     }
 }
@@ -224,6 +236,25 @@ mod tests {
             assert_eq!(frame.payload.map(|payload| payload.to_vec()), Some(vec![slot as u8; slot]));
         }
         assert_eq!((found[20].status, found[20].payload), (DocaError::SHUTDOWN, None));
+    }
+
+    #[test]
+    fn a_message_begins_with_the_pass_of_its_connection_and_a_used_one_with_another_s() {
+        let mut pool = Pool::new(LIMIT);
+        for pass in [Pass::new(true, 7), Pass::new(true, 8), Pass::NONE] {
+            let mut outgoing = pool.take().begin_with(pass);
+            for _ in 0..2 {
+                add(&mut outgoing, 1, DocaError(300), b"one");
+                outgoing.add_bare(3, 2, DocaError::SHUTDOWN);
+                let (begins_with, frames) = message(&outgoing).split_at(pass.as_bytes().len());
+                assert_eq!(
+                    (begins_with, notifications(frames).map(Result::unwrap).count()),
+                    (pass.as_bytes(), 2)
+                );
+                outgoing.clear();
+            }
+            pool.give(outgoing);
+        }
     }
 
     #[test]

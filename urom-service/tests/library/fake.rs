@@ -14,7 +14,9 @@ use urom_service::wire::context::context;
 use urom_service::wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, WorkerToHost,
 };
-use urom_service::wire::frame::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header};
+use urom_service::wire::frame::{
+    AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS, commands, notification_header,
+};
 use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::stream;
 
@@ -122,11 +124,11 @@ impl Attached {
     }
 
     fn send(&self, bytes: Vec<u8>) {
-        self.send_with(&[], bytes);
+        self.send_as(AM_NOTIFICATIONS, bytes);
     }
 
-    fn send_with(&self, header: &[u8], bytes: Vec<u8>) {
-        let _ = self.endpoint.am_send_with(AM_NOTIFICATIONS, header, bytes, AmFlags::EAGER).wait();
+    fn send_as(&self, id: u16, bytes: Vec<u8>) {
+        let _ = self.endpoint.am_send_with(id, &[], bytes, AmFlags::EAGER).wait();
     }
 
     /// Progresses until so many commands have come in all.
@@ -161,10 +163,12 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         host.send(other);
         host.send(host.frame(999, OK, Some(b"nobody")));
         host.send(vec![]);
-        // What does not bear the connection's pass, which is none here.
-        for header in [&[1; 8][..], &[0; 8], &[1; 3]] {
-            host.send_with(header, host.frame(a, OK, Some(b"forged")));
+        // What does not begin as the connection's messages do, which is with no pass here.
+        for pass in [[1; 8], [0; 8]] {
+            let forged = host.frame(a, OK, Some(b"forged"));
+            host.send_as(AM_NOTIFICATIONS_WITH_PASS, [&pass[..], &forged].concat());
         }
+        host.send_as(AM_NOTIFICATIONS_WITH_PASS, vec![1; 3]);
         // Two answers to one command, and a message that breaks off behind them.
         let twice = [host.frame(a, OK, Some(b"one")), host.frame(a, OK, Some(b"two")), vec![1; 7]].concat();
         host.send(twice);

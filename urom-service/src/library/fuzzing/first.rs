@@ -150,7 +150,7 @@ impl Rig {
             max_workers: None,
             key: None,
             control,
-            embedded: None,
+            _embedded: None,
         });
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
         ucx.set_am_handler(AM_GREET, |_| {}).expect("a handler");

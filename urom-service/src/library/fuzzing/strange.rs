@@ -1,5 +1,5 @@
 //! Messages over UCX that no worker sends to a host: greetings and probes of the receive queue with any header, and
-//! whatever else announced instead of sent, or with a header.
+//! whatever else announced instead of sent, or with a pass.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::fuzzing::program::Program;
 use crate::library::handle;
 use crate::library::transport::Transport;
 use crate::queue::Nonce;
-use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
+use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS, AM_PROBE};
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";
@@ -31,9 +31,9 @@ impl Rig {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
         let id = match how & 3 {
-            // Notifications that are sent have steps of their own: those that are sent here bear a header, which none does where
-            // there is no key.
-            0 => AM_NOTIFICATIONS,
+            // Notifications that are sent have steps of their own. With a pass none are, where there is no key.
+            0 if is_announced => AM_NOTIFICATIONS,
+            0 => AM_NOTIFICATIONS_WITH_PASS,
             1 => AM_GREET,
             // Of an id that nobody listens to UCX itself says, in a line for each, that it drops it.
             _ => AM_PROBE,
@@ -45,8 +45,7 @@ impl Rig {
         self.unheard += 1;
         self.strange.guessed |= id == AM_PROBE && header == NONCE;
         // UCX sends what has no data at once, also where it was told to announce it.
-        let announces = is_announced || (id == AM_NOTIFICATIONS && header.is_empty());
-        let flags = if announces { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
+        let flags = if is_announced { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
         self.strange.announced.push(self.endpoint.am_send_with(id, header, data, flags));
         if self.strange.announced.len() > 16 {
             self.settle_strange();

@@ -10,6 +10,8 @@ use crate::wire::frame;
 pub(super) enum Lost {
     /// It came by this channel, for this slot; and the worker's id, if the channel is somebody's.
     Nobodys(u16, u16, Option<u64>),
+    /// It names this worker's channel, and did not begin with its pass.
+    Forged(u64),
     /// The message ends here.
     Broken(frame::Broken),
 }
@@ -21,12 +23,15 @@ impl Lost {
         match self {
             Lost::Nobodys(_, slot, Some(id)) => tracing::debug!(
                 target: "urom_library",
-                "a notification of worker {id} for slot {slot}, which has no command in flight or is another's to answer, was dropped"
+                "a notification of worker {id} for slot {slot}, which has no command in flight, was dropped"
             ),
             Lost::Nobodys(channel, ..) => tracing::debug!(
                 target: "urom_library",
                 "a notification for channel {channel}, which is closed, was dropped"
             ),
+            Lost::Forged(id) => pe.unreadable(format_args!(
+                "a notification without the pass of worker {id}, whose channel it names, was dropped"
+            )),
             Lost::Broken(error) => pe.unreadable(format_args!("notifications dropped: {error}")),
         }
     }

@@ -7,7 +7,6 @@ use crate::fuzzing::memory::within;
 use crate::fuzzing::now;
 use crate::fuzzing::program::Program;
 use crate::session::BACKLOG;
-use crate::worker::Place;
 use crate::worker::domains::Domains;
 use crate::worker::intake::work;
 
@@ -55,7 +54,6 @@ impl Worker {
         let (daemon, from_worker) = mpsc::channel(BACKLOG);
         let ((sender, events), (jobs, for_clerk)) = (mpsc::channel(BACKLOG), mpsc::unbounded_channel());
         let control = Control {
-            place: Place::Process,
             id: 1,
             max_hosts: usize::MAX,
             mailbox: Arc::new(Mailbox::new().expect("a mailbox")),

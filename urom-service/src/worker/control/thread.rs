@@ -78,7 +78,7 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
 }
 
 async fn run(setup: Setup) -> End {
-    let Setup { id, place, max_hosts, listener, daemon, mailbox, mut from_data, domains, .. } = setup;
+    let Setup { id, max_hosts, listener, daemon, mailbox, mut from_data, domains, .. } = setup;
     let streams = UnixStream::from_std(daemon)
         .and_then(|daemon| Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?)));
     let (daemon, port, listener) = match streams {
@@ -96,7 +96,6 @@ async fn run(setup: Setup) -> End {
     let (jobs, for_clerk) = mpsc::unbounded_channel();
     let mut control = Control {
         id,
-        place,
         max_hosts,
         mailbox,
         jobs,

@@ -1,5 +1,5 @@
 //! Messages over UCX that no host of the library sends: greetings and probes of the receive queue with any header, and
-//! whatever else announced instead of sent, or with a header.
+//! whatever else announced instead of sent, or with a pass.
 
 use ucx::AmFlags;
 
@@ -7,7 +7,7 @@ use super::super::{AM_COMMANDS, AM_GREET};
 use super::Rig;
 use crate::fuzzing::program::Program;
 use crate::queue::Nonce;
-use crate::wire::frame::{AM_PROBE, command_header};
+use crate::wire::frame::{AM_COMMANDS_WITH_PASS, AM_PROBE, command_header};
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";
@@ -26,9 +26,9 @@ impl Rig {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
         let id = match how & 3 {
-            // Commands that are sent have a step of their own, with which this one must not mix: those that are sent here bear a
-            // header, which no command does where there is no key.
-            0 => AM_COMMANDS,
+            // Commands that are sent have steps of their own. With a pass none are, where there is no key.
+            0 if is_announced => AM_COMMANDS,
+            0 => AM_COMMANDS_WITH_PASS,
             1 => AM_GREET,
             // Of an id that nobody listens to UCX itself says, in a line for each, that it drops it.
             _ => AM_PROBE,
@@ -39,8 +39,7 @@ impl Rig {
         self.strange.count += 1;
         self.strange.guessed |= id == AM_PROBE && header == NONCE;
         // UCX sends what has no data at once, also where it was told to announce it.
-        let announces = is_announced || (id == AM_COMMANDS && header.is_empty());
-        let flags = if announces { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
+        let flags = if is_announced { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
         // One that was announced ends when the worker says so, which it cannot where its own endpoint to the sender is closed.
         self.endpoint.am_send_with(id, header, data, flags).detach();
         if self.strange.count.is_multiple_of(16) {

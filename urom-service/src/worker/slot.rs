@@ -1,0 +1,65 @@
+//! A host's task slots in the data loop, and how an answer finds its own again.
+
+/// One of a host's task slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    /// Counts the slot's commands, so that an old answer is not taken for a new one.
+    pub(super) generation: u32,
+    /// The place of the plugin that is at work for it, or [`NOBODY`].
+    pub(super) plugin: u32,
+}
+
+/// Above every plugin's place.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+impl Slot {
+    pub(super) const NEW: Slot = Slot { generation: 0, plugin: NOBODY };
+
+    /// The generation of the slot's next command.
+    #[inline]
+    pub(crate) fn next(&self) -> u32 {
+        self.generation.wrapping_add(1)
+    }
+
+    /// Takes the slot for its next command, to the plugin at place `plugin`.
+    #[inline]
+    pub(crate) fn occupy(&mut self, plugin: u8) {
+        *self = Slot { generation: self.next(), plugin: plugin.into() };
+    }
+
+    /// The place of the plugin that is at work for it.
+    pub(super) fn owner(self) -> Option<u8> {
+        u8::try_from(self.plugin).ok()
+    }
+}
+
+/// What stands in a command's `urom_context`: where its notification belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) channel: u16,
+    pub(crate) slot: u16,
+    pub(crate) generation: u32,
+}
+
+impl Token {
+    #[inline]
+    pub(crate) fn pack(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.slot) << 16 | u64::from(self.channel)
+    }
+
+    #[inline]
+    pub(crate) fn unpack(token: u64) -> Token {
+        Token { channel: token as u16, slot: (token >> 16) as u16, generation: (token >> 32) as u32 }
+    }
+}
+
+/// Why a host's command is no command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SlotError {
+    #[error("task slot {slot} is beyond the {limit} it asked for")]
+    Beyond { slot: u16, limit: usize },
+    #[error("task slot {slot} already has a command in flight")]
+    Busy { slot: u16 },
+    #[error("it sends commands without taking the answers ({unsent} are waiting)")]
+    Flood { unsent: usize },
+}
