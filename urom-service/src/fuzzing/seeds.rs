@@ -173,7 +173,7 @@ fn strange() -> Vec<u8> {
     let kinds = (1..8).flat_map(|how| message(how, &[how; 2], &[how; 9])).collect();
     let bare = (1..8).flat_map(|how| message(how, &[], &[])).collect();
     let command = frame::command_header(0, 0, 0, 0);
-    let with_pass = message(0, &[], &[&[1; 8][..], &command].concat());
+    let with_pass = message(0, &[], &[&[1; 4][..], &command].concat());
     [kinds, bare, with_pass, message(2, b"expected", &[]), message(4, &[], &command), vec![7]].concat()
 }
 

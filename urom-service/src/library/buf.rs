@@ -155,11 +155,11 @@ impl Buffer {
 
     /// Writes what ends `before` bytes before the head.
     #[inline]
-    pub(super) fn write_room(&self, bytes: &[u8; 8], before: usize) {
-        assert!(before + 8 <= self.room, "only a payload has room for a header");
-        let room = self.head.get().wrapping_sub(before + 8);
-        // SAFETY: the memory has these eight bytes of room, and only the library knows of them.
-        unsafe { room.copy_from_nonoverlapping(bytes.as_ptr(), 8) };
+    pub(super) fn write_room<const LEN: usize>(&self, bytes: &[u8; LEN], before: usize) {
+        assert!(before + LEN <= self.room, "only a payload has room for a header");
+        let room = self.head.get().wrapping_sub(before + LEN);
+        // SAFETY: the memory has these bytes of room, and only the library knows of them.
+        unsafe { room.copy_from_nonoverlapping(bytes.as_ptr(), LEN) };
     }
 
     /// The last `ahead` bytes of the room and the data behind them as one piece, for data at the head.

@@ -9,11 +9,13 @@ const RESTING: usize = 64;
 pub(super) struct Channels<T> {
     all: Vec<Option<T>>,
     resting: VecDeque<u16>,
+    /// A number is a place in `all` with these bits changed, so that strangers who know where the places begin cannot name one.
+    veil: u16,
 }
 
 impl<T: Clone> Channels<T> {
-    pub(super) fn new() -> Channels<T> {
-        Channels { all: Vec::new(), resting: VecDeque::new() }
+    pub(super) fn new(veil: u16) -> Channels<T> {
+        Channels { all: Vec::new(), resting: VecDeque::new(), veil }
     }
 
     /// Gives a new connection its number. `None` when all 65536 are taken or rest.
@@ -21,19 +23,20 @@ impl<T: Clone> Channels<T> {
         let fresh = u16::try_from(self.all.len()).ok();
         let rested =
             if self.resting.len() > RESTING || fresh.is_none() { self.resting.pop_front() } else { None };
-        let number = rested.or(fresh)?;
-        let connection = make(number);
+        let place = rested.or(fresh)?;
+        let connection = make(place ^ self.veil);
         if rested.is_none() {
             self.all.push(None);
         }
-        self.all[usize::from(number)] = Some(connection.clone());
+        self.all[usize::from(place)] = Some(connection.clone());
         Some(connection)
     }
 
     /// Frees a number.
     pub(super) fn close(&mut self, number: u16) {
-        if self.all.get_mut(usize::from(number)).and_then(Option::take).is_some() {
-            self.resting.push_back(number);
+        let place = number ^ self.veil;
+        if self.all.get_mut(usize::from(place)).and_then(Option::take).is_some() {
+            self.resting.push_back(place);
         }
     }
 
@@ -45,7 +48,7 @@ impl<T: Clone> Channels<T> {
     /// The connection with a number.
     #[inline]
     pub(super) fn get(&self, number: u16) -> Option<&T> {
-        self.all.get(usize::from(number))?.as_ref()
+        self.all.get(usize::from(number ^ self.veil))?.as_ref()
     }
 }
 
@@ -55,21 +58,23 @@ mod tests {
 
     #[test]
     fn a_number_rests_before_it_is_used_again() {
-        let mut channels = Channels::new();
-        for expected in 0..=(RESTING as u16) {
-            assert_eq!(channels.open(|number| number), Some(expected));
-            channels.close(expected);
-            assert_eq!(channels.get(expected), None);
+        for veil in [0, 0x4711, u16::MAX] {
+            let mut channels = Channels::new(veil);
+            for place in 0..=(RESTING as u16) {
+                assert_eq!(channels.open(|number| number), Some(place ^ veil));
+                channels.close(place ^ veil);
+                assert_eq!(channels.get(place ^ veil), None);
+            }
+            assert_eq!(channels.open(|number| number), Some(veil));
+            assert_eq!(channels.get(veil), Some(&veil));
         }
-        assert_eq!(channels.open(|number| number), Some(0));
-        assert_eq!(channels.get(0), Some(&0));
     }
 
     #[test]
     fn all_numbers_can_be_taken_and_no_more() {
-        let mut channels = Channels::new();
-        for expected in 0..=u16::MAX {
-            assert_eq!(channels.open(|number| number), Some(expected));
+        let mut channels = Channels::new(0x00ff);
+        for place in 0..=u16::MAX {
+            assert_eq!(channels.open(|number| number), Some(place ^ 0x00ff));
         }
         assert_eq!(channels.open(|number| number), None);
         channels.close(7);

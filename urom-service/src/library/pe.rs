@@ -31,7 +31,7 @@ use super::transport::Transport;
 use crate::log::Budget;
 use crate::queue::Doubt;
 use crate::wire::frame;
-use crate::wire::pass::Pass;
+use crate::wire::pass::{Pass, first_channel};
 
 /// How many commands a call completes at most, where several are asked for: a host looks at the clock in between.
 const MOST_AT_ONCE: u32 = 64;
@@ -107,7 +107,7 @@ impl Pe {
             chores: Cell::new(false),
             timer: OnceCell::new(),
             runs: RefCell::default(),
-            channels: RefCell::new(Channels::new()),
+            channels: RefCell::new(Channels::new(first_channel())),
             connected: Cell::new(0),
             busy: Cell::new(false),
             unreadable: RefCell::default(),

@@ -133,7 +133,7 @@ impl CmdTask {
             next: Cell::new(None),
             serial: Cell::new(0),
             end: Cell::new(NO_END),
-            payload: Buffer::new(Pass::LEN + HEADER_LEN, capacity)?,
+            payload: Buffer::new(ROOM, capacity)?,
             response: Buffer::new(0, 0)?,
             user_area: UnsafeCell::new([0; 4]),
         })))
@@ -263,6 +263,9 @@ impl CmdTask {
     }
 }
 
+/// Bytes in front of a payload, for the connection's pass and the frame's header; a multiple of 8.
+const ROOM: usize = (Pass::LEN + HEADER_LEN).next_multiple_of(8);
+
 /// A command's frame in its own memory, lent to UCX.
 pub(super) struct InPlace {
     task: &'static CmdTask,
@@ -276,7 +279,7 @@ impl InPlace {
     pub(super) fn new(task: &'static CmdTask, header: [u8; HEADER_LEN], pass: Pass) -> InPlace {
         task.payload.write_room(&header, 0);
         let ahead = HEADER_LEN + pass.as_bytes().len();
-        if let Ok(pass) = pass.as_bytes().try_into() {
+        if let Ok(pass) = <&[u8; Pass::LEN]>::try_from(pass.as_bytes()) {
             task.payload.write_room(pass, HEADER_LEN);
         }
         let (start, len) = task.payload.whole(ahead);

@@ -18,11 +18,12 @@ pub(crate) struct Connections {
 const NUMBERS: usize = 1 << 16;
 
 impl Connections {
-    pub(crate) fn new() -> Connections {
+    /// Numbers begin with this one, or with 1 in place of 0.
+    pub(crate) fn new(first: u16) -> Connections {
         // Fresh zeroed memory from the system is not touched before it is used.
         let places = vec![0; NUMBERS].into_boxed_slice().try_into();
         let places = places.unwrap_or_else(|_| unreachable!("the slice is as long as the array"));
-        Connections { places, all: vec![None], next: 1, count: 0 }
+        Connections { places, all: vec![None], next: first.max(1), count: 0 }
     }
 
     /// A number that is free; `None` when none is.

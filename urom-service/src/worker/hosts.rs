@@ -18,6 +18,7 @@ use super::slot::Token;
 use super::throttle::Throttle;
 use crate::wire::control::Failure;
 use crate::wire::frame::{MAX_STATUS, NOTIFICATION_HEADER};
+use crate::wire::pass::first_channel;
 
 /// The connections of hosts, and what is on the way to them.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ pub(crate) struct Hosts {
 impl Hosts {
     pub(crate) fn new(max_message: usize, control: ControlHandle) -> Hosts {
         Hosts {
-            connections: Connections::new(),
+            connections: Connections::new(first_channel()),
             dirty: 0,
             sending: Vec::new(),
             lost: Vec::new(),

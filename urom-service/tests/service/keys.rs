@@ -231,11 +231,11 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     let stranger = context().build().unwrap().worker().unwrap();
     let endpoint = stranger.endpoint().connect(&WorkerAddress::from_bytes(&host.address).unwrap()).unwrap();
     let mut wrong = host.pass.as_bytes().to_vec();
-    wrong[7] ^= 0x80;
+    wrong[3] ^= 0x80;
     for (id, begins_with, said) in [
         (AM_COMMANDS, &[][..], "without the pass of its host (2 so far)"),
         (AM_COMMANDS_WITH_PASS, &wrong, "without the pass of its host (4 so far)"),
-        (AM_COMMANDS_WITH_PASS, &[0; 8], "should begin with a pass"),
+        (AM_COMMANDS_WITH_PASS, &[0; 4], "should begin with a pass"),
     ] {
         // In a slot that is free, and in one that there is not, for which a host would be thrown out.
         for slot in [9, 99] {
