@@ -6,7 +6,8 @@
 //!   and worker) carries [`hello`], a [`proof`] where there is a key, and then [`control`] messages. It is there before UCX is, so both ends can compare
 //!   UCX versions first, and it stays: the kernel closes it when a process dies, and heartbeats on it notice a peer
 //!   that was stopped or cut off, which UCX alone does not.
-//! - **UCX active messages** between host and worker carry commands and notifications as [`frame`]s, with a [`pass`] where there is a key.
+//! - **UCX active messages** between host and worker carry commands and notifications as [`frame`]s, behind a [`pass`] where
+//!   there is a key.
 
 mod bounded;
 mod bytes;

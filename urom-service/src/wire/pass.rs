@@ -2,7 +2,8 @@
 //!
 //! UCX takes messages from whoever reaches its port. Control streams ask for the key, and the ticket that they carry is known to
 //! the two ends of a connection and to the daemon alone. So messages that begin with a part of it are those of a host, or a worker,
-//! that was let in, as far as 48 random bits say: 32 of the pass, and a channel's number. They have ids of their own. Without a key everybody is let in, and messages begin with their first frame.
+//! that was let in, as far as 48 random bits say: 32 of the pass, and a channel's number. They have ids of their own. Without a key
+//! everybody is let in, and messages begin with their first frame.
 //!
 //! A pass is no UCX header and no longer than this, so that the smallest commands and answers still fit the first cache line of a
 //! message over shared memory: with four more bytes a round trip takes nearly twice as long.
