@@ -19,7 +19,7 @@ use crate::measure::Times;
 use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon};
 use crate::rude::{Manner, Outcry};
 use crate::suite::{Extent, Figure, Outcome};
-use crate::vitals::{Vitals, peak, returns, vitals, wait_for_end, watch_peak};
+use crate::vitals::{Vitals, peak, returns, unsent, vitals, wait_for_end, watch_peak};
 
 /// The worker that everybody uses.
 const WORKER: u64 = 1;
@@ -45,6 +45,12 @@ const HIGH_WATER: u64 = 16 * 1024;
 
 /// By how much it may be larger afterwards, in KiB: the C library gives memory back as it likes.
 const TOLERANCE: u64 = 3 * 1024;
+
+/// How many bytes of answers wait in the kernel at least, when nobody reads them.
+const FULL: u64 = 256 * 1024;
+
+/// How much of them UCX is asked to let the kernel keep for a rude host.
+const ROOM: (&str, &str) = ("UCX_TCP_RCVBUF", "64K");
 
 /// How often a run may play a manner again: of a bystander that waits beside one fault in ten there is more.
 const REPEATS: u32 = 4;
@@ -201,6 +207,10 @@ impl Scene {
         // It goes on being rude.
         let beside = pace_until(&mut self.good, WORKER, Instant::now().max(begin + BESIDE));
         let beside = beside.context("the other host is kept waiting")?;
+        if manner == Manner::StopsReading && self.transports == Transports::Tcp {
+            let unsent = unsent(self.worker)?;
+            ensure!(unsent >= FULL, "the worker could send all answers but {unsent} bytes");
+        }
         if verdict(manner).is_none() {
             let said: Vec<_> = rude.words.try_iter().collect();
             ensure!(said.is_empty(), "that is no offence, and yet it says {said:?}");
@@ -239,6 +249,7 @@ impl Rude {
         let mut command = Command::new(&program);
         command.arg("rude").arg(address).arg(WORKER.to_string()).arg(name(manner));
         command.stdout(Stdio::piped()).stderr(log).envs(transports.variables());
+        command.env(ROOM.0, ROOM.1);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let output = BufReader::new(child.stdout.take().context("a rude host has no output")?);
         let (say, words) = mpsc::channel();

@@ -122,6 +122,20 @@ pub(crate) fn descriptors(pid: Pid) -> Result<usize> {
     Ok(std::fs::read_dir(file(pid, "fd"))?.count())
 }
 
+/// The most bytes that one of a process's TCP connections (IPv4) has not got rid of, because the other end has no room.
+pub(crate) fn unsent(pid: Pid) -> Result<u64> {
+    let own: BTreeSet<String> = open_files(pid)?.collect();
+    let table = std::fs::read_to_string("/proc/net/tcp")?;
+    // The queues, as hexadecimal "sending:received", are the fifth word, the socket's inode is the tenth: see proc_net(5).
+    let queues = table.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let inode = words.get(9)?;
+        let queue = words.get(4)?.split_once(':')?.0;
+        own.contains(&format!("socket:[{inode}]")).then(|| u64::from_str_radix(queue, 16).ok())?
+    });
+    Ok(queues.max().unwrap_or(0))
+}
+
 /// Whether a process has a thread of this name.
 pub(crate) fn has_thread(pid: Pid, name: &str) -> Result<bool> {
     let threads = std::fs::read_dir(file(pid, "task"))?;

@@ -16,7 +16,7 @@ use urom_service::wire::control::{HostToDaemon, StartWorker, WorkerToHost};
 use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::stream;
 
-use wire::{Daemon, MAX_IN_FLIGHT, Wire};
+use wire::{Daemon, MAX_IN_FLIGHT, Ware, Wire};
 
 /// How it is rude.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub enum Manner {
     Floods,
     /// Uses its slots again and again without ever reading an answer.
     SendsWithoutReading,
-    /// Fills its slots once, and reads nothing from then on: that is no offence.
+    /// Fills its slots once with commands whose answers are long, and reads nothing from then on: that is no offence.
     StopsReading,
     /// Asks the daemon questions as fast as it can, and reads no answer.
     AsksWithoutReading,
@@ -63,11 +63,11 @@ pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
         return ask_without_reading(address, worker);
     }
     let daemon = Daemon::connect(address)?;
-    let mut wire = Wire::attach(daemon.start(worker)?, manner == Manner::Floods)?;
+    let mut wire = Wire::attach(daemon.start(worker)?, Ware::of(manner)?)?;
     say(&Outcry::Begins)?;
     match manner {
-        Manner::Beyond => wire.send(&[MAX_IN_FLIGHT]),
-        Manner::StopsReading => wire.send(&wire::all_slots()),
+        Manner::Beyond => wire.send(MAX_IN_FLIGHT..MAX_IN_FLIGHT + 1),
+        Manner::StopsReading => wire.fill(),
         _ => {}
     }
     while wire.is_stuck() {
@@ -90,7 +90,7 @@ pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
         match manner {
             Manner::Floods if !over => {
                 if !wire.is_stuck() {
-                    wire.send(&wire::all_slots());
+                    wire.fill();
                 }
                 wire.progress();
             }
@@ -99,7 +99,7 @@ pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
                 if stuck {
                     say(&Outcry::Stuck)?;
                 } else {
-                    wire.send(&wire::all_slots());
+                    wire.fill();
                 }
                 // The worker keeps up with it: what is full first is the way back.
                 std::thread::sleep(PAUSE);

@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use faulty_protocol::{Echo, Sleep};
+use faulty_protocol::{AskForLong, Echo, Sleep};
 use ucx::{AmFlags, Endpoint, Request, Worker, WorkerAddress};
 use urom_abi::protocol::Request as Encode;
 use urom_service::wire::context::context;
@@ -16,10 +17,14 @@ use urom_service::wire::control::{
 use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
 use urom_service::wire::hello::Role;
 
+use super::Manner;
 use super::link::Link;
 
 /// How many tasks a rude host asks to have in flight.
 pub(super) const MAX_IN_FLIGHT: u16 = 64;
+
+/// The same for one that stops reading. Its answers are 6.5 MB: more than UCX's queues and the kernel's buffers hold.
+const MANY_IN_FLIGHT: u16 = 2048;
 
 /// What a rude host is called in its frames.
 const CHANNEL: u16 = 0x4711;
@@ -36,9 +41,23 @@ fn encoded(command: &impl Encode) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Every slot that it may use.
-pub(super) fn all_slots() -> Vec<u16> {
-    (0..MAX_IN_FLIGHT).collect()
+/// What a rude host sends again and again, and how many of it at a time.
+pub(super) struct Ware {
+    command: Vec<u8>,
+    in_flight: u16,
+}
+
+impl Ware {
+    /// What suits how it is rude.
+    pub(super) fn of(manner: Manner) -> Result<Ware> {
+        let (command, in_flight) = match manner {
+            Manner::Floods => (encoded(&Sleep { micros: SLOW })?, MAX_IN_FLIGHT),
+            Manner::StopsReading => (encoded(&AskForLong)?, MANY_IN_FLIGHT),
+            // The worker answers what ends at once before it takes the next.
+            _ => (encoded(&Echo { data: 7 })?, MAX_IN_FLIGHT),
+        };
+        Ok(Ware { command, in_flight })
+    }
 }
 
 /// A host's stream to the daemon.
@@ -92,15 +111,14 @@ pub(super) struct Wire {
     worker: Worker,
     started: Started,
     channel: u16,
-    /// The command that it sends again and again.
-    command: Vec<u8>,
+    ware: Ware,
     /// The last message that was sent.
     sending: Option<Request<Vec<u8>>>,
 }
 
 impl Wire {
-    /// Is let in. Its commands are answered at once, or are `slow`.
-    pub(super) fn attach(started: Started, slow: bool) -> Result<Wire> {
+    /// Is let in.
+    pub(super) fn attach(started: Started, ware: Ware) -> Result<Wire> {
         let link = Link::open(started.address, Role::Worker, || HostToWorker::Ping)?;
         let worker = context().build()?.worker()?;
         // What comes is thrown away.
@@ -112,7 +130,7 @@ impl Wire {
             ticket: started.ticket,
             ucx_address: worker.address()?.as_bytes().to_vec(),
             channel: CHANNEL,
-            max_inflight: MAX_IN_FLIGHT.into(),
+            max_inflight: ware.in_flight.into(),
             max_message: 4096,
         }));
         let (address, channel) = loop {
@@ -125,9 +143,7 @@ impl Wire {
         let address = WorkerAddress::from_bytes(&address).map_err(|error| anyhow!("{error}"))?;
         let endpoint = worker.endpoint().connect(&address)?;
         endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
-        // The worker answers what ends at once before it takes the next.
-        let command = if slow { encoded(&Sleep { micros: SLOW })? } else { encoded(&Echo { data: 7 })? };
-        let wire = Wire { link, endpoint, worker, started, channel, command, sending: None };
+        let wire = Wire { link, endpoint, worker, started, channel, ware, sending: None };
         let begin = Instant::now();
         while !greeted.get() {
             ensure!(begin.elapsed() < PATIENCE, "no greeting came over UCX");
@@ -140,13 +156,27 @@ impl Wire {
         self.worker.progress();
     }
 
+    /// Sends a command in every slot that it may use.
+    pub(super) fn fill(&mut self) {
+        let mut begin = 0;
+        while begin < self.ware.in_flight {
+            while self.is_stuck() {
+                self.progress();
+            }
+            let end = self.ware.in_flight.min(begin + MAX_IN_FLIGHT);
+            self.send(begin..end);
+            begin = end;
+        }
+    }
+
     /// Sends one message with a command in each of these slots.
-    pub(super) fn send(&mut self, slots: &[u16]) {
-        let mut message = Vec::with_capacity(slots.len() * (frame::HEADER_LEN + self.command.len()));
+    pub(super) fn send(&mut self, slots: Range<u16>) {
+        let command = &self.ware.command;
+        let mut message = Vec::with_capacity(slots.len() * (frame::HEADER_LEN + command.len()));
         for slot in slots {
-            let header = frame::command_header(self.channel, *slot, self.started.bit, self.command.len());
+            let header = frame::command_header(self.channel, slot, self.started.bit, command.len());
             message.extend_from_slice(&header);
-            message.extend_from_slice(&self.command);
+            message.extend_from_slice(command);
         }
         self.sending = Some(self.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER));
     }

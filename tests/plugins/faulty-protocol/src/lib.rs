@@ -73,6 +73,9 @@ pub enum Command {
         /// The key.
         key: u64,
     },
+    /// Asks for a long answer.
+    #[urom(reply = Long)]
+    AskForLong,
 }
 
 /// What the faulty plugin answers.
@@ -103,7 +106,15 @@ pub enum Notification {
         /// The process id.
         pid: u64,
     },
+    /// Answers `AskForLong`.
+    Long {
+        /// Nowhere zero.
+        words: [u64; LONG],
+    },
 }
+
+/// How many words a [`Long`] has: two of them, with their headers, fill a message.
+pub const LONG: usize = 400;
 
 /// [`Env::name`] for a variable's name; what does not fit is cut off.
 pub fn env_name(name: &str) -> [u8; 32] {
