@@ -12,6 +12,7 @@ pub(crate) mod program;
 pub(crate) mod recent;
 #[cfg(test)]
 mod seeds;
+pub(crate) mod sent;
 #[cfg(test)]
 mod tests;
 

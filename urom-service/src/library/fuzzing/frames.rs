@@ -15,7 +15,7 @@ use super::peer;
 use super::strange::Strange;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
-use crate::fuzzing::recent;
+use crate::fuzzing::{recent, sent};
 use crate::library::api;
 use crate::wire::context::context;
 use crate::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, notification_header};
@@ -172,6 +172,7 @@ impl Rig {
             6 if step >= 8 => self.send_strange(step / 8, program),
             6 => {
                 // The greeting again, of any length.
+                sent::count();
                 self.endpoint.am_send_with(AM_GREET, program.bytes(), (), AmFlags::EAGER).detach();
                 self.unheard += 1;
                 self.progress();
@@ -249,6 +250,7 @@ impl Rig {
             };
             self.answered.insert(number, outcome);
         }
+        sent::count();
         let sending = self.endpoint.am_send_with(AM_NOTIFICATIONS, &[], bytes, AmFlags::EAGER);
         let deadline = Instant::now() + PATIENCE;
         while !sending.is_done() {

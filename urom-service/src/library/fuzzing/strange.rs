@@ -7,6 +7,7 @@ use ucx::{AmFlags, Request};
 
 use super::frames::{PATIENCE, Rig};
 use crate::fuzzing::program::Program;
+use crate::fuzzing::sent;
 use crate::library::handle;
 use crate::library::transport::Transport;
 use crate::queue::Nonce;
@@ -46,6 +47,7 @@ impl Rig {
         self.strange.guessed |= id == AM_PROBE && header == NONCE;
         // UCX sends what has no data at once, also where it was told to announce it.
         let flags = if is_announced { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
+        sent::count();
         self.strange.announced.push(self.endpoint.am_send_with(id, header, data, flags));
         if self.strange.announced.len() > 16 {
             self.settle_strange();

@@ -14,7 +14,7 @@ use self::strange::Strange;
 use super::*;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
-use crate::fuzzing::recent;
+use crate::fuzzing::{recent, sent};
 use crate::log::LogLevel;
 use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header};
 use crate::wire::pass::Pass;
@@ -251,6 +251,7 @@ impl Rig {
                 None => host.misbehaved = true,
             }
         }
+        sent::count();
         self.endpoint.am_send_with(AM_COMMANDS, &[], bytes, AmFlags::EAGER).detach();
         if self.unseen > 64 {
             self.turn();
