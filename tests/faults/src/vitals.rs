@@ -124,16 +124,27 @@ pub(crate) fn descriptors(pid: Pid) -> Result<usize> {
 
 /// The most bytes that one of a process's TCP connections (IPv4) has not got rid of, because the other end has no room.
 pub(crate) fn unsent(pid: Pid) -> Result<u64> {
-    let own: BTreeSet<String> = open_files(pid)?.collect();
-    let table = std::fs::read_to_string("/proc/net/tcp")?;
-    // The queues, as hexadecimal "sending:received", are the fifth word, the socket's inode is the tenth: see proc_net(5).
-    let queues = table.lines().filter_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let inode = words.get(9)?;
-        let queue = words.get(4)?.split_once(':')?.0;
-        own.contains(&format!("socket:[{inode}]")).then(|| u64::from_str_radix(queue, 16).ok())?
+    let queues = sockets(pid)?.into_iter().filter_map(|words| {
+        // As hexadecimal "sending:received".
+        u64::from_str_radix(words.get(4)?.split_once(':')?.0, 16).ok()
     });
     Ok(queues.max().unwrap_or(0))
+}
+
+/// A process's TCP sockets (IPv4), each with both ends and its state as the kernel writes them.
+pub(crate) fn connections(pid: Pid) -> Result<Vec<String>> {
+    Ok(sockets(pid)?.into_iter().map(|words| words[1..4].join(" ")).collect())
+}
+
+/// The lines of the kernel's table of TCP sockets (IPv4) that are about a process, in words: see proc_net(5).
+fn sockets(pid: Pid) -> Result<Vec<Vec<String>>> {
+    let own: BTreeSet<String> = open_files(pid)?.collect();
+    let table = std::fs::read_to_string("/proc/net/tcp")?;
+    let lines = table.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    // The tenth word is the socket's inode.
+    let is_own =
+        |words: &Vec<String>| words.get(9).is_some_and(|inode| own.contains(&format!("socket:[{inode}]")));
+    Ok(lines.filter(is_own).collect())
 }
 
 /// Whether a process has a thread of this name.

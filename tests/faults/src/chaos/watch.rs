@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use rustix::process::Pid;
 
-use crate::vitals::{Vitals, descriptors, kinds, orphaned, until, vitals};
+use crate::vitals::{Vitals, connections, descriptors, kinds, orphaned, until, vitals};
 
 /// How long a process may take to let go of what it has no more use for.
 const END: Duration = Duration::from_secs(10);
@@ -69,7 +69,10 @@ impl Watch {
             // UCX closes some connections of the first moments only when it makes new ones, so it may be less.
             until(END, "its descriptors are closed", || Ok(descriptors(*pid)? <= first.descriptors))
                 .with_context(|| {
-                    format!("{name} had {first} at first ({before:?}), and now has {:?}", kinds(*pid))
+                    let (now, sockets) = (kinds(*pid), connections(*pid));
+                    format!(
+                        "{name} had {first} at first ({before:?}), and now has {now:?}, over TCP {sockets:?}"
+                    )
                 })?;
             let now = vitals(*pid)?;
             ensure!(
