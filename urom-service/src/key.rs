@@ -83,7 +83,7 @@ pub enum KeyProblem {
     },
     /// It is too short to be hard to guess.
     #[error(
-        "has {0} bytes, and a key has at least {MIN_KEY}: make one with `head -c 32 /dev/urandom > FILE`"
+        "has {0} bytes, and a key has at least {MIN_KEY}: make one with `(umask 077; head -c 32 /dev/urandom > FILE)`"
     )]
     Short(usize),
     /// It is too long to be a key.
