@@ -80,6 +80,7 @@ pub enum Command {
 
 /// What the faulty plugin answers.
 #[urom_notification]
+#[allow(clippy::large_enum_variant, reason = "one answer is long on purpose, and a test keeps few")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
     /// Nothing but that it ended.
