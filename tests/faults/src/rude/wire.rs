@@ -23,8 +23,9 @@ use super::link::Link;
 /// How many tasks a rude host asks to have in flight.
 pub(super) const MAX_IN_FLIGHT: u16 = 64;
 
-/// The same for one that stops reading. Its answers are 6.5 MB: more than UCX's queues and the kernel's buffers hold.
-const MANY_IN_FLIGHT: u16 = 2048;
+/// The same for one that stops reading. Its answers of 144 bytes, with their headers, are 7 MB: more than UCX's queues and the kernel's
+/// buffers hold.
+const MANY_IN_FLIGHT: u16 = 48 * 1024;
 
 /// What a rude host is called in its frames.
 const CHANNEL: u16 = 0x4711;

@@ -8,8 +8,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use faulty_protocol::{
-    Affinity, AskForLong, Await, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, LONG,
-    Long, Panic, Pid, Process, Sleep, Stall, Tell, Yield,
+    Affinity, AskForLong, Await, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, Long,
+    Panic, Pid, Process, Sleep, Stall, Tell, Yield,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
 use urom_pdk::{prelude::*, time};
@@ -120,7 +120,7 @@ impl Handler for Faulty {
     }
 
     async fn ask_for_long(&self, _cx: &Context, _cmd: AskForLong) -> Result<Long> {
-        Ok(Long { words: [u64::MAX; LONG] })
+        Ok(Long { words: [u64::MAX; 16] })
     }
 }
 
