@@ -3,16 +3,23 @@
 mod support;
 
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use support::{Ended, LONG, PROGRAM, Running, SOON, command, kill, sandbox};
 use urom_tests::{PluginDirectory, Uromd};
 
 const MIB: &str = "1048576";
 
-/// A place to meet that was free a moment ago.
+/// A place to meet that was free a moment ago. Its port is below those that the kernel gives to whoever asks for any: UCX of other
+/// processes does so all the time.
 fn place() -> Result<String> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id() as u16;
+    let is_free = |address: &String| TcpListener::bind(address).is_ok();
+    let address =
+        || format!("127.0.0.1:{}", 20_000 + (first.wrapping_add(NEXT.fetch_add(1, Relaxed))) % 12_000);
+    std::iter::repeat_with(address).take(100).find(is_free).context("a hundred ports in a row are taken")
 }
 
 fn one(plugins: &PluginDirectory, place: &str, rank: &str, arguments: &[&str]) -> Result<Running> {
