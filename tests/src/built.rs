@@ -22,7 +22,7 @@ pub fn profile_directory() -> Result<PathBuf> {
 ///
 /// # Errors
 /// When it was not: cargo builds shared objects of other packages only when told to.
-pub(crate) fn built(name: &str) -> Result<PathBuf> {
+pub fn built(name: &str) -> Result<PathBuf> {
     let file = profile_directory()?.join(name);
     ensure!(
         file.exists(),

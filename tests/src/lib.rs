@@ -7,6 +7,6 @@ pub mod expected;
 mod participants;
 mod uromd;
 
-pub use built::{PluginDirectory, doca_library, plain_doca_library, profile_directory};
+pub use built::{PluginDirectory, built, doca_library, plain_doca_library, profile_directory};
 pub use participants::Participants;
 pub use uromd::Uromd;

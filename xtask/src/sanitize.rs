@@ -193,6 +193,8 @@ fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     if let Prepared::Failed(status) = test::prepare(workspace, None, &["urom-tests".to_owned()])? {
         bail!("what the programs need does not build: {status}");
     }
+    // The same programs in Rust: `cargo test` builds them only where no test is named.
+    shell::run(shell::cargo().args(["build", "-p", "urom-tests", "--examples"]))?;
     let mut tests = shell::cargo();
     tests.args(["test", "-p", "urom-tests", "--no-fail-fast"]);
     let more = if full { &MORE_IN_C[..] } else { &[] };

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use urom_tests::c::{Host, Output, Service, Source};
-use urom_tests::{PluginDirectory, expected, profile_directory};
+use urom_tests::{PluginDirectory, built, expected};
 
 /// Who made a program or plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn plugins(wanted: &[(Protocol, Make)]) -> Result<PluginDirectory> {
 /// A host program: an example of this package, or compiled now.
 fn host_program(name: &str, make: Make) -> Result<PathBuf> {
     match make {
-        Make::Rust | Make::LoadingRust => Ok(profile_directory()?.join("examples").join(name)),
+        Make::Rust | Make::LoadingRust => built(&format!("examples/{name}")),
         Make::C | Make::SanitizedC => c_source(&format!("{name}.c"), make).program(),
     }
 }
