@@ -3,10 +3,13 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::ptr::null_mut;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use tempfile::{NamedTempFile, TempPath};
 use ucx::{AmFlags, Endpoint, Message, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data, Pe, Service, Worker};
@@ -16,9 +19,11 @@ use super::strange::Strange;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
 use crate::fuzzing::{recent, sent};
+use crate::key::{Key, fill_random};
 use crate::library::api;
 use crate::wire::context::context;
-use crate::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, notification_header};
+use crate::wire::frame::{self, AM_GREET, notification_header};
+use crate::wire::pass::Pass;
 
 /// Calls a function of the table.
 macro_rules! c {
@@ -47,12 +52,16 @@ const OK: DocaError = DocaError::SUCCESS;
 /// A program of what a worker does while a host has tasks in flight: whole notifications, damaged ones, any bytes. Each
 /// task completes once, with the first answer that came in its slot, and with nobody else's. Messages that no worker sends
 /// change nothing: tasks are answered afterwards.
+///
+/// Inputs of an odd length are for a host whose service has a key: there messages need the worker's pass.
 pub fn host_frames(input: &[u8]) {
     thread_local! {
-        static HOST: RefCell<Rig> = RefCell::new(Rig::new());
+        static HOST: RefCell<Rig> = RefCell::new(Rig::new(None));
+        static HOST_WITH_KEY: RefCell<Rig> = RefCell::new(Rig::new(Some(key_file())));
     }
     recent::note(input);
-    HOST.with_borrow_mut(|rig| {
+    let host = if input.len().is_multiple_of(2) { &HOST } else { &HOST_WITH_KEY };
+    host.with_borrow_mut(|rig| {
         within(MEMORY + 64 * input.len(), || {
             let mut program = Program::new(input);
             while let Some(step) = program.byte() {
@@ -76,6 +85,8 @@ pub(super) struct Rig {
     host: *mut Worker,
     /// The host's channel.
     channel: u16,
+    /// What messages begin with at both ends.
+    pass: Pass,
     worker: ucx::Worker,
     pub(super) endpoint: Endpoint,
     /// Commands that the worker received, by slot, with the task's number.
@@ -91,29 +102,33 @@ pub(super) struct Rig {
 }
 
 impl Rig {
-    fn new() -> Rig {
+    /// A host, of a service with the key of this file.
+    fn new(key_file: Option<TempPath>) -> Rig {
+        let key = key_file.as_deref().map(|file| Key::read(file).expect("a key"));
+        let pass = Pass::new(key.is_some(), peer::TICKET);
         let context = context().build().expect("UCX");
         let worker = context.worker().expect("UCX");
         let received: Rc<RefCell<Vec<(u16, u64)>>> = Rc::default();
         let into = Rc::clone(&received);
         let command = move |message: Message<'_>| {
             let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
-            for command in frame::commands(bytes) {
+            let frames = bytes.strip_prefix(pass.as_bytes()).expect("a host sends its pass");
+            for command in frame::commands(frames) {
                 let command = command.expect("a host sends whole frames");
                 assert_eq!((command.channel, command.plugin_bit), (CHANNEL, 0));
                 let number = command.payload.try_into().expect("eight bytes");
                 into.borrow_mut().push((command.slot, u64::from_le_bytes(number)));
             }
         };
-        worker.set_am_handler(AM_COMMANDS, command).expect("a handler");
+        worker.set_am_handler(pass.commands(), command).expect("a handler");
         worker.set_am_handler(AM_GREET, |_| {}).expect("a handler");
         let address = worker.address().expect("an address").as_bytes().to_vec();
-        let peer = peer::start(address, CHANNEL, LIMIT as u64);
+        let peer = peer::start(address, CHANNEL, LIMIT as u64, key);
 
         let (mut pe, mut service, mut host) = (null_mut(), null_mut(), null_mut());
         assert_eq!(c!(doca_pe_create(&mut pe)), OK);
         assert_eq!(c!(doca_urom_service_create(&mut service)), OK);
-        run_service(pe, service, &peer.address.to_string());
+        run_service(pe, service, &peer.address.to_string(), key_file);
         assert_eq!(c!(doca_urom_worker_create(&mut host)), OK);
         let ctx = c!(doca_urom_worker_as_ctx(host));
         assert_eq!(c!(doca_urom_worker_set_service(host, service)), OK);
@@ -137,6 +152,7 @@ impl Rig {
             pe,
             host,
             channel,
+            pass,
             worker,
             endpoint,
             received,
@@ -154,11 +170,11 @@ impl Rig {
             0 | 1 => self.submit(),
             2 => {
                 let bytes = self.note(slot, program);
-                self.send(bytes);
+                self.send(self.pass, bytes);
             }
             3 => {
                 let bytes = [self.note(slot, program), self.note(slot + 1, program)].concat();
-                self.send(bytes);
+                self.send(self.pass, bytes);
             }
             4 => {
                 let mut bytes = self.note(slot, program);
@@ -166,9 +182,10 @@ impl Rig {
                 let at = at % bytes.len();
                 bytes[at] ^= with;
                 bytes.truncate(bytes.len() - usize::from(with & 7).min(bytes.len()));
-                self.send(bytes);
+                // As the worker sends it, or as somebody does who guesses.
+                self.send(if with & 0xc0 == 0 { self.pass } else { Pass::new(with & 0x40 != 0, 1) }, bytes);
             }
-            5 => self.send(program.bytes().to_vec()),
+            5 => self.send(self.pass, program.bytes().to_vec()),
             6 if step >= 8 => self.send_strange(step / 8, program),
             6 => {
                 // The greeting again, of any length.
@@ -237,8 +254,12 @@ impl Rig {
         assert!(self.open.insert(slot, number).is_none(), "slot {slot} is taken");
     }
 
-    fn send(&mut self, bytes: Vec<u8>) {
-        for note in frame::notifications(&bytes).map_while(Result::ok) {
+    /// What the frames of a message that begins with `pass` mean.
+    pub(super) fn expect(&mut self, pass: Pass, frames: &[u8]) {
+        if pass != self.pass {
+            return;
+        }
+        for note in frame::notifications(frames).map_while(Result::ok) {
             if note.channel != self.channel {
                 continue;
             }
@@ -250,8 +271,13 @@ impl Rig {
             };
             self.answered.insert(number, outcome);
         }
+    }
+
+    fn send(&mut self, pass: Pass, frames: Vec<u8>) {
+        self.expect(pass, &frames);
         sent::count();
-        let sending = self.endpoint.am_send_with(AM_NOTIFICATIONS, &[], bytes, AmFlags::EAGER);
+        let bytes = [pass.as_bytes(), &frames].concat();
+        let sending = self.endpoint.am_send_with(pass.notifications(), &[], bytes, AmFlags::EAGER);
         let deadline = Instant::now() + PATIENCE;
         while !sending.is_done() {
             assert!(Instant::now() < deadline, "a message does not leave");
@@ -306,7 +332,7 @@ impl Rig {
         open.sort_unstable();
         for slot in open {
             let (header, len, _) = notification_header(self.channel, slot, OK, Some(&[]));
-            self.send(header[..len].to_vec());
+            self.send(self.pass, header[..len].to_vec());
         }
         let deadline = Instant::now() + PATIENCE;
         while !self.answered.is_empty() {
@@ -319,11 +345,26 @@ impl Rig {
     }
 }
 
-fn run_service(pe: *mut Pe, service: *mut Service, address: &str) {
+/// A key of random bytes.
+fn key_file() -> TempPath {
+    let mut bytes = [0; 32];
+    fill_random(&mut bytes).expect("random numbers");
+    let mut file = NamedTempFile::new().expect("a file of this user's alone");
+    file.write_all(&bytes).expect("room for a key");
+    file.into_temp_path()
+}
+
+fn run_service(pe: *mut Pe, service: *mut Service, address: &str, key_file: Option<TempPath>) {
+    let extensions = api().extensions.expect("this library has them");
     let address = CString::new(address).expect("no NUL in an address");
-    let set = api().extensions.expect("this library has them").urom_service_set_address;
+    let set = extensions.urom_service_set_address;
     // SAFETY: a live service and C strings.
     assert_eq!(unsafe { set(service, address.as_ptr(), c"the fuzz target".as_ptr()) }, OK);
+    if let Some(file) = &key_file {
+        let path = CString::new(file.as_os_str().as_bytes()).expect("no NUL in a path");
+        // SAFETY: a live service and a C string.
+        assert_eq!(unsafe { (extensions.urom_service_set_key_file)(service, path.as_ptr()) }, OK);
+    }
     let ctx = c!(doca_urom_service_as_ctx(service));
     assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service, LIMIT)), OK);
     assert_eq!(c!(doca_pe_connect_ctx(pe, ctx)), OK);

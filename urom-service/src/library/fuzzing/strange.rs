@@ -1,5 +1,5 @@
 //! Messages over UCX that no worker sends to a host: greetings and probes of the receive queue with any header, and
-//! whatever else announced instead of sent, or with a pass.
+//! whatever else announced instead of sent, or with a pass of any bytes.
 
 use std::time::Instant;
 
@@ -12,6 +12,7 @@ use crate::library::handle;
 use crate::library::transport::Transport;
 use crate::queue::Nonce;
 use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS, AM_PROBE};
+use crate::wire::pass::Pass;
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";
@@ -32,7 +33,7 @@ impl Rig {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
         let id = match how & 3 {
-            // Notifications that are sent have steps of their own. With a pass none are, where there is no key.
+            // Notifications that are sent have steps of their own; here are passes of any bytes, also the right one.
             0 if is_announced => AM_NOTIFICATIONS,
             0 => AM_NOTIFICATIONS_WITH_PASS,
             1 => AM_GREET,
@@ -45,6 +46,11 @@ impl Rig {
         self.strange.count += 1;
         self.unheard += 1;
         self.strange.guessed |= id == AM_PROBE && header == NONCE;
+        if id == AM_NOTIFICATIONS_WITH_PASS
+            && let Some((pass, frames)) = Pass::split(&data)
+        {
+            self.expect(pass, frames);
+        }
         // UCX sends what has no data at once, also where it was told to announce it.
         let flags = if is_announced { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
         sent::count();

@@ -16,7 +16,7 @@ use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
 use crate::fuzzing::{recent, sent};
 use crate::log::LogLevel;
-use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header};
+use crate::wire::frame::{self, AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS, command_header};
 use crate::wire::pass::Pass;
 
 const HOSTS: u16 = 3;
@@ -36,7 +36,7 @@ const TURNS: usize = 100_000;
 
 /// A program of what hosts do: they come in, send commands, whole or damaged, or any bytes, and leave. Each command that a
 /// host may send is answered once, to that host and in its slot; a host that does what it may not is thrown out, with a
-/// reason, and nobody else is. Messages that no host of the library sends change nothing: whoever is in is answered afterwards.
+/// reason, and nobody else is. One host has a pass, and what names its channel without it is nobody's. Messages that no host of the library sends change nothing: whoever is in is answered afterwards.
 pub fn worker_frames(input: &[u8]) {
     thread_local! {
         // Setting UCX up takes a thousand times as long as an input.
@@ -65,10 +65,17 @@ struct Host {
     channel: Option<u16>,
     /// Its own.
     own: u16,
+    /// What its messages begin with, and those to it.
+    pass: Pass,
     /// Commands in each slot that were sent and not answered.
     waiting: [usize; SLOTS as usize],
     /// It sent what it may not, so that it may be thrown out.
     misbehaved: bool,
+}
+
+/// The pass of the last of the hosts: the others came in without a key.
+fn pass_of(link: LinkKey) -> Pass {
+    Pass::new(link == LinkKey::from(HOSTS), 77)
 }
 
 struct Rig {
@@ -77,7 +84,8 @@ struct Rig {
     /// The hosts' UCX.
     ucx: Worker,
     endpoint: Endpoint,
-    notes: Rc<RefCell<Vec<u8>>>,
+    /// Frames that came for hosts, and what their message began with.
+    notes: Rc<RefCell<Vec<(Pass, Vec<u8>)>>>,
     /// By link, which is the host's number and one.
     hosts: HashMap<LinkKey, Host>,
     /// A host that is about to be gone. The worker may throw it out before it knows.
@@ -110,13 +118,21 @@ impl Rig {
         let instance = plugin::open(domains);
         *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, control);
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
-        let notes: Rc<RefCell<Vec<u8>>> = Rc::default();
-        let into = Rc::clone(&notes);
-        let note = move |message: Message<'_>| match message.data {
-            ucx::Data::Eager(bytes) => into.borrow_mut().extend_from_slice(bytes),
-            ucx::Data::Rendezvous(_) => panic!("a message that was not sent eagerly"),
-        };
-        ucx.set_am_handler(AM_NOTIFICATIONS, note).expect("a handler");
+        let notes: Rc<RefCell<Vec<(Pass, Vec<u8>)>>> = Rc::default();
+        for id in [AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS] {
+            let into = Rc::clone(&notes);
+            let note = move |message: Message<'_>| {
+                let ucx::Data::Eager(bytes) = message.data else {
+                    panic!("a message that was not sent eagerly")
+                };
+                let (pass, frames) = match id {
+                    AM_NOTIFICATIONS => (Pass::NONE, bytes),
+                    _ => Pass::split(bytes).expect("a worker sends its pass"),
+                };
+                into.borrow_mut().push((pass, frames.to_vec()));
+            };
+            ucx.set_am_handler(id, note).expect("a handler");
+        }
         ucx.set_am_handler(AM_GREET, |message| {
             let channel = u16::from_le_bytes(message.header.try_into().expect("two bytes"));
             assert!(channel < 2 * CHANNELS, "a greeting for {channel}");
@@ -156,7 +172,7 @@ impl Rig {
             2 => self.leave(link),
             3 | 4 => {
                 let bytes = self.frames(link, program);
-                self.send(bytes);
+                self.send(pass_of(link), bytes);
             }
             5 => {
                 let mut bytes = self.frames(link, program);
@@ -166,9 +182,10 @@ impl Rig {
                     bytes[at] ^= with;
                     bytes.truncate(bytes.len() - usize::from(with & 7).min(bytes.len()));
                 }
-                self.send(bytes);
+                // As the host sends it, or as another one does.
+                self.send(pass_of(LinkKey::from(with >> 6)), bytes);
             }
-            6 if step < 8 => self.send(program.bytes().to_vec()),
+            6 if step < 8 => self.send(Pass::NONE, program.bytes().to_vec()),
             6 => self.send_strange(step / 8, program),
             _ => {
                 if step & 8 != 0 {
@@ -197,12 +214,9 @@ impl Rig {
         self.settle();
         let channel = self.next;
         self.next += 1;
-        self.hosts.insert(link, Host { own: channel, ..Host::default() });
-        self.data.mailbox.post(ToData::Attach {
-            link,
-            attach: Attach { channel, ..attach },
-            pass: Pass::NONE,
-        });
+        let pass = pass_of(link);
+        self.hosts.insert(link, Host { own: channel, pass, ..Host::default() });
+        self.data.mailbox.post(ToData::Attach { link, attach: Attach { channel, ..attach }, pass });
         self.turn();
         // Whether a queue moves after a host is gone is tried with a UCX of its own, which takes a thousand times as long as an input
         // and has tests of its own.
@@ -236,10 +250,11 @@ impl Rig {
         bytes
     }
 
-    fn send(&mut self, bytes: Vec<u8>) {
-        for command in frame::commands(&bytes).map_while(Result::ok) {
+    /// What the frames of a message that begins with `pass` mean.
+    fn expect(&mut self, pass: Pass, frames: &[u8]) {
+        for command in frame::commands(frames).map_while(Result::ok) {
             self.unseen += 1;
-            let of = |host: &&mut Host| host.channel == Some(command.channel);
+            let of = |host: &&mut Host| host.channel == Some(command.channel) && host.pass == pass;
             let Some(host) = self.hosts.values_mut().find(of) else { continue };
             // Frames in one channel may be those of several slots' worth of answers.
             host.misbehaved |= self.unseen > usize::from(SLOTS);
@@ -251,8 +266,13 @@ impl Rig {
                 None => host.misbehaved = true,
             }
         }
+    }
+
+    fn send(&mut self, pass: Pass, frames: Vec<u8>) {
+        self.expect(pass, &frames);
         sent::count();
-        self.endpoint.am_send_with(AM_COMMANDS, &[], bytes, AmFlags::EAGER).detach();
+        let bytes = [pass.as_bytes(), &frames].concat();
+        self.endpoint.am_send_with(pass.commands(), &[], bytes, AmFlags::EAGER).detach();
         if self.unseen > 64 {
             self.turn();
         }
@@ -269,11 +289,14 @@ impl Rig {
             self.hear(message);
         }
         let notes = self.notes.take();
-        for note in frame::notifications(&notes) {
+        for (pass, note) in
+            notes.iter().flat_map(|(pass, notes)| frame::notifications(notes).map(move |note| (*pass, note)))
+        {
             let note = note.expect("a worker sends whole frames");
             // One that was thrown out or has left may still be told.
             let of = |host: &&mut Host| host.own == note.channel;
             let Some(host) = self.hosts.values_mut().find(of) else { continue };
+            assert!(host.pass == pass, "a host is told with its own pass");
             let waiting = host.waiting.get_mut(usize::from(note.slot)).expect("a slot of its own");
             *waiting = waiting.checked_sub(1).expect("an answer to a command");
         }

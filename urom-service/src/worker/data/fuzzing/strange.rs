@@ -1,5 +1,5 @@
 //! Messages over UCX that no host of the library sends: greetings and probes of the receive queue with any header, and
-//! whatever else announced instead of sent, or with a pass.
+//! whatever else announced instead of sent, or with a pass of any bytes.
 
 use ucx::AmFlags;
 
@@ -9,6 +9,7 @@ use crate::fuzzing::program::Program;
 use crate::fuzzing::sent;
 use crate::queue::Nonce;
 use crate::wire::frame::{AM_COMMANDS_WITH_PASS, AM_PROBE, command_header};
+use crate::wire::pass::Pass;
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";
@@ -29,7 +30,7 @@ impl Rig {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
         let id = match how & 3 {
-            // Commands that are sent have steps of their own. With a pass none are, where there is no key.
+            // Commands that are sent have steps of their own; here are passes of any bytes, also the right ones.
             0 if is_announced => AM_COMMANDS,
             0 => AM_COMMANDS_WITH_PASS,
             1 => AM_GREET,
@@ -43,6 +44,11 @@ impl Rig {
         let is_guess = id == AM_PROBE && header == NONCE;
         self.strange.guessed |= is_guess && !is_announced;
         self.strange.guess_announced |= is_guess && is_announced;
+        if id == AM_COMMANDS_WITH_PASS
+            && let Some((pass, frames)) = Pass::split(&data)
+        {
+            self.expect(pass, frames);
+        }
         // UCX sends what has no data at once, also where it was told to announce it.
         let flags = if is_announced { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
         // One that was announced ends when the worker says so, which it cannot where its own endpoint to the sender is closed.
@@ -66,9 +72,9 @@ impl Rig {
             "only the nonce shows that a queue moves"
         );
         assert!(!self.data.blocked && !self.data.doubt.is_raised(), "nobody was lost");
-        let channels: Vec<u16> = self.hosts.values().filter_map(|host| host.channel).collect();
-        for channel in channels {
-            self.send(command_header(channel, 0, 0, 0).to_vec());
+        let hosts: Vec<_> = self.hosts.values().filter_map(|host| Some((host.channel?, host.pass))).collect();
+        for (channel, pass) in hosts {
+            self.send(pass, command_header(channel, 0, 0, 0).to_vec());
             self.settle();
             let host = self.hosts.values().find(|host| host.channel == Some(channel));
             let is_answered = host.is_some_and(|host| host.waiting[0] == 0 || host.misbehaved);
