@@ -78,10 +78,11 @@ fn mpirun(root: bool) -> Command {
     command
 }
 
-/// A place to meet on this machine that was free a moment ago.
+/// A place to meet on this machine that was free a moment ago. Its port is below those that the kernel gives to whoever asks for
+/// any: UCX of other processes does so all the time.
 fn free_place() -> Result<String> {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    Ok(free.context("no free port on 127.0.0.1")?.to_string())
+    let mut places = (20_000..32_000).map(|port| format!("127.0.0.1:{port}"));
+    places.find(|place| TcpListener::bind(place).is_ok()).context("no free port on 127.0.0.1")
 }
 
 /// Runs the programs of a step, and waits for all of them.
