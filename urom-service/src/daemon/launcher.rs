@@ -158,16 +158,23 @@ fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot
 }
 
 impl Body {
+    /// ` (process 4711)`, or nothing: a thread has no number of its own, nor has a process that was waited for.
+    pub(crate) fn process(&self) -> String {
+        let id = match self {
+            Body::Process(child) => child.id(),
+            Body::Thread(_) => None,
+        };
+        id.map_or_else(String::new, |id| format!(" (process {id})"))
+    }
+
     /// Waits for the end, and says what it was.
     pub(crate) async fn ended(&mut self) -> String {
+        let process = self.process();
         match self {
-            Body::Process(child) => {
-                let id = child.id().map_or_else(String::new, |id| format!(" (process {id})"));
-                match child.wait().await {
-                    Ok(status) => format!("it ended{id}: {status}"),
-                    Err(error) => format!("it cannot be waited for{id}: {error}"),
-                }
-            }
+            Body::Process(child) => match child.wait().await {
+                Ok(status) => format!("it ended{process}: {status}"),
+                Err(error) => format!("it cannot be waited for{process}: {error}"),
+            },
             Body::Thread(done) => {
                 // Nothing is ever sent: the other end is dropped.
                 let _ = done.await;

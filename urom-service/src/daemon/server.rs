@@ -219,7 +219,8 @@ impl Server {
         let launched = self.launcher.launch(config, env).map_err(|error| {
             Failure::new(DocaError::OPERATING_SYSTEM, format!("worker {id} could not be started: {error}"))
         })?;
-        info!("worker {id} (group {}) is starting with {}", worker.gid, names.join(", "));
+        let process = launched.body.process();
+        info!("worker {id} (group {}) is starting with {}{process}", worker.gid, names.join(", "));
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
         let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
         // The queue is new and has room.
