@@ -78,14 +78,16 @@ fn pass_of(link: LinkKey) -> Pass {
     Pass::new(link == LinkKey::from(HOSTS), 77)
 }
 
+/// Frames that came for hosts, and what each message began with.
+type Notes = Rc<RefCell<Vec<(Pass, Vec<u8>)>>>;
+
 struct Rig {
     data: Data,
     from_data: mpsc::UnboundedReceiver<ToControl>,
     /// The hosts' UCX.
     ucx: Worker,
     endpoint: Endpoint,
-    /// Frames that came for hosts, and what their message began with.
-    notes: Rc<RefCell<Vec<(Pass, Vec<u8>)>>>,
+    notes: Notes,
     /// By link, which is the host's number and one.
     hosts: HashMap<LinkKey, Host>,
     /// A host that is about to be gone. The worker may throw it out before it knows.
@@ -118,7 +120,7 @@ impl Rig {
         let instance = plugin::open(domains);
         *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, control);
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
-        let notes: Rc<RefCell<Vec<(Pass, Vec<u8>)>>> = Rc::default();
+        let notes = Notes::default();
         for id in [AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS] {
             let into = Rc::clone(&notes);
             let note = move |message: Message<'_>| {
