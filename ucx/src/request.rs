@@ -200,21 +200,11 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// The request itself, when it is still under way.
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     #[inline]
-    pub fn into_done(self) -> Result<(Result<T, Status>, B), Self> {
-        let Phase::Done(completion) = self.phase else { return self.into_done_later() };
-        // Nothing but the buffer and what was kept is left, so there is no need for the whole of `drop`.
-        let mut this = ManuallyDrop::new(self);
-        drop(this.keep.take());
-        // SAFETY: in this phase the buffer is there, and `this` is never used or dropped again.
-        let buffer = unsafe { this.buffer.take() };
-        Ok((outcome(&completion), buffer))
-    }
-
-    /// As `into_done`, for what was not done when it was started.
-    #[inline(never)]
-    #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
-    fn into_done_later(mut self) -> Result<(Result<T, Status>, B), Self> {
-        self.take().ok_or(self)
+    pub fn into_done(mut self) -> Result<(Result<T, Status>, B), Self> {
+        let Some(done) = self.take() else { return Err(self) };
+        // Nothing but what was kept is left, so there is no need for the whole of `drop`.
+        drop(ManuallyDrop::new(self).keep.take());
+        Ok(done)
     }
 
     /// Lets the operation end by itself and drops the buffer then. The result is lost.
@@ -267,38 +257,37 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self.into_done()
     }
 
-    /// As `poll`, for what was not done when it was started.
+    /// Ends the phase `Pending` when UCX is done.
+    #[inline]
+    fn settle(&mut self) {
+        let Phase::Pending { slot, .. } = self.phase else { return };
+        // SAFETY: the request is live while this phase lasts.
+        let completion = unsafe { slot.as_ref() }.completion.get();
+        let Some(completion) = completion else { return };
+        // SAFETY: it is complete, and the phase ends below.
+        unsafe { Slot::free(slot) };
+        self.phase = Phase::Done(completion);
+    }
+
+    /// Takes the result and the buffer out when the operation has ended and they are still here.
+    #[inline]
+    fn take(&mut self) -> Option<(Result<T, Status>, B)> {
+        self.settle();
+        let Phase::Done(completion) = self.phase else { return None };
+        self.phase = Phase::Taken;
+        // SAFETY: the buffer was there in that phase, and from now on the phase says that it is not.
+        let buffer = unsafe { self.buffer.take() };
+        Some((completion.status.ok().map(|()| T::from_completion(&completion)), buffer))
+    }
+
+    /// Has UCX's callback wake whoever polls.
     #[inline(never)]
-    fn poll_later(&mut self, cx: &mut TaskContext<'_>) -> Poll<(Result<T, Status>, B)> {
-        if let Some(done) = self.take() {
-            return Poll::Ready(done);
-        }
+    fn wake_later(&self, cx: &TaskContext<'_>) {
         let Phase::Pending { slot, .. } = &self.phase else { panic!("a request was polled after its end") };
         // SAFETY: the request is live while this phase lasts.
         let slot = unsafe { slot.as_ref() };
         let waker = slot.waker.take().filter(|waker| waker.will_wake(cx.waker()));
         slot.waker.set(Some(waker.unwrap_or_else(|| cx.waker().clone())));
-        Poll::Pending
-    }
-
-    /// Takes the result and the buffer out when the operation has ended and they are still here.
-    fn take(&mut self) -> Option<(Result<T, Status>, B)> {
-        let completion = match &self.phase {
-            Phase::Pending { slot, .. } => {
-                let slot = *slot;
-                // SAFETY: the request is live while this phase lasts.
-                let completion = unsafe { slot.as_ref() }.completion.get()?;
-                // SAFETY: it is complete, and the phase ends below.
-                unsafe { Slot::free(slot) };
-                completion
-            }
-            Phase::Done(completion) => *completion,
-            Phase::Taken => return None,
-        };
-        self.phase = Phase::Taken;
-        // SAFETY: the buffer was there in both phases, and from now on the phase says that it is not.
-        let buffer = unsafe { self.buffer.take() };
-        Some((outcome(&completion), buffer))
     }
 
     /// The drop of a request whose result nobody took.
@@ -322,11 +311,6 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     }
 }
 
-#[inline]
-fn outcome<T: Outcome>(completion: &Completion) -> Result<T, Status> {
-    completion.status.ok().map(|()| T::from_completion(completion))
-}
-
 impl<B: 'static, T: Outcome> Future for Request<B, T> {
     type Output = (Result<T, Status>, B);
 
@@ -336,13 +320,13 @@ impl<B: 'static, T: Outcome> Future for Request<B, T> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        // Most are done when they are first polled. UCX may still have bytes on their way to another core's memory then, and whoever
-        // reads what was written after those in other pieces waits for them.
-        let Phase::Done(completion) = this.phase else { return this.poll_later(cx) };
-        this.phase = Phase::Taken;
-        // SAFETY: the buffer was there in that phase, and from now on the phase says that it is not.
-        let buffer = unsafe { this.buffer.take() };
-        Poll::Ready((outcome(&completion), buffer))
+        match this.take() {
+            Some(done) => Poll::Ready(done),
+            None => {
+                this.wake_later(cx);
+                Poll::Pending
+            }
+        }
     }
 }
 

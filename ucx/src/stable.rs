@@ -46,12 +46,14 @@ impl<B> From<B> for Stable<B> {
 impl<B> Deref for Stable<B> {
     type Target = B;
 
+    #[inline]
     fn deref(&self) -> &B {
         &self.0
     }
 }
 
 impl<B> DerefMut for Stable<B> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut B {
         &mut self.0
     }
