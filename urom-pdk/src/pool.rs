@@ -17,18 +17,17 @@ pub(crate) const CHUNK: usize = u64::BITS as usize;
 /// All slots of a plugin, and which of them are free.
 pub(crate) struct Pool<F> {
     chunks: Vec<Chunk<F>>,
-    /// How many there are in all chunks.
-    slots: usize,
-    /// Indices of free slots, never empty; the one used last is used next. Its capacity is the number of slots.
-    free: Vec<usize>,
-    /// The slot of the last of these: most commands end at once in it and leave the list alone.
+    /// How many are not free.
+    taken: usize,
+    /// The first of the free slots, of which there is always one: the one used last. Most commands end at once in it and leave the
+    /// others alone. Each free slot leads to the next.
     next: NonNull<Slot<F>>,
 }
 
 impl<F: Future> Pool<F> {
     /// A pool of one chunk.
     pub(crate) fn new() -> Pool<F> {
-        let mut pool = Pool { chunks: Vec::new(), slots: 0, free: Vec::new(), next: NonNull::dangling() };
+        let mut pool = Pool { chunks: Vec::new(), taken: 0, next: NonNull::dangling() };
         pool.grow();
         pool
     }
@@ -36,57 +35,58 @@ impl<F: Future> Pool<F> {
     /// The free slot to use next. It stays free until [`take`](Self::take) says otherwise.
     #[inline]
     pub(crate) fn next(&self) -> &Slot<F> {
-        // SAFETY: `aim` took it from a chunk, and chunks neither move their slots nor go before the pool does.
+        // SAFETY: it points into a chunk since `new`, and chunks neither move their slots nor go before the pool does.
         unsafe { self.next.as_ref() }
     }
 
     /// Something stays in the next slot.
+    #[inline]
     pub(crate) fn take(&mut self) {
-        self.free.pop();
-        if self.free.is_empty() {
-            self.grow();
-        } else {
-            self.aim();
+        self.taken += 1;
+        match self.next().next_free().take() {
+            Some(next) => self.next = next,
+            None => self.grow(),
         }
     }
 
-    /// Nothing is in this slot any more.
+    /// Nothing is in this slot any more, which was taken.
+    #[inline]
     pub(crate) fn give_back(&mut self, index: usize) {
-        self.free.push(index);
-        self.aim();
+        let slot = self.slot(index);
+        slot.next_free().set(Some(self.next));
+        self.next = NonNull::from(slot);
+        self.taken -= 1;
     }
 
     /// Whether every slot is free.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.free.len() == self.slots
+        self.taken == 0
     }
 
     /// A slot by its index.
+    #[inline]
     pub(crate) fn slot(&self, index: usize) -> &Slot<F> {
         &self.chunks[index / CHUNK].slots()[index % CHUNK]
     }
 
     /// How many slots there are.
     pub(crate) fn len(&self) -> usize {
-        self.slots
+        self.chunks.len() * CHUNK
     }
 
-    /// Adds a chunk of slots. This is the only allocation a command can cause, and only while more commands are
-    /// pending than ever before.
+    /// Adds a chunk of slots where none is free. This is the only allocation a command can cause, and only while more commands
+    /// are pending than ever before.
+    #[cold]
     fn grow(&mut self) {
-        let (first, end) = (self.slots, self.slots + CHUNK);
-        self.chunks.push(Chunk::new());
-        self.free.reserve_exact(end);
-        self.free.extend((first..end).rev());
-        self.slots = end;
-        self.aim();
-    }
-
-    fn aim(&mut self) {
-        if let Some(index) = self.free.last() {
-            self.next = NonNull::from(self.slot(*index));
+        let chunk = Chunk::new();
+        let mut next = None;
+        for slot in chunk.slots().iter().rev() {
+            slot.next_free().set(next);
+            next = Some(NonNull::from(slot));
         }
+        self.chunks.push(chunk);
+        self.next = next.unwrap_or(self.next);
     }
 }
 

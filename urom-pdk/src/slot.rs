@@ -4,6 +4,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::future::Future;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::task::{self, Poll, Waker};
 
 use urom_abi::shared::SharedCommand;
@@ -21,6 +22,8 @@ pub(crate) struct Slot<F> {
     /// exclusive references to its own parts.
     pending: Cell<bool>,
     waker: Waker,
+    /// The free slot after this one, while this one is free.
+    next_free: Cell<Option<NonNull<Slot<F>>>>,
 }
 
 impl<F: Future> Slot<F> {
@@ -30,6 +33,7 @@ impl<F: Future> Slot<F> {
             context: UnsafeCell::new(None),
             pending: Cell::new(false),
             waker,
+            next_free: Cell::new(None),
         }
     }
 
@@ -88,6 +92,12 @@ impl<F: Future> Slot<F> {
 }
 
 impl<F> Slot<F> {
+    /// The slot that the [pool](crate::pool::Pool) uses after this one.
+    #[inline]
+    pub(crate) fn next_free(&self) -> &Cell<Option<NonNull<Slot<F>>>> {
+        &self.next_free
+    }
+
     /// Takes the command out, unless a future still borrows it. The slot is free afterwards.
     ///
     /// # Safety
