@@ -108,6 +108,7 @@ impl<'cx> Domains<'cx> {
     /// # Errors
     /// As for every look-up; `INVALID_VALUE` when the member's plugin was not made with this kit: C tells no length, so
     /// the kit writes its own before the address.
+    #[inline]
     pub fn address(self, member: u64) -> Result<&'cx [u8]> {
         // SAFETY: the answer stays until the command ends, by the contract of `OpenDomains::new`.
         unsafe { self.entered().address(member, |bytes: &'cx [u8]| bytes) }
@@ -230,6 +231,7 @@ impl fmt::Debug for DomainHandle {
 
 impl DomainHandle {
     /// The look-ups for a command. Only a [`Context`](crate::Context) may give them away: its borrow is what ends them.
+    #[inline]
     pub(crate) fn borrowed(&self) -> Domains<'_> {
         Domains { shared: &self.shared }
     }

@@ -74,6 +74,7 @@ impl Held {
 impl Deref for Held {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         // SAFETY: bytes of the command's payload, or none; the command keeps its block, and nobody writes to it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }

@@ -131,6 +131,7 @@ impl Payload {
     }
 
     /// Leaves out the first `count` bytes, or all when there are no more.
+    #[inline]
     pub fn advance(&mut self, count: usize) {
         let count = count.min(self.len);
         // SAFETY: not past the end.
@@ -152,6 +153,7 @@ impl Payload {
     }
 
     /// The bytes of `desc` from `from` on; empty when there are none.
+    #[inline]
     pub(crate) fn in_descriptor(desc: NotificationDesc, from: usize) -> Payload {
         let len = desc.payload().len();
         let Some(bytes) = NonNull::new(desc.body()) else { return Payload::default() };
@@ -164,6 +166,7 @@ impl Payload {
     ///
     /// # Errors
     /// The payload, when its memory is no descriptor's from `from` on.
+    #[inline]
     pub(crate) fn into_descriptor(self, from: usize) -> Result<NotificationDesc, Payload> {
         match self {
             Payload { bytes, len, owner: Owner::Descriptor(mut desc), .. }
@@ -254,12 +257,14 @@ impl<T> Clone for Payload<T> {
 impl Deref for Payload {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         self.as_bytes()
     }
 }
 
 impl DerefMut for Payload {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         self.as_bytes_mut()
     }

@@ -200,7 +200,7 @@ pub fn reply<const LEN: usize, const N: usize>(
     mut payloads: [Payload; N],
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Result<NotificationDesc, EncodeError> {
-    let mut desc = match own_descriptor::<LEN>(&mut payloads) {
+    let mut desc = match own_descriptor::<LEN, N>(&mut payloads) {
         Some(desc) => desc,
         None => copied::<LEN>(message, &payloads)?,
     };
@@ -211,7 +211,8 @@ pub fn reply<const LEN: usize, const N: usize>(
     Ok(desc)
 }
 
-fn own_descriptor<const LEN: usize>(payloads: &mut [Payload]) -> Option<NotificationDesc> {
+#[inline]
+fn own_descriptor<const LEN: usize, const N: usize>(payloads: &mut [Payload; N]) -> Option<NotificationDesc> {
     let longest = (0..payloads.len()).max_by_key(|at| payloads[*at].len())?;
     if payloads.iter().enumerate().any(|(at, payload)| at != longest && !payload.is_empty()) {
         return None;

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
-use sandbox_protocol::{MapParams, TagReceived, TagRecv};
+use sandbox_protocol::{MapParams, TagReceived};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use ucx::{Endpoint, Features, Memory, RangeLease, Ranges, Stable, Status, TagInfo, Window, Worker};
 use urom_pdk::{Payload, prelude::*};
@@ -13,7 +13,7 @@ use crate::driver;
 
 /// What all registrations together may cost. One costs its bytes in this process, and [`LEAST`] at least, so there are
 /// at most 1024.
-const MOST: u64 = 1 << 30;
+const MOST_REGISTERED: u64 = 1 << 30;
 const LEAST: u64 = 1 << 20;
 
 /// How a receive ended.
@@ -60,7 +60,7 @@ impl Memories {
         let here = memh.is_empty() && has(MapParams::FIELD_FLAGS) && params.flags & MapParams::ALLOCATE != 0;
         let len = if here && has(MapParams::FIELD_LENGTH) { params.length } else { 0 };
         let (mut entries, cost) = (self.entries.borrow_mut(), len.max(LEAST));
-        if entries.values().map(|entry| entry.cost).sum::<u64>().saturating_add(cost) > MOST {
+        if entries.values().map(|entry| entry.cost).sum::<u64>().saturating_add(cost) > MOST_REGISTERED {
             return Err(Error::new(DocaError::NO_MEMORY, "this worker has as much registered as it may"));
         }
         let place = match here {
@@ -126,14 +126,13 @@ impl Place {
     }
 
     /// Receives into the bytes at `range`.
-    pub(crate) async fn receive(self, range: Range<usize>, ucx: &Worker, cmd: &TagRecv) -> Came {
-        let &TagRecv { tag, tag_mask: mask, .. } = cmd;
+    pub(crate) async fn receive(self, range: Range<usize>, ucx: &Worker, tag: u64, mask: u64) -> Came {
         match self {
             Place::Here(memory) => ucx.tag_recv(tag, mask, memory.lease(range).ok_or(Status::BUSY)?).await.0,
             Place::Host(theirs) => {
                 // Until the answer, also when the host has given the command up: its bytes are written all the same.
                 let part = theirs.taken.lease(range).ok_or(Status::BUSY)?;
-                let (came, bytes) = receive(ucx, cmd, room(&part)?).await;
+                let (came, bytes) = cut(ucx.tag_recv(tag, mask, Stable::new(room(&part)?)).await);
                 theirs.window.put(part.range().start as u64, Stable::new(bytes)).await.0?;
                 // The host looks when it has the answer.
                 theirs.window.flush().await.0.and(came)
@@ -142,9 +141,8 @@ impl Place {
     }
 }
 
-/// Receives into `room`, and cuts it to what came: nothing of a message that was too long, because UCX drops those.
-pub(crate) async fn receive(ucx: &Worker, cmd: &TagRecv, room: Payload) -> (Came, Payload) {
-    let (came, room) = ucx.tag_recv(cmd.tag, cmd.tag_mask, Stable::new(room)).await;
+/// What was received, cut to what came: nothing of a message that was too long, because UCX drops those.
+pub(crate) fn cut((came, room): (Came, Stable<Payload>)) -> (Came, Payload) {
     let mut room = room.into_inner();
     room.truncate(came.map_or(0, |info| info.length));
     (came, room)
