@@ -19,7 +19,7 @@ use tracing::{debug, info, warn};
 use urom_abi::DocaError;
 
 pub(crate) use self::thread::{Setup, start};
-use super::intake::{Answer, Intake, Job};
+use super::intake::{Answer, Desk, Intake};
 use super::messages::{LinkKey, ToControl, ToData};
 use crate::key::Secret;
 use crate::lobby::{UNPROVEN, who_goes};
@@ -108,8 +108,8 @@ struct Control {
     /// How many hosts may be in at a time.
     max_hosts: usize,
     mailbox: Arc<Mailbox<ToData>>,
-    /// What the clerk is asked for.
-    jobs: mpsc::UnboundedSender<Job>,
+    /// Where hosts hand in their domains.
+    desk: Desk,
     daemon: mpsc::Sender<WorkerToDaemon>,
     port: u16,
     expected: HashSet<u128>,
@@ -258,7 +258,7 @@ impl Control {
             return self.throw_out(key, Failure::new(DocaError::FULL, text));
         }
         let Some(link) = self.links.get_mut(&key) else { return };
-        link.intake = Some(Intake::new(key, self.jobs.clone()));
+        link.intake = Some(Intake::new(key, self.desk.clone()));
         link.ticket = Some(attach.ticket);
         self.expected.remove(&attach.ticket);
         info!("host {} is in", link.peer);

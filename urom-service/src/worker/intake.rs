@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinError, spawn_blocking};
 use urom_abi::DocaError;
 
@@ -11,18 +11,53 @@ use super::messages::LinkKey;
 use crate::wire::control::{DomainWord, Failure, WorkerToHost};
 use crate::wire::domain::MAX_TABLE;
 
+/// How many bytes the tables of all hosts together may have that come in, or wait to be read.
+const ROOM: usize = 256 << 20;
+
 /// What there is to do with the domains, in the order in which hosts asked for it.
 #[derive(Debug)]
 pub(crate) enum Job {
-    /// A host's domain starts, if the table is one, or ends.
+    /// A host's domain starts or ends.
     Turn {
         key: Key,
-        /// None of a domain that ends.
-        table: Option<Vec<u8>>,
+        word: Asked,
         answer: Answer,
     },
     /// A host is gone, and all its domains with it.
     Over(LinkKey),
+}
+
+/// What a host wants of a domain.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// It starts, if the table is one.
+    Start(Table),
+    /// It would start, but there was no room for its table.
+    StartWithoutRoom,
+    End,
+}
+
+/// A domain's table that has come in, or does.
+#[derive(Debug)]
+pub(crate) struct Table {
+    bytes: Vec<u8>,
+    /// Its part of the [`ROOM`].
+    _room: OwnedSemaphorePermit,
+}
+
+/// Where tables are handed in: the clerk's jobs, and the room for what he has not read.
+#[derive(Clone, Debug)]
+pub(crate) struct Desk {
+    jobs: mpsc::UnboundedSender<Job>,
+    room: Arc<Semaphore>,
+}
+
+impl Desk {
+    /// A desk, and where the clerk finds his jobs.
+    pub(crate) fn new() -> (Desk, mpsc::UnboundedReceiver<Job>) {
+        let (jobs, for_clerk) = mpsc::unbounded_channel();
+        (Desk { jobs, room: Arc::new(Semaphore::new(ROOM)) }, for_clerk)
+    }
 }
 
 /// Whom to tell when a job is done.
@@ -43,8 +78,8 @@ pub(crate) async fn clerk(domains: Arc<Domains>, mut jobs: mpsc::UnboundedReceiv
 
 pub(crate) async fn work(domains: &Arc<Domains>, job: Job) {
     let domains = Arc::clone(domains);
-    let (key, table, Answer { outbox, turn }) = match job {
-        Job::Turn { key, table, answer } => (key, table, answer),
+    let (key, word, Answer { outbox, turn }) = match job {
+        Job::Turn { key, word, answer } => (key, word, answer),
         Job::Over(link) => {
             // There is nobody to tell that it failed.
             let _ = apart(move || domains.end_all(link)).await;
@@ -52,12 +87,15 @@ pub(crate) async fn work(domains: &Arc<Domains>, job: Job) {
         }
     };
     let panicked = |_| Err(Failure::new(DocaError::UNEXPECTED, "reading the domain's table panicked"));
-    let said = match table {
-        Some(table) => {
-            let result = apart(move || domains.start(key, &table)).await.unwrap_or_else(panicked);
+    let said = match word {
+        Asked::Start(table) => {
+            let result = apart(move || domains.start(key, &table.bytes)).await.unwrap_or_else(panicked);
             WorkerToHost::DomainStarted { domain: key.1, result }
         }
-        None => {
+        Asked::StartWithoutRoom => {
+            WorkerToHost::DomainStarted { domain: key.1, result: Err(without_room()) }
+        }
+        Asked::End => {
             let _ = apart(move || domains.end(key)).await;
             WorkerToHost::DomainEnded { domain: key.1 }
         }
@@ -67,6 +105,14 @@ pub(crate) async fn work(domains: &Arc<Domains>, job: Job) {
         let _ = outbox.try_send(said);
     }
     drop(turn);
+}
+
+fn without_room() -> Failure {
+    let text = format!(
+        "the tables of other domains that start at this worker leave no room for this one: all together may have {ROOM} \
+         bytes; start it again when those have started"
+    );
+    Failure::new(DocaError::FULL, text)
 }
 
 /// Runs what takes seconds for a long table on a thread of its own: the heartbeats must go on meanwhile.
@@ -82,7 +128,7 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 #[derive(Debug)]
 pub(crate) struct Intake {
     link: LinkKey,
-    jobs: mpsc::UnboundedSender<Job>,
+    desk: Desk,
     /// The table that is under way.
     table: Option<Partial>,
 }
@@ -90,13 +136,15 @@ pub(crate) struct Intake {
 #[derive(Debug)]
 struct Partial {
     domain: u64,
-    bytes: Vec<u8>,
-    len: usize,
+    /// Its bytes so far; nothing when there was no room for them.
+    table: Option<Table>,
+    /// How many are to come.
+    missing: usize,
 }
 
 impl Intake {
-    pub(crate) fn new(link: LinkKey, jobs: mpsc::UnboundedSender<Job>) -> Intake {
-        Intake { link, jobs, table: None }
+    pub(crate) fn new(link: LinkKey, desk: Desk) -> Intake {
+        Intake { link, desk, table: None }
     }
 
     /// Takes what the host says. What has to be done for that is the clerk's, who answers.
@@ -104,21 +152,21 @@ impl Intake {
     /// # Errors
     /// Why the host must go: it does not keep to the order of things.
     pub(crate) fn hear(&mut self, domain: u64, word: DomainWord, answer: Answer) -> Result<(), Failure> {
-        let table = match word {
+        let word = match word {
             DomainWord::Start { len } => return self.start(domain, len),
             DomainWord::Piece(bytes) => match self.piece(domain, &bytes)? {
-                Some(whole) => Some(whole),
+                Some(whole) => whole,
                 None => return Ok(()),
             },
             DomainWord::End => {
                 if self.table.as_ref().is_some_and(|table| table.domain == domain) {
                     self.table = None;
                 }
-                None
+                Asked::End
             }
         };
         // The clerk stays until the worker ends.
-        let _ = self.jobs.send(Job::Turn { key: (self.link, domain), table, answer });
+        let _ = self.desk.jobs.send(Job::Turn { key: (self.link, domain), word, answer });
         Ok(())
     }
 
@@ -127,37 +175,40 @@ impl Intake {
             let text = format!("domain {domain} starts inside the table of domain {}", table.domain);
             return Err(Failure::new(DocaError::BAD_STATE, text));
         }
-        match usize::try_from(len) {
-            Ok(len @ 1..=MAX_TABLE) => {
-                self.table = Some(Partial { domain, bytes: Vec::new(), len });
-                Ok(())
-            }
-            _ => {
-                let text = format!("a domain's table of {len} bytes is not possible: 1 to {MAX_TABLE} are");
-                Err(Failure::new(DocaError::TOO_BIG, text))
-            }
-        }
+        let Some(missing) = usize::try_from(len).ok().filter(|len| (1..=MAX_TABLE).contains(len)) else {
+            let text = format!("a domain's table of {len} bytes is not possible: 1 to {MAX_TABLE} are");
+            return Err(Failure::new(DocaError::TOO_BIG, text));
+        };
+        // No table has more bytes than such a number tells.
+        let room = Arc::clone(&self.desk.room).try_acquire_many_owned(missing as u32).ok();
+        let table = room.map(|room| Table { bytes: Vec::new(), _room: room });
+        self.table = Some(Partial { domain, table, missing });
+        Ok(())
     }
 
-    /// Adds a piece; the table if it is whole.
-    fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+    /// Adds a piece; what is to be done if the table is whole.
+    fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<Asked>, Failure> {
         let fits = |table: &&mut Partial| {
-            table.domain == domain && bytes.len() <= table.len - table.bytes.len() && !bytes.is_empty()
+            table.domain == domain && bytes.len() <= table.missing && !bytes.is_empty()
         };
-        let Some(table) = self.table.as_mut().filter(fits) else {
+        let Some(partial) = self.table.as_mut().filter(fits) else {
             let text = format!("a piece of {} bytes belongs to no table of domain {domain}", bytes.len());
             return Err(Failure::new(DocaError::BAD_STATE, text));
         };
-        // Memory is taken as bytes come, not for a length that is only claimed.
-        table.bytes.extend_from_slice(bytes);
-        Ok(self.table.take_if(|table| table.bytes.len() == table.len).map(|table| table.bytes))
+        if let Some(table) = &mut partial.table {
+            // Memory is taken as bytes come, not for a length that is only claimed.
+            table.bytes.extend_from_slice(bytes);
+        }
+        partial.missing -= bytes.len();
+        let whole = self.table.take_if(|partial| partial.missing == 0);
+        Ok(whole.map(|partial| partial.table.map_or(Asked::StartWithoutRoom, Asked::Start)))
     }
 }
 
 impl Drop for Intake {
     fn drop(&mut self) {
         // Without a clerk the worker ends, and its domains do.
-        let _ = self.jobs.send(Job::Over(self.link));
+        let _ = self.desk.jobs.send(Job::Over(self.link));
     }
 }
 
@@ -175,7 +226,7 @@ mod tests {
     }
 
     /// A host, and what the clerk knows and is asked for.
-    struct Desk {
+    struct Scene {
         intake: Intake,
         outbox: mpsc::Sender<WorkerToHost>,
         told: mpsc::Receiver<WorkerToHost>,
@@ -183,12 +234,12 @@ mod tests {
         jobs: mpsc::UnboundedReceiver<Job>,
     }
 
-    fn desk() -> Desk {
-        let ((sender, jobs), (outbox, told)) = (mpsc::unbounded_channel(), mpsc::channel(BACKLOG));
-        Desk { intake: Intake::new(1, sender), outbox, told, domains: Arc::new(Domains::new()), jobs }
+    fn scene() -> Scene {
+        let ((desk, jobs), (outbox, told)) = (Desk::new(), mpsc::channel(BACKLOG));
+        Scene { intake: Intake::new(1, desk), outbox, told, domains: Arc::new(Domains::new()), jobs }
     }
 
-    impl Desk {
+    impl Scene {
         fn says(&mut self, word: DomainWord) -> Result<(), Failure> {
             let answer = Answer { outbox: self.outbox.downgrade(), turn: None };
             self.intake.hear(3, word, answer)
@@ -208,23 +259,56 @@ mod tests {
 
     #[tokio::test]
     async fn what_hosts_ask_for_is_done_in_their_order_and_not_before() {
-        let mut desk = desk();
-        desk.sends(&blob(1));
-        desk.says(DomainWord::End).unwrap();
-        desk.sends(&blob(2));
-        assert!(desk.told.is_empty() && desk.domains.count(None) == 0, "nobody waits for a table");
-        desk.works().await;
+        let mut scene = scene();
+        scene.sends(&blob(1));
+        scene.says(DomainWord::End).unwrap();
+        scene.sends(&blob(2));
+        assert!(scene.told.is_empty() && scene.domains.count(None) == 0, "nobody waits for a table");
+        scene.works().await;
         let started = |said| matches!(said, Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) }));
-        assert!(started(desk.told.try_recv()));
-        assert!(matches!(desk.told.try_recv(), Ok(WorkerToHost::DomainEnded { domain: 3 })));
-        assert!(started(desk.told.try_recv()));
+        assert!(started(scene.told.try_recv()));
+        assert!(matches!(scene.told.try_recv(), Ok(WorkerToHost::DomainEnded { domain: 3 })));
+        assert!(started(scene.told.try_recv()));
         // A host that is gone takes a domain that has not started yet with it.
-        desk.says(DomainWord::End).unwrap();
-        desk.sends(&blob(3));
-        let Desk { intake, outbox, domains, jobs, .. } = desk;
+        scene.says(DomainWord::End).unwrap();
+        scene.sends(&blob(3));
+        let Scene { intake, outbox, domains, jobs, .. } = scene;
         drop((intake, outbox));
         clerk(Arc::clone(&domains), jobs).await;
         assert_eq!(domains.count(None), 0);
+    }
+
+    #[tokio::test]
+    async fn tables_of_all_hosts_together_have_so_much_room_and_who_finds_none_is_told() {
+        let mut scene = scene();
+        let desk = scene.intake.desk.clone();
+        let holds = |link: LinkKey| {
+            let mut intake = Intake::new(link, desk.clone());
+            intake.start(1, MAX_TABLE as u64).map(|()| intake)
+        };
+        let mut holders = (2..2 + (ROOM / MAX_TABLE) as LinkKey).map(holds).collect::<Result<Vec<_>, _>>().unwrap();
+        // Its bytes go nowhere.
+        scene.sends(&blob(1));
+        scene.works().await;
+        match scene.told.try_recv() {
+            Ok(WorkerToHost::DomainStarted { domain: 3, result: Err(failure) }) => {
+                assert_eq!(failure.code, DocaError::FULL.0);
+                assert!(failure.text.contains("start it again"), "{}", failure.text);
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(scene.domains.count(None), 0);
+        // A host that leaves gives its room back, and so does a table that was read.
+        for _ in 0..2 {
+            holders.pop();
+            scene.sends(&blob(1));
+            scene.says(DomainWord::End).unwrap();
+            scene.works().await;
+            assert!(matches!(scene.told.try_recv(), Ok(WorkerToHost::DomainStarted { result: Ok(()), .. })));
+            assert!(matches!(scene.told.try_recv(), Ok(WorkerToHost::DomainEnded { .. })));
+        }
+        drop(holders);
+        assert_eq!(desk.room.available_permits(), ROOM);
     }
 
     #[test]
@@ -232,9 +316,9 @@ mod tests {
         let blob = blob(1000);
         let reads = || {
             now(async {
-                let mut desk = desk();
-                desk.sends(&blob);
-                desk.works().await;
+                let mut scene = scene();
+                scene.sends(&blob);
+                scene.works().await;
             });
         };
         within(1 << 20, reads);

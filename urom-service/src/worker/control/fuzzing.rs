@@ -8,7 +8,7 @@ use crate::fuzzing::now;
 use crate::fuzzing::program::Program;
 use crate::session::BACKLOG;
 use crate::worker::domains::Domains;
-use crate::worker::intake::work;
+use crate::worker::intake::{Job, work};
 
 /// Streams of hosts.
 const LINKS: LinkKey = 3;
@@ -52,12 +52,12 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new() -> Worker {
         let (daemon, from_worker) = mpsc::channel(BACKLOG);
-        let ((sender, events), (jobs, for_clerk)) = (mpsc::channel(BACKLOG), mpsc::unbounded_channel());
+        let ((sender, events), (desk, for_clerk)) = (mpsc::channel(BACKLOG), Desk::new());
         let control = Control {
             id: 1,
             max_hosts: usize::MAX,
             mailbox: Arc::new(Mailbox::new().expect("a mailbox")),
-            jobs,
+            desk,
             daemon,
             port: 5000,
             expected: HashSet::new(),

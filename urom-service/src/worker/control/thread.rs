@@ -23,7 +23,7 @@ use crate::session::{self, BACKLOG};
 use crate::wire::control::{Failure, PATIENCE, WorkerToHost};
 use crate::worker::Place;
 use crate::worker::domains::Domains;
-use crate::worker::intake::clerk;
+use crate::worker::intake::{Desk, clerk};
 use crate::worker::messages::{ToControl, ToData};
 use crate::worker::sessions::{daemon_session, host_session};
 
@@ -93,12 +93,12 @@ async fn run(setup: Setup) -> End {
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let mut sessions = JoinSet::new();
     sessions.spawn(daemon_session(daemon, outgoing, events.clone()));
-    let (jobs, for_clerk) = mpsc::unbounded_channel();
+    let (desk, for_clerk) = Desk::new();
     let mut control = Control {
         id,
         max_hosts,
         mailbox,
-        jobs,
+        desk,
         daemon: outbox,
         port,
         expected: HashSet::new(),
