@@ -212,6 +212,7 @@ impl Data {
         if self.blocked {
             return refuse(DocaError::CONNECTION_RESET, BLOCKED.to_owned());
         }
+        self.core.borrow().hosts.check_orphans()?;
         let unreachable = |error: ucx::Error| Failure::new(DocaError::NOT_CONNECTED, error.to_string());
         let address = WorkerAddress::from_bytes(&attach.ucx_address).map_err(unreachable)?;
         let Some(channel) = self.core.borrow_mut().hosts.connections.free_number() else {

@@ -17,8 +17,12 @@ use super::outgoing::Pool;
 use super::slot::Token;
 use super::throttle::Throttle;
 use crate::wire::control::Failure;
-use crate::wire::frame::{MAX_STATUS, NOTIFICATION_HEADER};
+use crate::wire::frame::{MAX_SLOTS, MAX_STATUS, NOTIFICATION_HEADER};
 use crate::wire::pass::first_channel;
+
+/// How many commands of hosts that are gone may wait for their plugins before no more hosts are let in: four times what one host
+/// may have in flight.
+const MOST_ORPHANS: usize = 4 * MAX_SLOTS;
 
 /// The connections of hosts, and what is on the way to them.
 #[derive(Debug)]
@@ -59,6 +63,20 @@ impl Hosts {
     #[inline]
     pub(crate) fn is_sending(&self) -> bool {
         !self.sending.is_empty()
+    }
+
+    /// Fails when plugins have left so many commands of hosts that are gone unanswered that no more may come: each takes memory,
+    /// here and in its plugin.
+    pub(crate) fn check_orphans(&self) -> Result<(), Failure> {
+        let count = self.orphans.len();
+        if count < MOST_ORPHANS {
+            return Ok(());
+        }
+        let text = format!(
+            "the plugins of this worker have left {count} commands of hosts that are gone unanswered, and {MOST_ORPHANS} is \
+             the limit: use another worker, or start this one again when its last host has left"
+        );
+        Err(Failure::new(DocaError::FULL, text))
     }
 
     /// Whether there is no connection, and nothing is left of an earlier one.
@@ -332,7 +350,8 @@ fn join(dirty: &mut u16, channel: u16, connection: &mut Connection) {
 fn note_strange(strange: &mut Throttle, plugin: &str, status: DocaError) {
     if let Some(count) = strange.count() {
         warn!(
-            "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; answer              with a doca_error_t ({count} times so far)",
+            "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
+             answer with a doca_error_t ({count} times so far)",
             status.0,
             DocaError::UNEXPECTED
         );

@@ -322,6 +322,30 @@ fn a_host_that_floods_without_taking_answers_is_thrown_out() {
 }
 
 #[test]
+fn a_worker_full_of_commands_whose_hosts_are_gone_lets_nobody_in() {
+    let mut setting = setting();
+    let keeper = setting.client.attach(any(), 1);
+    let same = || StartWorker { id: keeper.started.id, ..any() };
+    let most: u32 = 65536;
+    for _ in 0..4 {
+        let host = setting.client.attach(same(), most);
+        for first in (0..most).step_by(256) {
+            let slots = first..first + 256;
+            let frames = slots.flat_map(|slot| host.frame(slot as u16, 0, &words(op::HOLD, 0)));
+            host.send_bytes(frames.collect());
+        }
+        // What comes behind them is in a slot that is taken, so the worker has got them all when it throws the host out.
+        host.ask(0, op::ECHO, 0);
+        assert_eq!(host.refusal().code(), DocaError::BAD_STATE);
+    }
+    let started = setting.client.start(same()).unwrap();
+    let refusal = Connection::attach(started, 1).err().unwrap();
+    assert_eq!(refusal.code(), DocaError::FULL, "{refusal}");
+    assert!(refusal.text.contains("262144 commands of hosts that are gone"), "{refusal}");
+    assert_alive(&keeper);
+}
+
+#[test]
 fn bytes_that_are_no_frames_and_unknown_channels_are_passed_over() {
     let mut setting = setting();
     let host = setting.client.attach(any(), 2);
