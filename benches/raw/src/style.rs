@@ -14,8 +14,8 @@ pub enum Style {
 
 /// A command of 16 plugin bytes with DOCA's header of 24, and a notification of 16 with its header of 32.
 const DOCA: (&[u8], &[u8]) = (&[0x5a; 40], &[0xa5; 48]);
-/// A command and a notification of 16 plugin bytes with the header of a frame.
-const SHORT: (&[u8], &[u8]) = (&[0x5a; 24], &[0xa5; 24]);
+/// A command and a notification of 16 plugin bytes with the header of a frame, behind the connection's pass.
+const SHORT: (&[u8], &[u8]) = (&[0x5a; 28], &[0xa5; 28]);
 
 impl Style {
     /// All there are, by number.

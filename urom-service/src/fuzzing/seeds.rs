@@ -156,7 +156,7 @@ pub(super) fn of_host_frames() -> Vec<(String, Vec<u8>)> {
         ("greets".to_owned(), vec![0, 6, 2, 0, 0, 6, 0, 6, 3, 1, 2, 3, 7]),
         ("bytes".to_owned(), bytes),
         ("full".to_owned(), vec![0; 12]),
-        // Of an odd length, so for a host with a key: without the pass, with another one, and with it.
+        // With the passes of others, and with the worker's.
         ("forged".to_owned(), vec![0, 4, 1, 4, 9, 0, 7, 0x80, 4, 1, 4, 9, 0, 7, 0x40, 2, 1, 4, 9, 0, 7]),
         ("strange".to_owned(), [vec![0], strange(), vec![2, 0, 4, 0, 0]].concat()),
         // The notification waits behind four messages, and then its slot is taken by another task.
@@ -333,9 +333,9 @@ pub(super) fn of_worker_frames() -> Vec<(String, Vec<u8>)> {
         ("long".to_owned(), long),
         ("bytes".to_owned(), bytes),
         ("strange".to_owned(), [vec![0, 8], strange(), vec![3, 0, 4, 0, 0, 7]].concat()),
-        // A host with a pass, and what others send by its channel.
+        // A host, and what others send by its channel.
         (
-            "with-pass".to_owned(),
+            "of-others".to_owned(),
             vec![16, 19, 0, 1, 4, 7, 15, 7, 21, 0, 2, 4, 7, 11, 0x40, 7, 21, 0, 3, 4, 7, 11, 0xc0, 15, 7],
         ),
         ("no-address".to_owned(), came(attach(vec![1; 60], 8, 4096))),

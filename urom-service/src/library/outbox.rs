@@ -86,7 +86,7 @@ impl Outbox {
             return false;
         }
         let mut bytes = self.pass.get().as_bytes().to_vec();
-        let len = bytes.len();
+        let len = Pass::LEN;
         bytes.resize(len + MESSAGE_LEN.max(HEADER_LEN + payload.len()), 0);
         *self.open.borrow_mut() = Message { bytes: bytes.into(), len };
         self.append(header, payload)
@@ -106,11 +106,10 @@ impl Outbox {
     /// Gives a buffer back once its message is sent.
     #[inline]
     pub(super) fn recycle(&self, mut message: Message) {
-        let before = self.pass.get().as_bytes().len();
-        if message.bytes.len() > before + MESSAGE_LEN {
+        if message.bytes.len() > Pass::LEN + MESSAGE_LEN {
             return;
         }
-        message.len = before;
+        message.len = Pass::LEN;
         let mut open = self.open.borrow_mut();
         let mut spares = self.spares.borrow_mut();
         if open.bytes.is_empty() {
@@ -137,7 +136,7 @@ mod tests {
     }
 
     fn slots(message: &Message) -> Vec<u16> {
-        commands(&message.bytes[..message.len]).map(|command| command.unwrap().slot).collect()
+        commands(&message.bytes[Pass::LEN..message.len]).map(|command| command.unwrap().slot).collect()
     }
 
     #[test]
@@ -161,7 +160,7 @@ mod tests {
             frames += 1;
         }
         assert_eq!(usize::from(frames), MESSAGE_LEN / 1000);
-        assert!(outbox.take().unwrap().len <= MESSAGE_LEN);
+        assert!(outbox.take().unwrap().len <= Pass::LEN + MESSAGE_LEN);
         assert!(!travels_alone(MESSAGE_LEN - HEADER_LEN) && travels_alone(MESSAGE_LEN - HEADER_LEN + 1));
     }
 
@@ -179,7 +178,7 @@ mod tests {
 
     #[test]
     fn every_message_begins_with_the_pass() {
-        let (outbox, pass) = (Outbox::default(), Pass::new(true, 77));
+        let (outbox, pass) = (Outbox::default(), Pass::new(77));
         outbox.begin_with(pass);
         let long = vec![7; 2 * MESSAGE_LEN];
         for payload in [&b"one"[..], b"two", &long, b"three"] {
@@ -199,7 +198,7 @@ mod tests {
         for word in [&b"one"[..], b"two", b"three"] {
             assert!(append(&outbox, 0, word));
             let message = outbox.take().unwrap();
-            assert_eq!(commands(&message.bytes[..message.len]).next().unwrap().unwrap().payload, word);
+            assert_eq!(commands(&message.bytes[Pass::LEN..message.len]).next().unwrap().unwrap().payload, word);
             places.push(message.bytes.as_ptr());
             outbox.recycle(message);
         }

@@ -7,7 +7,7 @@ use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 
 use super::outbox::{Message, Outbox, travels_alone};
 use super::task::{CmdTask, InPlace};
-use crate::wire::frame::{AM_GREET, HEADER_LEN};
+use crate::wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
 use crate::wire::pass::Pass;
 
 /// The sending side.
@@ -91,7 +91,7 @@ impl Sender {
         let endpoint = self.endpoint.borrow();
         let endpoint = endpoint.as_ref().ok_or(Status::NOT_CONNECTED)?;
         let pass = self.pass.get();
-        match endpoint.am_send_now(pass.commands(), &[], InPlace::new(task, header, pass), AmFlags::EAGER) {
+        match endpoint.am_send_now(AM_COMMANDS, &[], InPlace::new(task, header, pass), AmFlags::EAGER) {
             Ok((result, in_place)) => {
                 // It holds nothing, and nobody was told that UCX reads the payload.
                 std::mem::forget(in_place);
@@ -110,7 +110,7 @@ impl Sender {
         let Some(message) = self.outbox.take() else { return Ok(()) };
         let endpoint = self.endpoint.borrow();
         let endpoint = endpoint.as_ref().ok_or(Status::NOT_CONNECTED)?;
-        match endpoint.am_send_now(self.pass.get().commands(), &[], message, AmFlags::EAGER) {
+        match endpoint.am_send_now(AM_COMMANDS, &[], message, AmFlags::EAGER) {
             Ok((result, buffer)) => {
                 self.outbox.recycle(buffer);
                 result

@@ -274,15 +274,12 @@ pub(super) struct InPlace {
 }
 
 impl InPlace {
-    /// The payload of a task that is in flight, behind the frame's header and, where there is one, the connection's pass.
+    /// The payload of a task that is in flight, behind the connection's pass and the frame's header.
     #[inline]
     pub(super) fn new(task: &'static CmdTask, header: [u8; HEADER_LEN], pass: Pass) -> InPlace {
         task.payload.write_room(&header, 0);
-        let ahead = HEADER_LEN + pass.as_bytes().len();
-        if let Ok(pass) = <&[u8; Pass::LEN]>::try_from(pass.as_bytes()) {
-            task.payload.write_room(pass, HEADER_LEN);
-        }
-        let (start, len) = task.payload.whole(ahead);
+        task.payload.write_room(pass.as_bytes(), HEADER_LEN);
+        let (start, len) = task.payload.whole(Pass::LEN + HEADER_LEN);
         InPlace { task, start, len }
     }
 }
@@ -302,7 +299,8 @@ impl Drop for InPlace {
 // exception is a connection that ends with the send unfinished: the task completes, and UCX may go on reading for as long as it
 // keeps this value. The task is then never allocated again, and `get_payload` gives no buffer. A host that writes all the same,
 // by a pointer from before, writes to memory that is still there, between two reads of UCX's: until the forced close of the
-// endpoint has cancelled the send, the worker may be sent a command with what was written.
+// endpoint has cancelled the send, the worker may be sent a command with what was written, or with a part of it where a device
+// reads meanwhile.
 unsafe impl ucx::Buffer for InPlace {
     #[inline]
     fn start(&self) -> *const u8 {
@@ -323,7 +321,7 @@ mod tests {
     fn the_payload_of_a_task_whose_connection_goes_stays_until_ucx_is_done() {
         let task = CmdTask::new(1, 100).unwrap();
         task.hold(None);
-        let in_place = InPlace::new(task, [0; HEADER_LEN], Pass::NONE);
+        let in_place = InPlace::new(task, [0; HEADER_LEN], Pass::default());
         task.sending.set(true);
         assert!(!task.leave());
         assert_eq!(task.payload.len(), 100);

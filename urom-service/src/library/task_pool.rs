@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_task_that_ucx_reads_is_not_used_again() {
         let kept = task(1, 100);
-        let in_place = InPlace::new(kept, [0; HEADER_LEN], Pass::NONE);
+        let in_place = InPlace::new(kept, [0; HEADER_LEN], Pass::default());
         kept.sending.set(true);
         rest(kept);
         assert!(KEPT.lock().unwrap().iter().any(|Resting(task)| std::ptr::eq(*task, kept)));

@@ -13,7 +13,7 @@ use super::pe::Pe;
 use crate::queue::{self, Awaited};
 use crate::wire::context::context;
 use crate::wire::control::Failure;
-use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS};
+use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS};
 use crate::wire::pass::Pass;
 
 /// Refuses a UCX that is too old to be called.
@@ -41,29 +41,26 @@ impl Transport {
     pub(super) unsafe fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
         let ucx = context().name("urom-host").build()?.worker()?;
         let engine = NonNull::new(pe.as_ptr().cast_mut());
-        for id in [AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS] {
-            ucx.set_am_handler(id, move |message| {
-                let Some(pe) = engine else { return };
-                // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller promises the engine for that
-                // time; a worker that ends calls none.
-                let pe = unsafe { pe.as_ref() };
-                match message.data {
-                    Data::Eager(frames) if id == AM_NOTIFICATIONS => pe.on_notifications(Pass::NONE, frames),
-                    Data::Eager(bytes) => match Pass::split(bytes) {
-                        Some((pass, frames)) => pe.on_notifications(pass, frames),
-                        None => pe.unreadable(format_args!(
-                            "a message that should begin with a pass was dropped: it has none"
-                        )),
-                    },
-                    Data::Rendezvous(announced) => {
-                        let len = announced.len();
-                        pe.unreadable(format_args!(
-                            "a message of {len} bytes was dropped: it was not sent eagerly"
-                        ));
-                    }
+        ucx.set_am_handler(AM_NOTIFICATIONS, move |message| {
+            let Some(pe) = engine else { return };
+            // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller promises the engine for that time; a
+            // worker that ends calls none.
+            let pe = unsafe { pe.as_ref() };
+            match message.data {
+                Data::Eager(bytes) => match Pass::split(bytes) {
+                    Some((pass, frames)) => pe.on_notifications(pass, frames),
+                    None => pe.unreadable(format_args!(
+                        "a message was dropped: it has no room for the pass that it should begin with"
+                    )),
+                },
+                Data::Rendezvous(announced) => {
+                    let len = announced.len();
+                    pe.unreadable(format_args!(
+                        "a message of {len} bytes was dropped: it was not sent eagerly"
+                    ));
                 }
-            })?;
-        }
+            }
+        })?;
         ucx.set_am_handler(AM_GREET, move |message| {
             let Some(pe) = pe.upgrade() else { return };
             match <[u8; 2]>::try_from(message.header) {

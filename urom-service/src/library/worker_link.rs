@@ -103,7 +103,6 @@ async fn enter(
     let started = answered.await.map_err(|_| gone())??;
     let Started { id, address, ticket } = started;
     let secret = visit.key.map(|key| key.worker_secret(id));
-    let pass = Pass::new(secret.is_some(), ticket);
     let attach = async {
         let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref()).await.map_err(
             |error| match error {
@@ -123,8 +122,8 @@ async fn enter(
             max_message: visit.max_message as u64,
         };
         stream.send(HostToWorker::Attach(attach)).await;
-        let attached = admission(&mut stream, id, address, visit.max_message).await?;
-        Ok((stream, Attached { pass, ..attached }))
+        let attached = admission(&mut stream, id, address, visit.max_message, Pass::new(ticket)).await?;
+        Ok((stream, attached))
     };
     timeout(CONNECT_DEADLINE, attach).await.unwrap_or_else(|_| {
         let why = format!("no answer within {} s", CONNECT_DEADLINE.as_secs());
@@ -132,18 +131,18 @@ async fn enter(
     })
 }
 
-/// What the worker says first: that it lets the host in, with messages of `max_message` bytes at most, or why not. Of the
-/// connection's pass it says nothing.
+/// What the worker says first: that it lets the host in, with messages of `max_message` bytes at most, or why not.
 pub(super) async fn admission(
     stream: &mut WorkerStream,
     id: u64,
     address: SocketAddr,
     max_message: usize,
+    pass: Pass,
 ) -> Result<Attached, Failure> {
     match stream.next().await {
         Ok(WorkerToHost::Attached { ucx_address, channel, max_message: theirs, plugins }) => {
             let max_message = usize::try_from(theirs).unwrap_or(usize::MAX).min(max_message);
-            Ok(Attached { id, ucx_address, channel, max_message, plugins, pass: Pass::NONE })
+            Ok(Attached { id, ucx_address, channel, max_message, plugins, pass })
         }
         Ok(WorkerToHost::Refused(failure)) => Err(failure),
         Ok(_) => Err(no_answer(id, address, DocaError::IO_FAILED, "it answered out of turn")),

@@ -1,6 +1,6 @@
 //! Frames: commands and notifications as they travel between host and worker.
 //!
-//! An active message holds one frame or more, one behind the other, without padding. A frame is an 8-byte header and
+//! An active message holds its connection's [pass](super::pass), then one frame or more, one behind the other, without padding. A frame is an 8-byte header and
 //! the plugin's bytes, so that a small command fits the transport's first cache line together with UCX's own header.
 //! The 24 and 32 byte headers of DOCA's interface exist only at the two ends: a header holds just what the other end
 //! cannot know.
@@ -9,9 +9,9 @@
 
 use urom_abi::DocaError;
 
-/// The active-message id of commands, host to worker, where there is no key.
+/// The active-message id of commands, host to worker, behind their connection's [pass](super::pass).
 pub const AM_COMMANDS: u16 = 1;
-/// The active-message id of notifications, worker to host, likewise.
+/// The active-message id of notifications, worker to host, behind the same pass.
 pub const AM_NOTIFICATIONS: u16 = 2;
 /// The active-message id of the empty message by which each end shows, before a worker counts as running, that UCX
 /// carries. Its two bytes, the message's header, are the receiver's channel number.
@@ -19,11 +19,6 @@ pub const AM_GREET: u16 = 3;
 /// The active-message id of the empty message by which a process tries its own receive queue. Its header is a nonce of
 /// eight bytes.
 pub const AM_PROBE: u16 = 4;
-
-/// The active-message id of commands behind their connection's [pass](super::pass).
-pub const AM_COMMANDS_WITH_PASS: u16 = 5;
-/// The active-message id of notifications behind their connection's pass.
-pub const AM_NOTIFICATIONS_WITH_PASS: u16 = 6;
 
 /// The size of a frame's header in bytes.
 pub const HEADER_LEN: usize = 8;

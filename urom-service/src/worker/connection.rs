@@ -9,7 +9,7 @@ use super::instance::PackError;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::{NOBODY, Slot, SlotError, Token};
-use crate::wire::frame::NOTIFICATION_HEADER;
+use crate::wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
 use crate::wire::pass::Pass;
 
 /// A connection of a host.
@@ -216,7 +216,7 @@ impl Connection {
     fn send_open(&mut self) -> Result<(), Status> {
         let Some(message) = self.open.take_if(|open| open.frames() > 0) else { return Ok(()) };
         let frames = message.frames();
-        match self.endpoint.am_send_now(self.pass.notifications(), &[], message, AmFlags::EAGER) {
+        match self.endpoint.am_send_now(AM_NOTIFICATIONS, &[], message, AmFlags::EAGER) {
             Ok((result, mut message)) => {
                 message.clear();
                 self.open = Some(message);
@@ -287,7 +287,7 @@ mod tests {
 
     use super::*;
     use crate::wire::context::context;
-    use crate::wire::frame::{AM_NOTIFICATIONS, MESSAGE_LEN, notifications};
+    use crate::wire::frame::{MESSAGE_LEN, notifications};
 
     const LIMIT: usize = 4096;
 
@@ -303,11 +303,12 @@ mod tests {
         let count = Rc::clone(&got);
         let note = move |message: ucx::Message<'_>| {
             let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
-            count.set(count.get() + notifications(bytes).map(Result::unwrap).count());
+            let (_, frames) = Pass::split(bytes).expect("a pass");
+            count.set(count.get() + notifications(frames).map(Result::unwrap).count());
         };
         theirs.set_am_handler(AM_NOTIFICATIONS, note).unwrap();
         let (mut connection, mut pool) = (
-            Connection::new(1, 1, Peer { channel: 3, endpoint, pass: Pass::NONE }, 1 << 16, LIMIT),
+            Connection::new(1, 1, Peer { channel: 3, endpoint, pass: Pass::new(77) }, 1 << 16, LIMIT),
             Pool::new(LIMIT),
         );
         let mut turn = |connection: &mut Connection, frames: usize| {

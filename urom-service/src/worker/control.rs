@@ -263,8 +263,7 @@ impl Control {
         self.expected.remove(&attach.ticket);
         info!("host {} is in", link.peer);
         self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
-        let has_key = self.door.as_ref().is_some_and(|door| door.secret.is_some());
-        let pass = Pass::new(has_key, attach.ticket);
+        let pass = Pass::new(attach.ticket);
         self.mailbox.post(ToData::Attach { link: key, attach, pass });
     }
 

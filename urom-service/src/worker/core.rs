@@ -104,11 +104,11 @@ impl Core {
         }
     }
 
-    /// Counts a message that should begin with a pass.
+    /// Counts a message that has no room for a pass.
     #[cold]
     pub(crate) fn without_pass(&mut self) {
         if let Some(count) = self.broken.count() {
-            warn!("a message that should begin with a pass was dropped: it has none ({count} times so far)");
+            warn!("a message was dropped: it has no room for the pass that it should begin with ({count} times so far)");
         }
     }
 

@@ -29,7 +29,7 @@ use crate::mailbox::Mailbox;
 use crate::queue::{self, Awaited, BLOCKED, Doubt, Queue, Verdict};
 use crate::wire::context::context;
 use crate::wire::control::{Attach, Failure, PluginAddress};
-use crate::wire::frame::{AM_COMMANDS, AM_COMMANDS_WITH_PASS, AM_GREET, MAX_SLOTS};
+use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
 use crate::wire::pass::Pass;
 
 /// How long the last notifications may take to leave.
@@ -378,11 +378,6 @@ fn ucx_worker(core: &Rc<RefCell<Core>>, config: queue::Config) -> ucx::Result<(W
     let worker = context.build()?.worker()?;
     let receiver = Rc::clone(core);
     worker.set_am_handler(AM_COMMANDS, move |message| match message.data {
-        ucx::Data::Eager(bytes) => receiver.borrow_mut().receive(Pass::NONE, bytes),
-        ucx::Data::Rendezvous(_) => receiver.borrow_mut().announced(),
-    })?;
-    let receiver = Rc::clone(core);
-    worker.set_am_handler(AM_COMMANDS_WITH_PASS, move |message| match message.data {
         ucx::Data::Eager(bytes) => match Pass::split(bytes) {
             Some((pass, frames)) => receiver.borrow_mut().receive(pass, frames),
             None => receiver.borrow_mut().without_pass(),

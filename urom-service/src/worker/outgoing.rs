@@ -24,9 +24,7 @@ pub(crate) struct Outgoing(Box<Frames>);
 
 #[derive(Debug)]
 struct Frames {
-    /// How many bytes come before the frames, for the connection's pass.
-    before: usize,
-    /// How many bytes these and the frames take; they begin behind the headroom.
+    /// How many bytes the connection's pass and the frames take; they begin behind the headroom.
     len: usize,
     /// How many there are.
     count: usize,
@@ -52,15 +50,12 @@ impl Outgoing {
     pub(crate) fn new(limit: usize) -> Outgoing {
         let room = HEADROOM + Pass::LEN + MESSAGE_LEN + LONG_HEADER + limit;
         // Fresh zeroed memory from the system is not touched before it is used, however large the limit.
-        Outgoing(Box::new(Frames { before: 0, len: 0, count: 0, bytes: vec![0; room].into_boxed_slice() }))
+        Outgoing(Box::new(Frames { len: Pass::LEN, count: 0, bytes: vec![0; room].into_boxed_slice() }))
     }
 
-    /// Has it begin with a pass, and with nothing else yet.
+    /// Has it begin with this pass.
     pub(crate) fn begin_with(mut self, pass: Pass) -> Outgoing {
-        let pass = pass.as_bytes();
-        self.0.bytes[HEADROOM..][..pass.len()].copy_from_slice(pass);
-        self.0.before = pass.len();
-        self.clear();
+        self.0.bytes[HEADROOM..][..Pass::LEN].copy_from_slice(pass.as_bytes());
         self
     }
 
@@ -155,7 +150,7 @@ impl Outgoing {
     /// Makes it empty again, but for the pass.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        self.0.len = self.0.before;
+        self.0.len = Pass::LEN;
         self.0.count = 0;
     }
 }
@@ -207,8 +202,13 @@ mod tests {
 
     const LIMIT: usize = 64;
 
-    fn message(outgoing: &Outgoing) -> &[u8] {
+    fn whole(outgoing: &Outgoing) -> &[u8] {
         &outgoing.0.bytes[HEADROOM..HEADROOM + outgoing.0.len]
+    }
+
+    /// Its frames.
+    fn message(outgoing: &Outgoing) -> &[u8] {
+        &whole(outgoing)[Pass::LEN..]
     }
 
     fn add(outgoing: &mut Outgoing, slot: u16, status: DocaError, payload: &[u8]) {
@@ -241,16 +241,13 @@ mod tests {
     #[test]
     fn a_message_begins_with_the_pass_of_its_connection_and_a_used_one_with_another_s() {
         let mut pool = Pool::new(LIMIT);
-        for pass in [Pass::new(true, 7), Pass::new(true, 8), Pass::NONE] {
+        for pass in [Pass::new(7), Pass::new(8)] {
             let mut outgoing = pool.take().begin_with(pass);
             for _ in 0..2 {
                 add(&mut outgoing, 1, DocaError(300), b"one");
                 outgoing.add_bare(3, 2, DocaError::SHUTDOWN);
-                let (begins_with, frames) = message(&outgoing).split_at(pass.as_bytes().len());
-                assert_eq!(
-                    (begins_with, notifications(frames).map(Result::unwrap).count()),
-                    (pass.as_bytes(), 2)
-                );
+                let (begins_with, frames) = Pass::split(whole(&outgoing)).unwrap();
+                assert_eq!((begins_with, notifications(frames).map(Result::unwrap).count()), (pass, 2));
                 outgoing.clear();
             }
             pool.give(outgoing);
@@ -284,7 +281,7 @@ mod tests {
         for slot in 1..4_u8 {
             outgoing.add_packed::<()>(3, slot.into(), DocaError::SUCCESS, 96, pack(slot)).unwrap();
         }
-        assert_eq!(outgoing.len(), 3 * (HEADER_LEN + 16));
+        assert_eq!(message(&outgoing).len(), 3 * (HEADER_LEN + 16));
         for (slot, frame) in (1..).zip(notifications(message(&outgoing))) {
             let payload = frame.unwrap().payload.unwrap();
             assert_eq!((payload.bytes(), payload.len()), (&[slot; 16][..], 48));
@@ -301,6 +298,6 @@ mod tests {
         assert!(outgoing.len() <= MESSAGE_LEN && outgoing.len() > MESSAGE_LEN - 2 * 44);
         assert!(!outgoing.has_room(1 << 20));
         outgoing.clear();
-        assert!(outgoing.has_room(1 << 20) && outgoing.len() == 0);
+        assert!(outgoing.has_room(1 << 20) && message(&outgoing).is_empty());
     }
 }

@@ -15,14 +15,19 @@ use urom_service::wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, WorkerToHost,
 };
 use urom_service::wire::frame::{
-    AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS, commands, notification_header,
+    AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header,
 };
 use urom_service::wire::hello::{Hello, Role};
+use urom_service::wire::pass::Pass;
 use urom_service::wire::stream;
 
 use crate::support::{
     At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, new_service, state, take_done,
 };
+
+/// What the fake daemon gives as the ticket, and the pass that follows from it.
+const TICKET: u128 = 77;
+const PASS: [u8; Pass::LEN] = [77, 0, 0, 0];
 
 /// The fake's side of a conversation: blocking, on a thread of its own.
 struct Fake {
@@ -68,7 +73,7 @@ impl Fake {
             match self.runtime.block_on(stream::receive(stream)).unwrap() {
                 HostToDaemon::Ping => {}
                 HostToDaemon::Start { request, .. } => {
-                    return self.send(stream, &DaemonToHost::Started { request, id: 9, address, ticket: 77 });
+                    return self.send(stream, &DaemonToHost::Started { request, id: 9, address, ticket: TICKET });
                 }
                 other => panic!("a start, not {other:?}"),
             }
@@ -86,7 +91,7 @@ impl Fake {
         else {
             panic!("an Attach")
         };
-        assert_eq!(attach.ticket, 77);
+        assert_eq!(attach.ticket, TICKET);
         let worker = context().build().unwrap().worker().unwrap();
         let ucx_address = worker.address().unwrap().as_bytes().to_vec();
         let slots: Rc<RefCell<Vec<u16>>> = Rc::default();
@@ -94,7 +99,8 @@ impl Fake {
         worker
             .set_am_handler(AM_COMMANDS, move |message| {
                 let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
-                seen.borrow_mut().extend(commands(bytes).map(|command| command.unwrap().slot));
+                let frames = bytes.strip_prefix(&PASS).expect("a host sends its pass");
+                seen.borrow_mut().extend(commands(frames).map(|command| command.unwrap().slot));
             })
             .unwrap();
         worker.set_am_handler(AM_GREET, |_| {}).unwrap();
@@ -124,11 +130,11 @@ impl Attached {
     }
 
     fn send(&self, bytes: Vec<u8>) {
-        self.send_as(AM_NOTIFICATIONS, bytes);
+        self.send_raw([PASS.as_slice(), &bytes].concat());
     }
 
-    fn send_as(&self, id: u16, bytes: Vec<u8>) {
-        let _ = self.endpoint.am_send_with(id, &[], bytes, AmFlags::EAGER).wait();
+    fn send_raw(&self, bytes: Vec<u8>) {
+        let _ = self.endpoint.am_send_with(AM_NOTIFICATIONS, &[], bytes, AmFlags::EAGER).wait();
     }
 
     /// Progresses until so many commands have come in all.
@@ -163,12 +169,12 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         host.send(other);
         host.send(host.frame(999, OK, Some(b"nobody")));
         host.send(vec![]);
-        // What does not begin as the connection's messages do, which is with no pass here.
-        for pass in [[1; 4], [0; 4]] {
+        // What does not begin as the connection's messages do.
+        for pass in [&[1; 4][..], &[0; 4], &[]] {
             let forged = host.frame(a, OK, Some(b"forged"));
-            host.send_as(AM_NOTIFICATIONS_WITH_PASS, [&pass[..], &forged].concat());
+            host.send_raw([pass, &forged].concat());
         }
-        host.send_as(AM_NOTIFICATIONS_WITH_PASS, vec![1; 3]);
+        host.send_raw(vec![1; 3]);
         // Two answers to one command, and a message that breaks off behind them.
         let twice = [host.frame(a, OK, Some(b"one")), host.frame(a, OK, Some(b"two")), vec![1; 7]].concat();
         host.send(twice);

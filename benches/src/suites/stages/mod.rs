@@ -75,7 +75,7 @@ fn of_host(transport: Transport, host: &HostStages, worker: &WorkerStages) -> Ve
             .against(RAW, host.raw_take)
             .note("host: takes an answer that is there, finds its task, completes and releases it; raw UCX's is its progress alone"),
         figure("shorter-messages", host.raw_short - host.raw).note(
-            "what raw UCX's round trip takes more, or less, with messages as long as the kit's: 24 bytes there and back in place of 40 and 48",
+            "what raw UCX's round trip takes more, or less, with messages as long as the kit's: 28 bytes there and back in place of 40 and 48",
         ),
         figure("answer-at-once", host.raw_at_once - host.raw_short)
             .note("and when such a message is answered inside the round of UCX that brought it"),

@@ -15,6 +15,7 @@ use urom_service::wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
 use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
+use urom_service::wire::pass::Pass;
 use urom_service::wire::hello::Role;
 
 use super::Manner;
@@ -173,7 +174,9 @@ impl Wire {
     /// Sends one message with a command in each of these slots.
     pub(super) fn send(&mut self, slots: Range<u16>) {
         let command = &self.ware.command;
-        let mut message = Vec::with_capacity(slots.len() * (frame::HEADER_LEN + command.len()));
+        let len = Pass::LEN + slots.len() * (frame::HEADER_LEN + command.len());
+        let mut message = Vec::with_capacity(len);
+        message.extend_from_slice(Pass::new(self.started.ticket).as_bytes());
         for slot in slots {
             let header = frame::command_header(self.channel, slot, self.started.bit, command.len());
             message.extend_from_slice(&header);

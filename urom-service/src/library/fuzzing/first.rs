@@ -30,6 +30,7 @@ use crate::session::Message;
 use crate::wire::context::context;
 use crate::wire::control::{DaemonToHost, Failure, WorkerToHost};
 use crate::wire::frame::{AM_GREET, NOTIFICATION_HEADER};
+use crate::wire::pass::Pass;
 use crate::wire::stream::receive;
 
 /// The most that the host's service allows.
@@ -164,7 +165,7 @@ impl Rig {
         let carried = Cursor::new(said.to_vec());
         let heard: Result<_, Failure> = now(async {
             let mut stream = Stream::carry(tokio::io::join(carried, tokio::io::sink()), loopback());
-            let attached = worker_link::admission(&mut stream, ID, loopback(), LIMIT).await?;
+            let attached = worker_link::admission(&mut stream, ID, loopback(), LIMIT, Pass::default()).await?;
             stream.close().await;
             Ok(attached)
         });

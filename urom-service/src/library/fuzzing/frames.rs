@@ -3,13 +3,10 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
-use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::ptr::null_mut;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tempfile::{NamedTempFile, TempPath};
 use ucx::{AmFlags, Endpoint, Message, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data, Pe, Service, Worker};
@@ -19,10 +16,9 @@ use super::strange::Strange;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
 use crate::fuzzing::{recent, sent};
-use crate::key::{Key, fill_random};
 use crate::library::api;
 use crate::wire::context::context;
-use crate::wire::frame::{self, AM_GREET, notification_header};
+use crate::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, notification_header};
 use crate::wire::pass::Pass;
 
 /// Calls a function of the table.
@@ -52,16 +48,12 @@ const OK: DocaError = DocaError::SUCCESS;
 /// A program of what a worker does while a host has tasks in flight: whole notifications, damaged ones, any bytes. Each
 /// task completes once, with the first answer that came in its slot, and with nobody else's. Messages that no worker sends
 /// change nothing: tasks are answered afterwards.
-///
-/// Inputs of an odd length are for a host whose service has a key: there messages need the worker's pass.
 pub fn host_frames(input: &[u8]) {
     thread_local! {
-        static HOST: RefCell<Rig> = RefCell::new(Rig::new(None));
-        static HOST_WITH_KEY: RefCell<Rig> = RefCell::new(Rig::new(Some(key_file())));
+        static HOST: RefCell<Rig> = RefCell::new(Rig::new());
     }
     recent::note(input);
-    let host = if input.len().is_multiple_of(2) { &HOST } else { &HOST_WITH_KEY };
-    host.with_borrow_mut(|rig| {
+    HOST.with_borrow_mut(|rig| {
         within(MEMORY + 64 * input.len(), || {
             let mut program = Program::new(input);
             while let Some(step) = program.byte() {
@@ -102,17 +94,15 @@ pub(super) struct Rig {
 }
 
 impl Rig {
-    /// A host, of a service with the key of this file.
-    fn new(key_file: Option<TempPath>) -> Rig {
-        let key = key_file.as_deref().map(|file| Key::read(file).expect("a key"));
-        let pass = Pass::new(key.is_some(), peer::TICKET);
+    fn new() -> Rig {
+        let pass = Pass::new(peer::TICKET);
         let context = context().build().expect("UCX");
         let worker = context.worker().expect("UCX");
         let received: Rc<RefCell<Vec<(u16, u64)>>> = Rc::default();
         let into = Rc::clone(&received);
         let command = move |message: Message<'_>| {
             let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
-            let frames = bytes.strip_prefix(pass.as_bytes()).expect("a host sends its pass");
+            let frames = bytes.strip_prefix(pass.as_bytes().as_slice()).expect("a host sends its pass");
             for command in frame::commands(frames) {
                 let command = command.expect("a host sends whole frames");
                 assert_eq!((command.channel, command.plugin_bit), (CHANNEL, 0));
@@ -120,15 +110,15 @@ impl Rig {
                 into.borrow_mut().push((command.slot, u64::from_le_bytes(number)));
             }
         };
-        worker.set_am_handler(pass.commands(), command).expect("a handler");
+        worker.set_am_handler(AM_COMMANDS, command).expect("a handler");
         worker.set_am_handler(AM_GREET, |_| {}).expect("a handler");
         let address = worker.address().expect("an address").as_bytes().to_vec();
-        let peer = peer::start(address, CHANNEL, LIMIT as u64, key);
+        let peer = peer::start(address, CHANNEL, LIMIT as u64);
 
         let (mut pe, mut service, mut host) = (null_mut(), null_mut(), null_mut());
         assert_eq!(c!(doca_pe_create(&mut pe)), OK);
         assert_eq!(c!(doca_urom_service_create(&mut service)), OK);
-        run_service(pe, service, &peer.address.to_string(), key_file);
+        run_service(pe, service, &peer.address.to_string());
         assert_eq!(c!(doca_urom_worker_create(&mut host)), OK);
         let ctx = c!(doca_urom_worker_as_ctx(host));
         assert_eq!(c!(doca_urom_worker_set_service(host, service)), OK);
@@ -183,7 +173,7 @@ impl Rig {
                 bytes[at] ^= with;
                 bytes.truncate(bytes.len() - usize::from(with & 7).min(bytes.len()));
                 // As the worker sends it, or as somebody does who guesses.
-                self.send(if with & 0xc0 == 0 { self.pass } else { Pass::new(with & 0x40 != 0, 1) }, bytes);
+                self.send(if with & 0xc0 == 0 { self.pass } else { Pass::new(u128::from(with)) }, bytes);
             }
             5 => self.send(self.pass, program.bytes().to_vec()),
             6 if step >= 8 => self.send_strange(step / 8, program),
@@ -276,8 +266,8 @@ impl Rig {
     fn send(&mut self, pass: Pass, frames: Vec<u8>) {
         self.expect(pass, &frames);
         sent::count();
-        let bytes = [pass.as_bytes(), &frames].concat();
-        let sending = self.endpoint.am_send_with(pass.notifications(), &[], bytes, AmFlags::EAGER);
+        let bytes = [pass.as_bytes().as_slice(), &frames].concat();
+        let sending = self.endpoint.am_send_with(AM_NOTIFICATIONS, &[], bytes, AmFlags::EAGER);
         let deadline = Instant::now() + PATIENCE;
         while !sending.is_done() {
             assert!(Instant::now() < deadline, "a message does not leave");
@@ -345,26 +335,12 @@ impl Rig {
     }
 }
 
-/// A key of random bytes.
-fn key_file() -> TempPath {
-    let mut bytes = [0; 32];
-    fill_random(&mut bytes).expect("random numbers");
-    let mut file = NamedTempFile::new().expect("a file of this user's alone");
-    file.write_all(&bytes).expect("room for a key");
-    file.into_temp_path()
-}
-
-fn run_service(pe: *mut Pe, service: *mut Service, address: &str, key_file: Option<TempPath>) {
+fn run_service(pe: *mut Pe, service: *mut Service, address: &str) {
     let extensions = api().extensions.expect("this library has them");
     let address = CString::new(address).expect("no NUL in an address");
     let set = extensions.urom_service_set_address;
     // SAFETY: a live service and C strings.
     assert_eq!(unsafe { set(service, address.as_ptr(), c"the fuzz target".as_ptr()) }, OK);
-    if let Some(file) = &key_file {
-        let path = CString::new(file.as_os_str().as_bytes()).expect("no NUL in a path");
-        // SAFETY: a live service and a C string.
-        assert_eq!(unsafe { (extensions.urom_service_set_key_file)(service, path.as_ptr()) }, OK);
-    }
     let ctx = c!(doca_urom_service_as_ctx(service));
     assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service, LIMIT)), OK);
     assert_eq!(c!(doca_pe_connect_ctx(pe, ctx)), OK);

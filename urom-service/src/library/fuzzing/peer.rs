@@ -6,7 +6,6 @@ use std::sync::mpsc;
 
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::key::{Key, Secret};
 use crate::session::BACKLOG;
 use crate::wire::control::{Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, WorkerToHost};
 use crate::wire::hello::{Hello, Role};
@@ -26,16 +25,15 @@ pub(super) const TICKET: u128 = 77;
 /// The worker's.
 const ID: u64 = 9;
 
-/// Starts them. `ucx_address` is where the host finds the worker, which wants to see `channel` in commands. A host without
-/// their `key` is not let in.
-pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64, key: Option<Key>) -> Peer {
+/// Starts them. `ucx_address` is where the host finds the worker, which wants to see `channel` in commands.
+pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64) -> Peer {
     let (came, attach) = mpsc::channel();
     let (ready, address) = mpsc::channel();
     let serve = async move {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let address = listener.local_addr().expect("its number");
         ready.send(address).expect("somebody waits");
-        let mut daemon = accept(&listener, Role::Daemon, key.as_ref().map(Key::daemon_secret)).await;
+        let mut daemon = accept(&listener, Role::Daemon).await;
         let plugins = vec![PluginEntry { id: 1, version: 1, name: "fuzzed".to_owned() }];
         let welcome = DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message };
         send(&mut daemon, &welcome).await.expect("the host reads");
@@ -47,7 +45,7 @@ pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64, key: O
         };
         let started = DaemonToHost::Started { request, id: ID, address, ticket: TICKET };
         send(&mut daemon, &started).await.expect("the host reads");
-        let mut worker = accept(&listener, Role::Worker, key.map(|key| key.worker_secret(ID))).await;
+        let mut worker = accept(&listener, Role::Worker).await;
         let Ok(HostToWorker::Attach(attach)) = receive(&mut worker).await else { panic!("an Attach") };
         let attached = WorkerToHost::Attached { ucx_address, channel, max_message, plugins: Vec::new() };
         send(&mut worker, &attached).await.expect("the host reads");
@@ -60,9 +58,9 @@ pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64, key: O
     Peer { address: address.recv().expect("the daemon listens"), attach }
 }
 
-async fn accept(listener: &TcpListener, role: Role, secret: Option<Secret>) -> TcpStream {
+async fn accept(listener: &TcpListener, role: Role) -> TcpStream {
     let (mut stream, _) = listener.accept().await.expect("a host");
-    greet(&mut stream, Hello::new(role), Role::Host, secret.as_ref()).await.expect("its hello");
+    greet(&mut stream, Hello::new(role), Role::Host, None).await.expect("its hello");
     stream
 }
 

@@ -11,7 +11,7 @@ use crate::fuzzing::sent;
 use crate::library::handle;
 use crate::library::transport::Transport;
 use crate::queue::Nonce;
-use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_NOTIFICATIONS_WITH_PASS, AM_PROBE};
+use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
 use crate::wire::pass::Pass;
 
 /// What a test of the receive queue would wait for.
@@ -33,9 +33,8 @@ impl Rig {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
         let id = match how & 3 {
-            // Notifications that are sent have steps of their own; here are passes of any bytes, also the right one.
-            0 if is_announced => AM_NOTIFICATIONS,
-            0 => AM_NOTIFICATIONS_WITH_PASS,
+            // Notifications have steps of their own; here are passes of any bytes, also the right one.
+            0 => AM_NOTIFICATIONS,
             1 => AM_GREET,
             // Of an id that nobody listens to UCX itself says, in a line for each, that it drops it.
             _ => AM_PROBE,
@@ -46,7 +45,8 @@ impl Rig {
         self.strange.count += 1;
         self.unheard += 1;
         self.strange.guessed |= id == AM_PROBE && header == NONCE;
-        if id == AM_NOTIFICATIONS_WITH_PASS
+        if id == AM_NOTIFICATIONS
+            && !is_announced
             && let Some((pass, frames)) = Pass::split(&data)
         {
             self.expect(pass, frames);

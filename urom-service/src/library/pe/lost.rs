@@ -83,7 +83,7 @@ mod tests {
     fn a_worker_that_sends_rubbish_for_ever_does_not_fill_the_log() {
         let (pe, lines) = (Pe::new().unwrap(), Arc::<AtomicUsize>::default());
         tracing::subscriber::with_default(Lines(Arc::clone(&lines)), || {
-            (0..10_000).for_each(|_| pe.on_notifications(Pass::NONE, &[1, 2, 3]));
+            (0..10_000).for_each(|_| pe.on_notifications(Pass::default(), &[1, 2, 3]));
         });
         let lines = lines.load(Ordering::Relaxed);
         assert!((1..100).contains(&lines), "{lines} lines for 10,000 messages");

@@ -13,7 +13,7 @@ use urom_service::wire::context::context;
 use urom_service::wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
-use urom_service::wire::frame::{self, AM_GREET};
+use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
 use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::pass::Pass;
 use urom_service::wire::stream::StreamError;
@@ -174,13 +174,13 @@ impl Connection {
         let link = Link::open(started.address, hello, Role::Worker, secret, || HostToWorker::Ping).unwrap();
         let worker = context.build().unwrap().worker().unwrap();
         let notes: Rc<RefCell<VecDeque<Note>>> = Rc::default();
-        let pass = Pass::new(key.is_some(), started.ticket);
+        let pass = Pass::new(started.ticket);
         let (messages, greeted) = (Rc::new(RefCell::new(0)), Rc::new(RefCell::new(false)));
         let (into, count) = (Rc::clone(&notes), Rc::clone(&messages));
         let handler = move |message: ucx::Message<'_>| {
             let Data::Eager(bytes) = message.data else { panic!("an eager message") };
-            let (begins_with, bytes) = bytes.split_at(pass.as_bytes().len());
-            assert_eq!(begins_with, pass.as_bytes());
+            let (begins_with, bytes) = Pass::split(bytes).expect("a pass");
+            assert_eq!(begins_with, pass);
             *count.borrow_mut() += 1;
             for frame in frame::notifications(bytes) {
                 let frame = frame.unwrap();
@@ -189,7 +189,7 @@ impl Connection {
                 into.borrow_mut().push_back(Note { slot: frame.slot, status: frame.status, payload });
             }
         };
-        worker.set_am_handler(pass.notifications(), handler).unwrap();
+        worker.set_am_handler(AM_NOTIFICATIONS, handler).unwrap();
         let seen = Rc::clone(&greeted);
         worker
             .set_am_handler(AM_GREET, move |message| {
@@ -245,8 +245,8 @@ impl Connection {
 
     /// Sends bytes as they are.
     pub(crate) fn send_bytes(&self, bytes: Vec<u8>) {
-        let message = [self.pass.as_bytes(), &bytes].concat();
-        self.endpoint.am_send_with(self.pass.commands(), &[], message, AmFlags::EAGER).detach();
+        let message = [self.pass.as_bytes().as_slice(), &bytes].concat();
+        self.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER).detach();
         self.worker.progress();
     }
 

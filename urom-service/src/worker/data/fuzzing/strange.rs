@@ -8,7 +8,7 @@ use super::Rig;
 use crate::fuzzing::program::Program;
 use crate::fuzzing::sent;
 use crate::queue::Nonce;
-use crate::wire::frame::{AM_COMMANDS_WITH_PASS, AM_PROBE, command_header};
+use crate::wire::frame::{AM_PROBE, command_header};
 use crate::wire::pass::Pass;
 
 /// What a test of the receive queue would wait for.
@@ -30,9 +30,8 @@ impl Rig {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
         let id = match how & 3 {
-            // Commands that are sent have steps of their own; here are passes of any bytes, also the right ones.
-            0 if is_announced => AM_COMMANDS,
-            0 => AM_COMMANDS_WITH_PASS,
+            // Commands have steps of their own; here are passes of any bytes, also the right ones.
+            0 => AM_COMMANDS,
             1 => AM_GREET,
             // Of an id that nobody listens to UCX itself says, in a line for each, that it drops it.
             _ => AM_PROBE,
@@ -44,7 +43,8 @@ impl Rig {
         let is_guess = id == AM_PROBE && header == NONCE;
         self.strange.guessed |= is_guess && !is_announced;
         self.strange.guess_announced |= is_guess && is_announced;
-        if id == AM_COMMANDS_WITH_PASS
+        if id == AM_COMMANDS
+            && !is_announced
             && let Some((pass, frames)) = Pass::split(&data)
         {
             self.expect(pass, frames);
