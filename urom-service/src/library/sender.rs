@@ -44,22 +44,28 @@ impl Sender {
         self.busy.get()
     }
 
-    /// Sends a task's frame: at once from its own memory when `now` or when it is long, else with others, later.
+    /// Sends a task's frame: at once from its own memory when `now` or when it is long, else with others, when there are `share` of
+    /// them or later.
     #[inline]
     pub(super) fn submit(
         &self,
         task: &'static CmdTask,
         header: [u8; HEADER_LEN],
         now: bool,
+        share: usize,
     ) -> Result<(), Status> {
         let (at_head, now) = (task.payload.is_at_head(), now && self.outbox.is_empty());
         if now && at_head {
             return self.send_in_place(task, header);
         }
-        if !(at_head && travels_alone(task.payload.len())) && self.append(task, header) {
-            return Ok(());
+        if at_head && travels_alone(task.payload.len()) || !self.append(task, header) {
+            return self.submit_behind(task, header, at_head);
         }
-        self.submit_behind(task, header, at_head)
+        if self.outbox.frames() >= share {
+            return self.flush();
+        }
+        self.busy.set(true);
+        Ok(())
     }
 
     /// The same for what does not fit behind the frames that wait.
@@ -76,12 +82,12 @@ impl Sender {
         }
         let appended = self.append(task, header);
         debug_assert!(appended, "an empty message takes any frame");
+        self.busy.set(true);
         Ok(())
     }
 
     #[inline]
     fn append(&self, task: &CmdTask, header: [u8; HEADER_LEN]) -> bool {
-        self.busy.set(true);
         // SAFETY: this is the host's call to submit, so it does not write to the payload.
         unsafe { task.payload.with_data(|payload| self.outbox.append(header, payload)) }
     }
@@ -106,6 +112,7 @@ impl Sender {
     }
 
     /// Sends the frames that wait.
+    #[inline(never)]
     fn flush(&self) -> Result<(), Status> {
         let Some(message) = self.outbox.take() else { return Ok(()) };
         let endpoint = self.endpoint.borrow();

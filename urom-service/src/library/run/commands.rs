@@ -69,7 +69,8 @@ impl Run {
         task.payload.check()?;
         let header = task.start().ok_or(DocaError::INVALID_VALUE)?.header(task.payload.len());
         let before = task.head.stage.replace(Stage::InFlight);
-        if let Err(status) = self.sender.submit(task, header, self.flight.is_alone()) {
+        let (alone, share) = (self.flight.is_alone(), self.flight.share());
+        if let Err(status) = self.sender.submit(task, header, alone, share) {
             task.head.stage.set(before);
             self.on_broken(status);
             return Err(DocaError::CONNECTION_RESET);
