@@ -2,6 +2,8 @@
  * A plugin that answers loopbacks, and corrupts the lists between it and its worker when it is told to. Whatever it does, it
  * does in its worker's process: that may die of it, or go round in circles for ever.
  */
+#include <stdio.h>
+
 #include "plugin.h"
 
 enum corrupt {
@@ -72,6 +74,8 @@ static doca_error_t corrupt_worker_cmd(struct urom_worker_ctx *ctx, ucs_list_lin
 		memcpy(answer->worker_notif.plugin_notif, &words, sizeof(words));
 		ucs_list_add_tail(&state->answers, &answer->entry);
 		state->how = words.how;
+		if (words.how != CORRUPT_NOTHING)
+			fprintf(stderr, "corrupts a list: %u\n", (unsigned)words.how);
 		if (words.how == CORRUPT_COMMAND_FREED) {
 			free(command);
 			return DOCA_SUCCESS;

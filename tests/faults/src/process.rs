@@ -88,6 +88,12 @@ impl Logs {
         Ok(File::options().create(true).append(true).open(self.path(name))?)
     }
 
+    /// How many lines of one log have these words.
+    pub(crate) fn count(&self, name: &str, words: &str) -> Result<usize> {
+        let text = std::fs::read(self.path(name)).with_context(|| format!("reading the log of {name}"))?;
+        Ok(String::from_utf8_lossy(&text).lines().filter(|line| line.contains(words)).count())
+    }
+
     /// The last lines of every log, for the message about a failure.
     pub(crate) fn tails(&self) -> String {
         const LINES: usize = 40;

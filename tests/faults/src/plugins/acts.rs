@@ -67,6 +67,23 @@ impl Act {
     }
 }
 
+impl Act {
+    /// What stands in the daemon's log once the plugin did it; of some acts the answers tell.
+    pub(super) fn trace(&self) -> Option<String> {
+        match self {
+            Act::Blocks(_) | Act::Leaks { .. } => None,
+            Act::PanicsFor(Call::PanicAfterwards) | Act::PanicsWhenGivenUp => {
+                Some("whoever steps here asked for it".to_owned())
+            }
+            Act::PanicsFor(_) => Some("the command asked for it".to_owned()),
+            Act::PanicsAtStart(method) | Act::PanicsIn(method) => {
+                Some(format!("the environment asked {method} for it"))
+            }
+            Act::Corrupts(how, _) => Some(format!("corrupts a list: {how}")),
+        }
+    }
+}
+
 impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -102,6 +102,7 @@ impl Stage {
 
     /// Plays an act; how long it took until the host knew.
     pub(super) fn play(&mut self, act: &Act) -> Result<Duration> {
+        let traces = self.traces(act)?;
         let took = match act {
             Act::Blocks(time) => self.blocks(*time)?,
             Act::Leaks { commands, each } => self.leaks(*commands, *each)?,
@@ -117,6 +118,7 @@ impl Stage {
         self.answers(Call::Keep(3))?;
         self.answers(Call::Raw { plugin: CORRUPT.to_owned(), words: [0, 4] })?;
         self.leave(worker)?;
+        ensure!(self.traces(act)? > traces || act.trace().is_none(), "the log does not tell that the plugin did it");
         self.goes_on(END)?;
         for ((name, pid), before) in self.rest().into_iter().zip(&self.before) {
             returns(pid, name, *before, END, TOLERANCE)?;
@@ -124,6 +126,11 @@ impl Stage {
         self.host.is_quiet()?;
         self.bystander.is_quiet()?;
         Ok(took)
+    }
+
+    /// How often the daemon's log tells of such an act.
+    fn traces(&self, act: &Act) -> Result<usize> {
+        act.trace().map_or(Ok(0), |words| self.logs.count("uromd", &words))
     }
 
     /// Starts the worker with these plugins, whose methods of these names panic.
