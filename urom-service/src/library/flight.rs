@@ -13,9 +13,6 @@ use crate::wire::frame::Notification;
 /// command.
 const MANY: u64 = 8;
 
-/// How many commands share a message at most: more gain nothing.
-const MOST_TOGETHER: usize = 32;
-
 /// A connection's tasks.
 pub(super) struct Flight {
     slots: Slots<CmdTask>,
@@ -59,13 +56,6 @@ impl Flight {
         let answered = self.answered.get();
         self.submitted.get() == answered
             && (answered - self.answered_before.get() < MANY || self.slots.out() < MANY as usize)
-    }
-
-    /// How many commands share a message: half of the tasks that are the host's or in flight, so that the worker is at one half
-    /// while the host is at the other.
-    #[inline]
-    pub(super) fn share(&self) -> usize {
-        (self.slots.out() / 2).clamp(1, MOST_TOGETHER)
     }
 
     /// Whether every task is completed and released.
@@ -217,21 +207,6 @@ mod tests {
         assert!(flight.is_alone());
         tasks[2..].iter().for_each(|task| flight.release(task));
         flight.release(next);
-    }
-
-    #[test]
-    fn half_of_the_tasks_share_a_message() {
-        let flight = Flight::new(4 * MOST_TOGETHER);
-        let mut tasks = Vec::new();
-        for (count, share) in [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4), (64, 32), (128, 32)] {
-            tasks.resize_with(count, || submit(&flight));
-            assert_eq!(flight.share(), share, "with {count} tasks");
-        }
-        // It makes no difference whether they are in flight.
-        tasks.iter().for_each(|task| answer(&flight, task));
-        assert_eq!(flight.share(), 32);
-        tasks.iter().for_each(|task| flight.release(task));
-        assert_eq!(flight.share(), 1);
     }
 
     #[test]

@@ -200,7 +200,10 @@ mod tests {
         for word in [&b"one"[..], b"two", b"three"] {
             assert!(append(&outbox, 0, word));
             let message = outbox.take().unwrap();
-            assert_eq!(commands(&message.bytes[Pass::LEN..message.len]).next().unwrap().unwrap().payload, word);
+            assert_eq!(
+                commands(&message.bytes[Pass::LEN..message.len]).next().unwrap().unwrap().payload,
+                word
+            );
             places.push(message.bytes.as_ptr());
             outbox.recycle(message);
         }

@@ -10,6 +10,16 @@ use super::task::{CmdTask, InPlace};
 use crate::wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
 use crate::wire::pass::Pass;
 
+/// How many commands share a message at most: more gain nothing.
+const MOST_TOGETHER: usize = 32;
+
+/// How many do. Through shared memory, where a message costs little, half of the host's tasks: the worker is at one half while the
+/// host is at the other. Elsewhere a message costs more than the commands in it.
+#[inline]
+fn share(is_near: bool, tasks: usize) -> usize {
+    if is_near { (tasks / 2).clamp(1, MOST_TOGETHER) } else { MOST_TOGETHER }
+}
+
 /// The sending side.
 #[derive(Default)]
 pub(super) struct Sender {
@@ -17,6 +27,8 @@ pub(super) struct Sender {
     /// What its messages begin with.
     pass: Cell<Pass>,
     outbox: Outbox,
+    /// Messages go through shared memory.
+    is_near: Cell<bool>,
     under_way: RefCell<VecDeque<UnderWay>>,
     /// One of these two has something.
     busy: Cell<bool>,
@@ -33,6 +45,7 @@ impl Sender {
     pub(super) fn open(&self, endpoint: Endpoint, their_channel: u16, pass: Pass) {
         self.pass.set(pass);
         self.outbox.begin_with(pass);
+        self.is_near.set(endpoint.is_in_shared_memory().unwrap_or(false));
         // If it cannot be sent the endpoint is broken, and says so itself.
         endpoint.am_send_with(AM_GREET, &their_channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         *self.endpoint.borrow_mut() = Some(endpoint);
@@ -44,15 +57,15 @@ impl Sender {
         self.busy.get()
     }
 
-    /// Sends a task's frame: at once from its own memory when `now` or when it is long, else with others, when there are `share` of
-    /// them or later.
+    /// Sends a task's frame: at once from its own memory when `now` or when it is long, else with others, when there are as many as
+    /// share a message or later. The host has so many `tasks`, in its hands and in flight.
     #[inline]
     pub(super) fn submit(
         &self,
         task: &'static CmdTask,
         header: [u8; HEADER_LEN],
         now: bool,
-        share: usize,
+        tasks: usize,
     ) -> Result<(), Status> {
         let (at_head, now) = (task.payload.is_at_head(), now && self.outbox.is_empty());
         if now && at_head {
@@ -61,7 +74,7 @@ impl Sender {
         if at_head && travels_alone(task.payload.len()) || !self.append(task, header) {
             return self.submit_behind(task, header, at_head);
         }
-        if self.outbox.frames() >= share {
+        if self.outbox.frames() >= share(self.is_near.get(), tasks) {
             return self.flush();
         }
         self.busy.set(true);
@@ -181,6 +194,19 @@ impl Sender {
             };
             // It goes on by itself; nobody waits for it.
             drop(endpoint.close(mode));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_tasks_share_a_message_through_shared_memory() {
+        for (tasks, expected) in [(0, 1), (1, 1), (3, 1), (4, 2), (8, 4), (64, 32), (1000, 32)] {
+            assert_eq!(share(true, tasks), expected, "of {tasks}");
+            assert_eq!(share(false, tasks), MOST_TOGETHER, "of {tasks}");
         }
     }
 }

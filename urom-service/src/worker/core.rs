@@ -108,7 +108,9 @@ impl Core {
     #[cold]
     pub(crate) fn without_pass(&mut self) {
         if let Some(count) = self.broken.count() {
-            warn!("a message was dropped: it has no room for the pass that it should begin with ({count} times so far)");
+            warn!(
+                "a message was dropped: it has no room for the pass that it should begin with ({count} times so far)"
+            );
         }
     }
 

@@ -18,11 +18,7 @@ const ROOM: usize = 256 << 20;
 #[derive(Debug)]
 pub(crate) enum Job {
     /// A host's domain starts or ends.
-    Turn {
-        key: Key,
-        word: Asked,
-        answer: Answer,
-    },
+    Turn { key: Key, word: Asked, answer: Answer },
     /// A host is gone, and all its domains with it.
     Over(LinkKey),
 }
@@ -92,9 +88,7 @@ pub(crate) async fn work(domains: &Arc<Domains>, job: Job) {
             let result = apart(move || domains.start(key, &table.bytes)).await.unwrap_or_else(panicked);
             WorkerToHost::DomainStarted { domain: key.1, result }
         }
-        Asked::StartWithoutRoom => {
-            WorkerToHost::DomainStarted { domain: key.1, result: Err(without_room()) }
-        }
+        Asked::StartWithoutRoom => WorkerToHost::DomainStarted { domain: key.1, result: Err(without_room()) },
         Asked::End => {
             let _ = apart(move || domains.end(key)).await;
             WorkerToHost::DomainEnded { domain: key.1 }
@@ -286,7 +280,8 @@ mod tests {
             let mut intake = Intake::new(link, desk.clone());
             intake.start(1, MAX_TABLE as u64).map(|()| intake)
         };
-        let mut holders = (2..2 + (ROOM / MAX_TABLE) as LinkKey).map(holds).collect::<Result<Vec<_>, _>>().unwrap();
+        let mut holders =
+            (2..2 + (ROOM / MAX_TABLE) as LinkKey).map(holds).collect::<Result<Vec<_>, _>>().unwrap();
         // Its bytes go nowhere.
         scene.sends(&blob(1));
         scene.works().await;

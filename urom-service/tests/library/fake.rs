@@ -14,9 +14,7 @@ use urom_service::wire::context::context;
 use urom_service::wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, WorkerToHost,
 };
-use urom_service::wire::frame::{
-    AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header,
-};
+use urom_service::wire::frame::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header};
 use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::pass::Pass;
 use urom_service::wire::stream;
@@ -73,7 +71,8 @@ impl Fake {
             match self.runtime.block_on(stream::receive(stream)).unwrap() {
                 HostToDaemon::Ping => {}
                 HostToDaemon::Start { request, .. } => {
-                    return self.send(stream, &DaemonToHost::Started { request, id: 9, address, ticket: TICKET });
+                    return self
+                        .send(stream, &DaemonToHost::Started { request, id: 9, address, ticket: TICKET });
                 }
                 other => panic!("a start, not {other:?}"),
             }

@@ -118,7 +118,10 @@ impl Stage {
         self.answers(Call::Keep(3))?;
         self.answers(Call::Raw { plugin: CORRUPT.to_owned(), words: [0, 4] })?;
         self.leave(worker)?;
-        ensure!(self.traces(act)? > traces || act.trace().is_none(), "the log does not tell that the plugin did it");
+        ensure!(
+            self.traces(act)? > traces || act.trace().is_none(),
+            "the log does not tell that the plugin did it"
+        );
         self.goes_on(END)?;
         for ((name, pid), before) in self.rest().into_iter().zip(&self.before) {
             returns(pid, name, *before, END, TOLERANCE)?;

@@ -15,8 +15,8 @@ use urom_service::wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
 use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
-use urom_service::wire::pass::Pass;
 use urom_service::wire::hello::Role;
+use urom_service::wire::pass::Pass;
 
 use super::Manner;
 use super::link::Link;

@@ -165,7 +165,8 @@ impl Rig {
         let carried = Cursor::new(said.to_vec());
         let heard: Result<_, Failure> = now(async {
             let mut stream = Stream::carry(tokio::io::join(carried, tokio::io::sink()), loopback());
-            let attached = worker_link::admission(&mut stream, ID, loopback(), LIMIT, Pass::default()).await?;
+            let attached =
+                worker_link::admission(&mut stream, ID, loopback(), LIMIT, Pass::default()).await?;
             stream.close().await;
             Ok(attached)
         });

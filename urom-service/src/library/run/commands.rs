@@ -69,8 +69,8 @@ impl Run {
         task.payload.check()?;
         let header = task.start().ok_or(DocaError::INVALID_VALUE)?.header(task.payload.len());
         let before = task.head.stage.replace(Stage::InFlight);
-        let (alone, share) = (self.flight.is_alone(), self.flight.share());
-        if let Err(status) = self.sender.submit(task, header, alone, share) {
+        let (alone, tasks) = (self.flight.is_alone(), self.flight.out());
+        if let Err(status) = self.sender.submit(task, header, alone, tasks) {
             task.head.stage.set(before);
             self.on_broken(status);
             return Err(DocaError::CONNECTION_RESET);
