@@ -4,10 +4,10 @@ use sandbox_protocol::{
 };
 use ucx::{Features, Mesh, Stable, Status};
 use urom_pdk::{Data, Received, prelude::*};
-use memory::{Memories, receive};
+use memory::{Memories, cut};
 /// The most bytes an answer may have room for: the largest message limit there is. A plugin is not told its own, so what
 /// is longer than that and shorter than this is found only when it is sent.
-const MOST: usize = (1 << 24) - 1;
+const LONGEST_ANSWER: usize = (1 << 24) - 1;
 struct Sandbox {
     memories: Memories,
     members: Mesh,
@@ -68,20 +68,24 @@ impl Handler<::urom_pdk::Side> for Sandbox {
     }
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
         let (came, data) = if cmd.memh_id == 0 {
-            let count = usize::try_from(cmd.count).ok().filter(|count| *count <= MOST);
+            let count = usize::try_from(cmd.count)
+                .ok()
+                .filter(|count| *count <= LONGEST_ANSWER);
             let count = count
                 .ok_or_else(|| Error::new(
                     DocaError::TOO_BIG,
                     "no answer is that long",
                 ))?;
-            let (came, data) = receive(&self.worker, &cmd, TagReceived::payload(count)?)
-                .await;
+            let room = Stable::new(TagReceived::payload(count)?);
+            let (came, data) = cut(
+                self.worker.tag_recv(cmd.tag, cmd.tag_mask, room).await,
+            );
             (came, Received::Inline(data))
         } else {
             let (place, range) = self
                 .memories
                 .find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
-            let came = place.receive(range, &self.worker, &cmd).await;
+            let came = place.receive(range, &self.worker, cmd.tag, cmd.tag_mask).await;
             (
                 came,
                 Received::Registered {

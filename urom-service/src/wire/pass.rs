@@ -42,7 +42,7 @@ impl Pass {
     /// use urom_service::wire::pass::Pass;
     ///
     /// let pass = Pass::new(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
-    /// let message = [pass.as_bytes(), b"frames"].concat();
+    /// let message = [&pass.as_bytes()[..], b"frames"].concat();
     /// assert_eq!(Pass::split(&message), Some((pass, &b"frames"[..])));
     /// assert_eq!(Pass::split(&message[..3]), None);
     /// ```

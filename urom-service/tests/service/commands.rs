@@ -2,6 +2,7 @@
 
 use urom_abi::DocaError;
 use urom_service::wire::control::StartWorker;
+use urom_service::wire::frame::AM_COMMANDS;
 
 use crate::support::client::{Client, Connection, Note, any, op};
 use crate::support::plugins::Plugins;
@@ -311,10 +312,10 @@ fn a_host_that_uses_a_slot_it_did_not_ask_for_is_thrown_out() {
 fn a_host_that_floods_without_taking_answers_is_thrown_out() {
     let mut setting = setting_with(&["-m", "1000000"]);
     let host = setting.client.attach(any(), 1);
-    let frame = host.frame(0, 0, &words(op::BIG, 900_000));
+    let message = [host.pass.as_bytes().as_slice(), &host.frame(0, 0, &words(op::BIG, 900_000))].concat();
     // Never progressed, so no answer is taken; each answer is more than UCX buffers.
     for _ in 0..100 {
-        host.endpoint.am_send_with(1, &[], frame.clone(), ucx::AmFlags::EAGER).detach();
+        host.endpoint.am_send_with(AM_COMMANDS, &[], message.clone(), ucx::AmFlags::EAGER).detach();
     }
     // Sending needs progress now and then, but only the handler of this test takes answers; count what came.
     let refusal = host.refusal();
