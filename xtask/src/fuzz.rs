@@ -6,10 +6,8 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 use crate::workspace::Workspace;
-use crate::{setup, shell};
+use crate::{setup, shell, tools};
 
-/// The version that is installed when there is another or none.
-const CARGO_FUZZ: &str = "0.13.2";
 /// The longest input: the largest message by default and some more, or a program of some steps.
 const MAX_LEN: usize = 4200;
 const LONG_PROGRAM: usize = 1024;
@@ -32,7 +30,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
     }
     // Some targets are of crates that need UCX.
     setup::run(workspace, None)?;
-    let tools = install(&workspace.target_dir)?;
+    let program = tools::FUZZ.install(workspace)?;
     let build = workspace.target_dir.join("fuzz");
     for target in chosen {
         let committed = directory.join("corpus").join(target);
@@ -42,7 +40,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
         }
         let sanitizer = if matches!(work, Work::Run { sanitized: false, .. }) { "none" } else { "address" };
         let fuzz = |verb| -> Result<Command> {
-            let mut command = cargo_fuzz(&tools)?;
+            let mut command = cargo_fuzz(&program)?;
             command.args(["fuzz", verb, "--sanitizer", sanitizer, "--fuzz-dir"]).arg(&directory);
             command.arg("--target-dir").arg(&build).arg(target);
             Ok(command)
@@ -103,26 +101,13 @@ fn targets(directory: &Path) -> Result<Vec<String>> {
 
 /// Cargo with cargo-fuzz on its path. Sanitizers and coverage are unstable, and the project's own Rust has them all the
 /// same.
-fn cargo_fuzz(tools: &Path) -> Result<Command> {
+fn cargo_fuzz(program: &Path) -> Result<Command> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::iter::once(tools.join("bin")).chain(std::env::split_paths(&path));
+    let path = program.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&path));
     let path = std::env::join_paths(path).context("the search path cannot be extended")?;
     let mut command = shell::cargo();
     command.env("PATH", path).env("RUSTC_BOOTSTRAP", "1");
     Ok(command)
-}
-
-/// Brings cargo-fuzz into the build tree's tools.
-fn install(target_dir: &Path) -> Result<PathBuf> {
-    let tools = target_dir.join("tools");
-    let version = Command::new(tools.join("bin/cargo-fuzz")).args(["fuzz", "--version"]).output();
-    if version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim().ends_with(CARGO_FUZZ)) {
-        return Ok(tools);
-    }
-    let mut install = shell::cargo();
-    install.args(["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ, "--root"]).arg(&tools);
-    shell::step(&format!("installing cargo-fuzz {CARGO_FUZZ}"), &mut install)?;
-    Ok(tools)
 }
 
 #[cfg(test)]

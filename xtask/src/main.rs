@@ -29,6 +29,7 @@ mod steps;
 mod target;
 mod template;
 mod test;
+mod tools;
 mod ucx;
 mod workspace;
 
@@ -136,6 +137,8 @@ enum Task {
         #[arg(long, conflicts_with = "quick")]
         bless: bool,
     },
+    /// Holds the dependencies to the rules of deny.toml.
+    Deny,
     /// Compares the C headers with the Rust code behind them, and with what libdoca_urom.so exports.
     Abi,
     /// Runs tests under what sees wrong accesses, leaks and races: the sanitizers, valgrind and Miri.
@@ -194,6 +197,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         }
         Task::Template { bless: true, .. } => template::bless(&workspace)?,
         Task::Template { quick, .. } => template::run(&workspace, quick)?,
+        Task::Deny => shell::run(&mut tools::deny(&workspace, &workspace.root.join("Cargo.toml"))?)?,
         Task::Abi => {
             setup::run(&workspace, None)?;
             setup::for_bindings()?;

@@ -114,7 +114,7 @@ pub(crate) struct Plan {
     /// One build after another. The last makes what tests load and start, by itself: with test programs in the same build
     /// it would have the features that those ask for, such as the plugin kit's `test-util`.
     build: Vec<Vec<String>>,
-    test: Vec<String>,
+    pub(crate) test: Vec<String>,
     left_out: Vec<(&'static str, &'static str)>,
 }
 

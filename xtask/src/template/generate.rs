@@ -6,10 +6,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::shell;
-
-/// The version that the template is tried with.
-const VERSION: &str = "0.23.8";
+use crate::workspace::Workspace;
+use crate::{shell, tools};
 
 /// cargo-generate.
 pub(super) struct Generator {
@@ -102,29 +100,9 @@ impl Answers {
 }
 
 impl Generator {
-    /// Installs cargo-generate below `tools` unless it is there.
-    pub(super) fn install(tools: &Path) -> Result<Self> {
-        let program = tools.join("bin/cargo-generate");
-        let wanted = format!("cargo-generate {VERSION}");
-        let there = Command::new(&program).args(["generate", "--version"]).output();
-        let there = there.is_ok_and(|output| {
-            String::from_utf8_lossy(&output.stdout).trim_end().ends_with(&format!(" {VERSION}"))
-        });
-        if !there {
-            let mut install = shell::cargo();
-            // The dev profile: it is built once and runs for moments.
-            install.args([
-                "install",
-                "cargo-generate",
-                "--locked",
-                "--debug",
-                "--version",
-                VERSION,
-                "--root",
-            ]);
-            shell::step(&format!("set-up: installing {wanted}"), install.arg(tools))?;
-        }
-        Ok(Self { program })
+    /// Installs cargo-generate unless it is there.
+    pub(super) fn install(workspace: &Workspace) -> Result<Self> {
+        Ok(Self { program: tools::GENERATE.install(workspace)? })
     }
 
     /// Generates from the template in a folder, into a new directory below `into`.

@@ -13,7 +13,7 @@ use super::generate::{Answers, Generator, Kit, urom_new};
 use super::{FOLDER, tree};
 use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
-use crate::{shell, ucx};
+use crate::{shell, tools, ucx};
 
 /// What `cargo run` prints in a generated workspace.
 const ANSWER: &str = "the sum of 2 values is 3\nthe sum of 3 values is 6.5\n";
@@ -39,7 +39,7 @@ struct Place<'a> {
     path: OsString,
 }
 
-/// All combinations; `quick` takes the first and the last of them, and no form that builds the kit anew.
+/// All combinations; `quick` takes the first and the last of them, and no form that checks the kit anew.
 pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> Result<()> {
     let place = Place::new(workspace, generator)?;
     let kit = || Kit::Path(workspace.root.display().to_string());
@@ -119,17 +119,9 @@ impl<'a> Place<'a> {
         self.deny(&project)
     }
 
-    /// What it depends on is held to the rules for this repository. The tool is the CI's, which also installs it.
+    /// What it depends on is held to the rules for this repository.
     fn deny(&self, project: &Path) -> Result<()> {
-        let program = self.workspace.target_dir.join("tools/bin/cargo-deny");
-        if !program.is_file() {
-            println!("left out: cargo deny: there is no {}", program.display());
-            return Ok(());
-        }
-        let mut deny = Command::new(program);
-        deny.arg("--manifest-path").arg(project.join("Cargo.toml"));
-        deny.arg("--config").arg(self.workspace.root.join("deny.toml"));
-        deny.args(["check", "bans", "licenses", "sources"]);
+        let mut deny = tools::deny(self.workspace, &project.join("Cargo.toml"))?;
         shell::step("template: cargo deny", deny.env("CARGO_TARGET_DIR", &self.target))
     }
 
@@ -156,6 +148,12 @@ impl<'a> Place<'a> {
         ensure!(status.success(), "the host program failed: {status}");
         ensure!(printed == ANSWER, "the host program printed {printed:?} and not {ANSWER:?}");
         Ok(())
+    }
+
+    /// Checks a workspace whose kit is compiled anew. What it does does not depend on where that is from.
+    fn compiles(&self, project: &Path) -> Result<()> {
+        let mut check = self.cargo(project);
+        shell::step("template: cargo check", check.args(["check", "--quiet", "--workspace", "--all-targets"]))
     }
 
     /// What this machine lacks for the other one's plugins.
@@ -192,7 +190,7 @@ impl<'a> Place<'a> {
         };
         let project = self.generator.git(&self.directory("git")?, &address, FOLDER, &answers)?;
         tree::without_placeholders(&tree::read(&project)?)?;
-        self.answers(&project)?;
+        self.compiles(&project)?;
 
         // In the clone's root no answer has to be given. Cargo finds the kit where the workspace says it is.
         let answers = Answers { project: "in-clone", ..Answers::default() };
@@ -225,7 +223,7 @@ impl<'a> Place<'a> {
             ));
         }
         fs::write(&manifest, text).with_context(|| format!("writing {}", manifest.display()))?;
-        self.answers(&project)
+        self.compiles(&project)
     }
 
     /// How long it takes from nothing to an answer.

@@ -45,7 +45,7 @@ pub(crate) fn bless(workspace: &Workspace) -> Result<()> {
 fn prepare(workspace: &Workspace) -> Result<Generator> {
     setup::run(workspace, None)?;
     debian::ensure(&[&debian::PKG_CONFIG, &debian::OPENSSL])?;
-    Generator::install(&workspace.target_dir.join("tools"))
+    Generator::install(workspace)
 }
 
 /// The workspace in place is what the answers for its place give, and formatted.
