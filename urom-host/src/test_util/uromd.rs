@@ -42,6 +42,12 @@ impl Uromd {
         let mut command = Command::new(&program);
         command.args(["--listen", "127.0.0.1:0", "--log-level", "40"]);
         command.env("UROM_PLUGIN_PATH", plugin_path).stdin(Stdio::null()).stdout(Stdio::piped());
+        // Workers find nothing of its environment that nobody asked for, and what a sanitizer finds in them would go to some log.
+        for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
+            if std::env::var_os(name).is_some() {
+                command.args(["--worker-env", name]);
+            }
+        }
         let failed =
             |why| Error::new(DocaError::INITIALIZATION, format!("starting {}", program.display())).why(why);
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
