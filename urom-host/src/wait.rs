@@ -22,7 +22,9 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::thread;
 
-/// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone would notice.
+/// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone would notice. The clock is read
+/// after 16 calls of 16 looks each, so over TCP it is some times as long. A look there for each call made it exact, and cost a
+/// worker that shares the host's core more than it gained: docs/src/performance.md.
 const SPIN: Duration = Duration::from_micros(50);
 
 /// How long it sleeps at most when the system has no descriptor left to wake it by.
@@ -30,8 +32,9 @@ const BLIND_SLEEP: Duration = Duration::from_millis(1);
 
 /// Runs a future to its end, driving every progress engine of this thread meanwhile.
 ///
-/// It polls for about 50 microseconds without progress, then sleeps on the engines' event handles until one of them or
-/// a waker from another thread has news. The future may be of any origin, and may start and await any number of others.
+/// It polls for about 50 microseconds without progress, or a third of a millisecond with a worker over TCP, where a look takes a
+/// hundred times as long; then it sleeps on the engines' event handles until one of them or a waker from another thread has news.
+/// The future may be of any origin, and may start and await any number of others.
 ///
 /// ```no_run
 /// # use urom_host::{Service, block_on, Result};

@@ -20,7 +20,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("sandbox", &["sandbox/"]),
     ("c", &["plugin-in-c/", "host-in-c/"]),
     ("stages", &["stages/"]),
-    ("codec", &["codec/", "codec-encode/", "plugin/"]),
+    ("codec", &["codec/", "codec-encode/", "codec-decode/", "plugin/"]),
     ("costs", &["messages/", "allocations/", "system-calls/"]),
     ("peers", &["peers/", "ucx_perftest/"]),
     ("idle", &["idle/"]),
