@@ -153,14 +153,10 @@ fn suites(build: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// A target of its own keeps the flags from build scripts and macros. What reads what others wrote does so all the time: with
-/// optimisations its tests take a fifth of the time, and what is checked is the same.
+/// A target of its own keeps the flags from build scripts and macros.
 fn cargo_test(build: &Path) -> Result<Command> {
     let mut test = shell::cargo();
     test.args(["test", "--quiet", "--target", Target::host()?.triple(), "--target-dir"]).arg(build);
-    for package in PACKAGES {
-        test.args(["--config", &format!("profile.dev.package.{package}.opt-level=1")]);
-    }
     Ok(test)
 }
 
