@@ -2,7 +2,7 @@
 //! Unix socket.
 //!
 //! The peers sleep in the kernel between messages. The kit is measured in both of its modes: *spinning*, where both ends
-//! poll, and *asleep*, where both ends sleep before each command and the host sleeps until its answer wakes it. For the
+//! poll, and *asleep*, where both ends sleep before each command, so that the worker has to be woken, while the host polls before it would sleep. For the
 //! latter the peers pause just as long before each call.
 //!
 //! Most of a round trip asleep is the two times that the kernel wakes somebody. What these take by themselves is measured in
@@ -91,7 +91,7 @@ impl Contest {
             let figure = |side, each| self.figure(side, kit).against(side.about(), each).note(note);
             return Ok(vec![figure(Side::Tonic, tonic), figure(Side::UnixSocket, unix_socket)]);
         }
-        let note = "both ends sleep before each, and the host sleeps until its answer is there";
+        let note = "both ends sleep before each, and the worker has to be woken; the host polls for the answer before it would sleep";
         let [kit, tonic, unix_socket, threads] = self.rounds(extent, host, ASLEEP)?;
         let figure = |side: Side, each| self.figure(side, kit).against(side.about(), each).note(note);
         let floor = Figure::new(format!("{NAME}/threads-against-tonic/{}", self.name), "ns", threads);
