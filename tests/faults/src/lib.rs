@@ -4,6 +4,7 @@
 //! package's program ([`host`]), breaks something at a moment that its seed chose, and fails when anybody hangs, gets an
 //! answer twice or a wrong one, an error that does not say what happened, or does not get back to where it was.
 
+mod awake;
 mod blocked;
 mod bystander;
 mod chaos;

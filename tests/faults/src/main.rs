@@ -88,7 +88,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     for suite in chosen {
         println!("\n{}: {}", suite.name, suite.about);
         let begin = Instant::now();
-        let outcome = (suite.run)(&extent);
+        let outcome = suite.run(&extent);
         let failure = match &outcome {
             Ok(outcome) => outcome.check(suite).err().map(|error| error.to_string()),
             Err(error) => Some(format!("{error:#}")),

@@ -5,6 +5,7 @@ use std::fmt;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
+use crate::awake::Awake;
 use crate::{chaos, endurance, hosts, network, plugins, scale, turnover};
 
 /// One way of breaking things.
@@ -14,8 +15,36 @@ pub struct Suite {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    /// Runs it. An error is a fault of the product, and says which round found it.
-    pub run: fn(&Extent) -> Result<Outcome>,
+    /// Carries it out.
+    body: fn(&Extent) -> Result<Outcome>,
+}
+
+impl Suite {
+    /// Runs it, on a machine that is kept awake.
+    ///
+    /// # Errors
+    /// A fault of the product, which says what round found it. How late the machine was meanwhile is printed.
+    pub fn run(&self, extent: &Extent) -> Result<Outcome> {
+        let awake = Awake::begin()?;
+        let outcome = (self.body)(extent);
+        let late = awake.end();
+        let late = Figure::new(
+            format!("{}/timer-late", self.name),
+            "s",
+            late.as_secs_f64(),
+            "the most that this machine was late with a timer",
+        );
+        match outcome {
+            Ok(Outcome::Passed { done, mut figures }) => {
+                figures.push(late);
+                Ok(Outcome::Passed { done, figures })
+            }
+            other => {
+                println!("  {late}");
+                other
+            }
+        }
+    }
 }
 
 /// All of them, in the order in which they run.
@@ -23,37 +52,37 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "chaos",
         about: "kills, crashes and stops workers, daemons and hosts under load",
-        run: chaos::run,
+        body: chaos::run,
     },
     Suite {
         name: "network",
         about: "cuts, restores, throttles and disturbs the link between host and service",
-        run: network::run,
+        body: network::run,
     },
     Suite {
         name: "hosts",
         about: "hosts that flood a worker or the daemon, or stop reading",
-        run: hosts::run,
+        body: hosts::run,
     },
     Suite {
         name: "plugins",
         about: "plugins that block, leak, panic in every method and corrupt their lists",
-        run: plugins::run,
+        body: plugins::run,
     },
     Suite {
         name: "turnover",
         about: "a worker that loses one host after the other, and a host that loses workers, in memory that does not grow",
-        run: turnover::run,
+        body: turnover::run,
     },
     Suite {
         name: "scale",
         about: "as many workers, plugins and hosts as there may be, all of them used",
-        run: scale::run,
+        body: scale::run,
     },
     Suite {
         name: "endurance",
         about: "a hundred million loopbacks, every value checked, in memory that does not grow",
-        run: endurance::run,
+        body: endurance::run,
     },
 ];
 

@@ -1,0 +1,100 @@
+//! Keeps a virtual machine's timers going while a suite runs, and says how late they were.
+//!
+//! On some virtual machines a processor with nothing to do now and then misses its timer, and whoever sleeps there gets up
+//! seconds late, unless something else wakes the processor. No process can tell that from being stopped, so what the suites
+//! allow for noticing a loss would be spent by the machine. A thread on every processor that is woken a hundred times a second
+//! leaves no timer alone for long; how late these threads themselves get up shows what the machine did meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// How long the threads sleep at a time.
+const NAP: Duration = Duration::from_millis(10);
+
+/// The threads, until they are [ended](Awake::end) or dropped.
+#[derive(Debug)]
+pub(crate) struct Awake {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    over: AtomicBool,
+    /// The longest that any of them slept over its time, in nanoseconds.
+    late: AtomicU64,
+}
+
+impl Awake {
+    /// Starts a thread on every processor that this process may use.
+    ///
+    /// # Errors
+    /// When the system does not say which these are, or has no thread.
+    pub(crate) fn begin() -> Result<Awake> {
+        let processors =
+            sched_getaffinity(None).context("the system does not say which processors there are")?;
+        let mut awake = Awake { shared: Arc::default(), threads: Vec::new() };
+        for processor in (0..CpuSet::MAX_CPU).filter(|processor| processors.is_set(*processor)) {
+            let shared = Arc::clone(&awake.shared);
+            let thread = thread::Builder::new().name(format!("awake-{processor}"));
+            let thread = thread.spawn(move || nap(processor, &shared)).context("cannot start a thread")?;
+            awake.threads.push(thread);
+        }
+        Ok(awake)
+    }
+
+    /// Ends them; how late the latest of them got up.
+    pub(crate) fn end(mut self) -> Duration {
+        self.join();
+        Duration::from_nanos(self.shared.late.load(Ordering::Relaxed))
+    }
+
+    fn join(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // They have nothing that could panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+fn nap(processor: usize, shared: &Shared) {
+    let mut set = CpuSet::new();
+    set.set(processor);
+    // One that may not stay there is awake elsewhere, which is better than nothing.
+    let _ = sched_setaffinity(None, &set);
+    while !shared.over.load(Ordering::Relaxed) {
+        let begin = Instant::now();
+        thread::sleep(NAP);
+        let late = begin.elapsed().saturating_sub(NAP);
+        shared.late.fetch_max(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_processor_is_kept_awake_until_the_end() {
+        let awake = Awake::begin().unwrap();
+        assert_eq!(awake.threads.len(), thread::available_parallelism().unwrap().get());
+        let shared = Arc::clone(&awake.shared);
+        while shared.late.load(Ordering::Relaxed) == 0 {
+            thread::yield_now();
+        }
+        assert!(awake.end() > Duration::ZERO);
+        assert_eq!(Arc::strong_count(&shared), 1, "a thread is left");
+    }
+}
