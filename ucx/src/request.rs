@@ -8,11 +8,11 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::{self, ManuallyDrop};
+use std::mem;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::rc::Rc;
-use std::task::{Context as TaskContext, Poll};
+use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use ucx_sys as sys;
@@ -134,7 +134,7 @@ pub struct Request<B: 'static, T: Outcome = ()> {
     phase: Phase,
     /// There unless the phase is `Taken`.
     buffer: Held<B>,
-    /// What else must live until UCX is done.
+    /// What else must live until UCX is done: nothing in any phase but `Pending`.
     keep: Option<Rc<dyn Any>>,
     outcome: PhantomData<fn() -> T>,
 }
@@ -171,9 +171,11 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self
     }
 
-    /// Keeps something alive until UCX is done.
+    /// Keeps something alive until UCX is done, and no longer: it may need the worker, which a request that is over has not.
     pub(crate) fn keeping(mut self, keep: Rc<dyn Any>) -> Self {
-        self.keep = Some(keep);
+        if let Phase::Pending { .. } = self.phase {
+            self.keep = Some(keep);
+        }
         self
     }
 
@@ -202,8 +204,8 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     #[inline]
     pub fn into_done(mut self) -> Result<(Result<T, Status>, B), Self> {
         let Some(done) = self.take() else { return Err(self) };
-        // Nothing but what was kept is left, so there is no need for the whole of `drop`.
-        drop(ManuallyDrop::new(self).keep.take());
+        // Nothing is left, so there is no need for the whole of `drop`.
+        mem::forget(self);
         Ok(done)
     }
 
@@ -266,6 +268,8 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         let Some(completion) = completion else { return };
         // SAFETY: it is complete, and the phase ends below.
         unsafe { Slot::free(slot) };
+        // Before the phase, which may have the last of the worker.
+        drop(self.keep.take());
         self.phase = Phase::Done(completion);
     }
 
@@ -288,6 +292,10 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         let slot = unsafe { slot.as_ref() };
         let waker = slot.waker.take().filter(|waker| waker.will_wake(cx.waker()));
         slot.waker.set(Some(waker.unwrap_or_else(|| cx.waker().clone())));
+        // Whoever cloned it may have progressed the worker.
+        if slot.completion.get().is_some() {
+            slot.waker.take().into_iter().for_each(Waker::wake);
+        }
     }
 
     /// The drop of a request whose result nobody took.

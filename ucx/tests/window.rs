@@ -175,6 +175,24 @@ fn memory_stays_while_its_owner_can_be_reached() {
     }
 }
 
+/// A sanitizer sees a key that is freed after its worker.
+#[test]
+fn what_a_request_keeps_goes_before_its_worker_in_whatever_order_the_rest_is_dropped() {
+    for transports in TRANSPORTS {
+        // One that is over at once, and one that may take a while: neither needs the window any more.
+        for length in [8, 1 << 20] {
+            let Two { owner, worker, memory, bytes } = Two::new(transports, 1 << 20);
+            let window = open(&worker, &bytes).unwrap();
+            let put = window.put(0, pattern(length));
+            until(&[&owner, &worker], "the put", || put.is_done());
+            drop((window, worker));
+            let (result, back) = put.into_done().unwrap();
+            assert_eq!((result, back.len()), (Ok(()), length));
+            drop((memory, owner));
+        }
+    }
+}
+
 /// Where the owner tells its window: a line of its own among those of the test program.
 const MARKED: &str = "window: ";
 
