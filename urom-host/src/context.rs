@@ -157,6 +157,6 @@ impl ContextHandle {
     /// To be called after every change of state.
     pub(crate) fn wake_watchers(&self) {
         let watchers = self.watchers.take();
-        watchers.into_iter().for_each(Waker::wake);
+        watchers.into_iter().for_each(|waker| thread::guard(|| waker.wake()));
     }
 }

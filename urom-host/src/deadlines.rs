@@ -64,7 +64,9 @@ impl Deadlines {
     pub(crate) fn wake_at(&self, at: Instant, waker: &Waker) {
         let known = |(time, known): &(Instant, Waker)| *time == at && known.will_wake(waker);
         if !self.resting.borrow().iter().any(known) {
-            self.resting.borrow_mut().push((at, waker.clone()));
+            // Whoever clones it may come back here.
+            let waker = waker.clone();
+            self.resting.borrow_mut().push((at, waker));
         }
         self.note(at);
     }

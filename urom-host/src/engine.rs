@@ -1,5 +1,6 @@
 //! Progress engines.
 
+use std::cell::Cell;
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::ptr::{self, NonNull};
@@ -137,7 +138,7 @@ impl ProgressEngine {
         Ok(count)
     }
 
-    /// Asks for one notification (`doca_pe_request_notification`).
+    /// Asks for one notification (`doca_pe_request_notification`). Waits of this crate do not take it back.
     ///
     /// The descriptor becomes readable at the next event or the next deadline, or at once when something is ready already.
     /// It may be the deadline of a task that is submitted afterwards, by another task of the event loop.
@@ -148,6 +149,7 @@ impl ProgressEngine {
         self.0.deadlines.set_alarm().map_err(|error| {
             Error::new(DocaError::OPERATING_SYSTEM, "setting a progress engine's timer").caused_by(error)
         })?;
+        self.0.asked.set(true);
         self.0.request_notification()
     }
 
@@ -157,6 +159,7 @@ impl ProgressEngine {
     /// Whatever the library says.
     pub fn clear_notification(&self) -> Result<()> {
         self.0.deadlines.clear_alarm();
+        self.0.asked.set(false);
         self.0.clear_notification()
     }
 
@@ -183,7 +186,8 @@ impl ProgressEngine {
                 return true;
             }
             if !self.progress() {
-                return false;
+                // A change of state need not count as something that moved.
+                return done();
             }
         }
         cx.waker().wake_by_ref();
@@ -227,6 +231,8 @@ pub(crate) struct EngineCore {
     pe: NonNull<Pe>,
     handle: RawFd,
     deadlines: Deadlines,
+    /// The program wants to be notified.
+    asked: Cell<bool>,
 }
 
 impl EngineCore {
@@ -236,7 +242,8 @@ impl EngineCore {
         let code = unsafe { (library.api().doca_pe_create)(&mut pe) };
         check(code, || "creating a progress engine")?;
         let pe = crate::library::non_null(pe, "creating a progress engine")?;
-        let mut core = EngineCore { library, pe, handle: -1, deadlines: Deadlines::default() };
+        let deadlines = Deadlines::default();
+        let mut core = EngineCore { library, pe, handle: -1, deadlines, asked: Cell::new(false) };
         // SAFETY: the engine is live, and the pointer is to a local variable.
         let code = unsafe { (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle) };
         check(code, || "asking a progress engine for its notification handle")?;
@@ -297,7 +304,13 @@ impl EngineCore {
         check(code, || "arming a progress engine's notification handle")
     }
 
-    pub(crate) fn clear_notification(&self) -> Result<()> {
+    /// Ends a sleep of this crate's. A program that sleeps on the handle in another of its tasks still wants to be woken.
+    pub(crate) fn end_sleep(&self) -> Result<()> {
+        self.clear_notification()?;
+        if self.asked.get() { self.request_notification() } else { Ok(()) }
+    }
+
+    fn clear_notification(&self) -> Result<()> {
         // SAFETY: the engine is live and belongs to this thread; the handle is the one it gave out.
         let code = unsafe { (self.api().doca_pe_clear_notification)(self.pe.as_ptr(), self.handle) };
         check(code, || "clearing a progress engine's notification handle")

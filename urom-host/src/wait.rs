@@ -256,7 +256,7 @@ fn sleep_armed(bell: Option<&Bell>, limit: Option<Duration>) {
     while let Some(engine) = thread::engine(index) {
         index += 1;
         // An engine that cannot be cleared stays readable: the next sleep is short, and nothing is missed.
-        let _ = engine.map(|engine| engine.clear_notification());
+        let _ = engine.map(|engine| engine.end_sleep());
     }
 }
 

@@ -53,6 +53,7 @@ impl RawTask {
         let mut task = Task::allocate(&owner, plugin)?;
         let capacity = task.payload().len();
         let slot = Some(NonNull::from(task.into_slot()));
+        owner.unsubmitted.update(|tasks| tasks + 1);
         Ok(RawTask { owner, plugin: *plugin, capacity, deadline: None, slot })
     }
 
@@ -131,6 +132,7 @@ impl RawTask {
 impl Drop for RawTask {
     fn drop(&mut self) {
         drop(self.task());
+        self.owner.unsubmitted.update(|tasks| tasks - 1);
     }
 }
 

@@ -150,7 +150,8 @@ impl Context {
     /// Has a slot wake `cx` when its task completes.
     pub(crate) fn watch(&self, slot: &Slot, cx: &TaskContext<'_>) {
         if !slot.is_pending() {
-            return;
+            // It ended after whoever asks looked last.
+            return cx.waker().wake_by_ref();
         }
         let known = slot.waker.take();
         if known.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {

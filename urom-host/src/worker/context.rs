@@ -56,6 +56,8 @@ pub(crate) struct Context {
     owner: OnceCell<Weak<Owner>>,
     /// How many tasks are kept by payloads of their replies.
     held: Cell<usize>,
+    /// How many raw tasks the program has not submitted.
+    pub(crate) unsubmitted: Cell<usize>,
 }
 
 impl Deref for Context {
@@ -246,6 +248,7 @@ impl Owner {
             keeps_tasks: Cell::new(false),
             owner: OnceCell::new(),
             held: Cell::new(0),
+            unsubmitted: Cell::new(0),
         };
         let owner = Owner { context: NonNull::from(Box::leak(Box::new(context))) };
         owner.register()?;

@@ -124,9 +124,12 @@ pub struct Stopping {
 
 impl Stopping {
     pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
-        let begun = match (owner.domains.get(), owner.held()) {
-            (0, 0) => owner.stop(),
-            (0, held) => Err(in_use(&owner)
+        let begun = match (owner.domains.get(), owner.held(), owner.unsubmitted.get()) {
+            (0, 0, 0) => owner.stop(),
+            (0, 0, tasks) => Err(in_use(&owner)
+                .why(format!("{tasks} of its tasks are allocated and not submitted"))
+                .hint("submit or drop the raw tasks first; the worker stops with the last of them")),
+            (0, held, _) => Err(in_use(&owner)
                 .why(format!("{held} of its tasks are kept by replies whose payloads are still held"))
                 .hint("drop the payloads first, or copy them; the worker stops with the last of them")),
             _ => Err(in_use(&owner)

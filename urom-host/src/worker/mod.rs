@@ -233,8 +233,8 @@ impl Worker {
     /// around keep the answers they have, or resolve to an error. The worker is destroyed with the last of them.
     ///
     /// # Errors
-    /// The future resolves to `IN_USE` when payloads of its replies are still held: their memory is the worker's.
-    /// Nothing is stopped then; the worker stops when the last of them is dropped.
+    /// The future resolves to `IN_USE` when payloads of its replies are still held, whose memory is the worker's, or
+    /// [raw tasks](Self::task) that are not submitted. Nothing is stopped then; the worker stops when the last of them is dropped.
     ///
     /// ```no_run
     /// # use urom_host::{Worker, Result};

@@ -35,6 +35,15 @@ fn a_worker_that_does_not_start_is_an_error_with_its_id() {
 }
 
 #[test]
+fn a_start_that_ends_while_it_is_polled_ends_whether_or_not_the_library_counts_that() {
+    let _clean = fake::clean();
+    let service = builder().connect().unwrap();
+    let graph = service.plugin::<crate::Graph>().unwrap();
+    let start = service.worker().id(fake::id::FAILS_UNCOUNTED).plugin(&graph).start();
+    assert_eq!(block_on_for(LIMIT, start).unwrap().unwrap_err().code(), DocaError::INITIALIZATION);
+}
+
+#[test]
 fn a_worker_that_dies_ends_its_tasks_with_their_code_and_takes_no_more() {
     let _clean = fake::clean();
     let service = builder().connect().unwrap();

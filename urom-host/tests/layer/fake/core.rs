@@ -84,7 +84,8 @@ fn step(ctx: *mut Context) -> bool {
     let this = unsafe { Context::get(ctx) };
     if let Some(next) = this.next.take() {
         change(ctx, next);
-        return true;
+        // SAFETY: as above.
+        return unsafe { Context::get(ctx) }.id != super::id::FAILS_UNCOUNTED;
     }
     if this.domain.is_some() && this.state == CtxState::STARTING {
         return domain::step(ctx);

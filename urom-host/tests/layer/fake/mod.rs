@@ -44,6 +44,8 @@ pub mod id {
     pub const FAILS: u64 = 1000;
     /// The start never ends.
     pub const HANGS: u64 = 1001;
+    /// The start ends in `IDLE`, and the progress that says so returns 0, as one that only told of a change may.
+    pub const FAILS_UNCOUNTED: u64 = 1002;
 }
 
 /// Groups that a question for their workers is not answered with at once.

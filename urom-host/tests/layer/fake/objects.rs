@@ -241,7 +241,7 @@ pub fn plan(worker: &mut Context) {
     worker.failed = START_FAILURES.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     worker.next = match worker.id {
         _ if worker.failed.is_some() => Some(CtxState::IDLE),
-        id::FAILS => {
+        id::FAILS | id::FAILS_UNCOUNTED => {
             worker.failed = Some(DocaError::NOT_FOUND);
             Some(CtxState::IDLE)
         }
