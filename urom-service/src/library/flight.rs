@@ -119,7 +119,7 @@ impl Flight {
         let task =
             self.slots.get(notification.slot).filter(|task| task.head.stage.get() == Stage::InFlight)?;
         match notification.payload {
-            Some(payload) if payload.len() > limit => fail_too_big(task, payload.len(), limit),
+            Some(payload) if payload.len() > limit => task.answer(DocaError::TOO_BIG, None),
             payload => task.answer(notification.status, payload),
         }
         self.answered.set(self.answered.get() + 1);
@@ -149,15 +149,6 @@ impl Drop for Flight {
     fn drop(&mut self) {
         self.slots.iter().for_each(task_pool::rest);
     }
-}
-
-#[cold]
-fn fail_too_big(task: &CmdTask, len: usize, limit: usize) {
-    tracing::warn!(
-        target: "urom_library",
-        "a notification of {len} bytes came where {limit} are allowed; its task fails"
-    );
-    task.answer(DocaError::TOO_BIG, None);
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use rustix::event::epoll;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use self::lost::Lost;
+pub(super) use self::lost::Lost;
 use super::bell::Bell;
 use super::channels::Channels;
 use super::ctx::Context;
@@ -344,8 +344,11 @@ impl Pe {
             let lost = match notification {
                 Ok(notification) => match channels.get(notification.channel) {
                     Some(run) if !run.has_pass(pass) => Lost::Forged(run.id()),
-                    Some(run) if run.on_notification(self, &notification) => continue,
-                    run => Lost::Nobodys(notification.channel, notification.slot, run.map(|run| run.id())),
+                    Some(run) => match run.on_notification(self, &notification) {
+                        Ok(()) => continue,
+                        Err(lost) => lost,
+                    },
+                    None => Lost::Nobodys(notification.channel, notification.slot, None),
                 },
                 Err(error) => Lost::Broken(error),
             };

@@ -10,6 +10,7 @@ use super::buf::Buffer;
 use super::list::Linked;
 use super::run::Run;
 use super::shell::{Kind, Mark};
+use super::task_pool;
 use crate::wire::frame::{CommandStart, HEADER_LEN, Payload};
 use crate::wire::pass::Pass;
 
@@ -181,10 +182,10 @@ impl CmdTask {
 
     /// UCX is done with the payload after a while.
     #[cold]
-    fn sent(&self) {
+    fn sent(&'static self) {
         self.sending.set(false);
         if self.orphan.get() {
-            self.retire();
+            task_pool::rest_at_last(self);
         }
     }
 

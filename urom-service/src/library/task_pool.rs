@@ -16,12 +16,12 @@ const RESTING: usize = 64;
 struct Resting(&'static CmdTask);
 
 // SAFETY: `rest` makes one of a task that its connection lets go, after it took all that belongs to a thread out of it. One that
-// UCX still reads goes to `KEPT`, where nobody looks at it.
+// UCX still reads goes to `KEPT`, where nobody looks at it before the thread whose UCX that is says that it is done.
 unsafe impl Send for Resting {}
 
 static POOL: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
 
-/// Tasks that are not used again. Tools that look for leaks find them here.
+/// Tasks that UCX still reads. Tools that look for leaks find them here.
 static KEPT: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
 
 /// A free task of no connection, with room for payloads of `capacity` bytes. `None` when there is no memory left.
@@ -39,7 +39,7 @@ pub(super) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
 }
 
 /// Takes a task that its connection needs no more. UCX may still read the payload of one whose connection was closed by
-/// force; then the payload goes when UCX is done, and the task is not used again.
+/// force; then the task rests [when UCX is done](rest_at_last).
 pub(super) fn rest(task: &'static CmdTask) {
     let is_free = task.leave();
     if is_free {
@@ -47,6 +47,12 @@ pub(super) fn rest(task: &'static CmdTask) {
     }
     let list = if is_free { &POOL } else { &KEPT };
     list.lock().unwrap_or_else(PoisonError::into_inner).push_back(Resting(task));
+}
+
+/// Takes a task that UCX has done with after its connection was gone.
+pub(super) fn rest_at_last(task: &'static CmdTask) {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).retain(|Resting(kept)| !std::ptr::eq(*kept, task));
+    rest(task);
 }
 
 #[cfg(test)]
@@ -82,18 +88,22 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_ucx_reads_is_not_used_again() {
+    fn a_task_that_ucx_reads_is_not_used_again_before_it_is_done() {
         let kept = task(1, 100);
         let in_place = InPlace::new(kept, [0; HEADER_LEN], Pass::default());
         kept.sending.set(true);
         rest(kept);
-        assert!(KEPT.lock().unwrap().iter().any(|Resting(task)| std::ptr::eq(*task, kept)));
+        let is_in = |list: &Mutex<VecDeque<Resting>>| {
+            list.lock().unwrap().iter().any(|Resting(task)| std::ptr::eq(*task, kept))
+        };
+        assert!(is_in(&KEPT));
         for _ in 0..=2 * RESTING {
             let next = task(2, 100);
             assert!(!std::ptr::eq(next, kept));
             rest(next);
         }
         drop(in_place);
+        assert!(!is_in(&KEPT) && is_in(&POOL));
         assert_eq!(kept.payload.len(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Notifications that no task gets.
+//! Notifications that no task gets, or not whole.
 
 use std::fmt;
 use std::time::Instant;
@@ -7,11 +7,13 @@ use super::Pe;
 use crate::wire::frame;
 
 /// Why no task gets it.
-pub(super) enum Lost {
+pub(in crate::library) enum Lost {
     /// It came by this channel, for this slot; and the worker's id, if the channel is somebody's.
     Nobodys(u16, u16, Option<u64>),
     /// It names this worker's channel, and did not begin with its pass.
     Forged(u64),
+    /// It has so many bytes where so many are allowed.
+    TooLong(usize, usize),
     /// The message ends here.
     Broken(frame::Broken),
 }
@@ -31,6 +33,9 @@ impl Lost {
             ),
             Lost::Forged(id) => pe.unreadable(format_args!(
                 "a notification without the pass of worker {id}, whose channel it names, was dropped"
+            )),
+            Lost::TooLong(len, limit) => pe.unreadable(format_args!(
+                "a notification of {len} bytes came where {limit} are allowed; its task fails"
             )),
             Lost::Broken(error) => pe.unreadable(format_args!("notifications dropped: {error}")),
         }

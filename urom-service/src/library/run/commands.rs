@@ -4,7 +4,7 @@ use urom_abi::DocaError;
 
 use super::Run;
 use crate::library::ctx::Context;
-use crate::library::pe::Pe;
+use crate::library::pe::{Lost, Pe};
 use crate::library::task::{CmdTask, Stage};
 use crate::library::task_pool;
 use crate::wire::frame::{COMMAND_HEADER, CommandStart, Notification};
@@ -82,16 +82,29 @@ impl Run {
         Ok(())
     }
 
-    /// A notification came. False when there is no command in flight in its slot.
+    /// A notification came.
+    ///
+    /// # Errors
+    /// There is no command in flight in its slot; or it is too long, and its task fails.
     #[inline]
-    pub(in crate::library) fn on_notification(&self, pe: &Pe, notification: &Notification<'_>) -> bool {
-        let Some(task) = self.flight.answer(notification, self.max_response.get()) else { return false };
+    pub(in crate::library) fn on_notification(
+        &self,
+        pe: &Pe,
+        notification: &Notification<'_>,
+    ) -> Result<(), Lost> {
+        let limit = self.max_response.get();
+        let Some(task) = self.flight.answer(notification, limit) else {
+            return Err(Lost::Nobodys(notification.channel, notification.slot, Some(self.id())));
+        };
         if task.sending.get() || !self.parked.is_empty() {
             self.parked.push(task);
         } else {
             pe.push_command(task);
         }
-        true
+        match notification.payload {
+            Some(payload) if payload.len() > limit => Err(Lost::TooLong(payload.len(), limit)),
+            _ => Ok(()),
+        }
     }
 
     /// Lets the parked tasks go that UCX is done with, in the order of their answers.
