@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
 use tracing::{debug, dispatcher, warn};
 use urom_abi::DocaError;
@@ -23,10 +23,15 @@ use crate::wire::control::{DaemonToHost, Failure, PATIENCE};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{self, StreamError, greet};
 
+/// What a host is told that has to wait too long for the list of plugins.
+const SEARCHING: &str = "the daemon still looks for plugins: the one that its log names last as `loading` takes long, or hangs; try \
+    again, or take it out of the plugin path and start the service again";
+
 /// What every host's task shares.
 #[derive(Debug)]
 pub(crate) struct Reception {
-    pub(crate) catalogue: Mutex<Catalogue>,
+    /// Asynchronous: while a plugin hangs as it is loaded, hosts that come wait here, and no thread does.
+    pub(crate) catalogue: Arc<tokio::sync::Mutex<Catalogue>>,
     /// In place of the environment's.
     pub(crate) plugin_path: Option<Vec<PathBuf>>,
     /// What hosts have to know, if anything.
@@ -68,10 +73,15 @@ pub(crate) async fn serve(
         let _ = timeout(PATIENCE, stream::send(&mut stream, &refusal)).await;
         return;
     };
-    let (finder, log) = (Arc::clone(&reception), dispatcher::get_default(Clone::clone));
-    let find = move || dispatcher::with_default(&log, || finder.discover());
-    let Ok(plugins) = spawn_blocking(find).await else {
-        return warn!("host {peer} was turned away: looking for plugins failed");
+    let plugins = match timeout(PATIENCE, reception.discover()).await {
+        Ok(Ok(plugins)) => plugins,
+        Ok(Err(_)) => return warn!("host {peer} was turned away: looking for plugins failed"),
+        Err(_) => {
+            let failure = Failure::new(DocaError::TIME_OUT, SEARCHING);
+            warn!("host {peer} was turned away: {failure}");
+            let _ = timeout(PATIENCE, stream::send(&mut stream, &DaemonToHost::Refused(failure))).await;
+            return;
+        }
     };
     debug!("host {peer} is here; {} plugins", plugins.len());
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
@@ -102,10 +112,13 @@ pub(crate) async fn serve(
 }
 
 impl Reception {
-    /// Looks for plugins. This loads files, and takes as long as they take.
-    fn discover(&self) -> Vec<Found> {
+    /// Looks for plugins. This loads files, and takes as long as they take: on a thread, which goes on when nobody waits any more.
+    async fn discover(&self) -> Result<Vec<Found>, JoinError> {
+        let mut catalogue = Arc::clone(&self.catalogue).lock_owned().await;
         let of_environment = || std::env::var_os(PLUGIN_PATH_VARIABLE).map(|path| discovery::entries(&path));
         let path = self.plugin_path.clone().or_else(of_environment);
-        self.catalogue.lock().unwrap_or_else(PoisonError::into_inner).discover(path.as_deref())
+        let log = dispatcher::get_default(Clone::clone);
+        let find = move || dispatcher::with_default(&log, || catalogue.discover(path.as_deref()));
+        spawn_blocking(find).await
     }
 }

@@ -37,7 +37,8 @@ pub(crate) fn resolve(
         sdk_log_level: daemon.sdk_log_level,
         plugins,
     };
-    let env = wish.env.iter().flatten().map(|text| variable(text)).collect::<Result<_, _>>()?;
+    let env = wish.env.iter().flatten().enumerate();
+    let env = env.map(|(at, text)| variable(at, text)).collect::<Result<_, _>>()?;
     Ok((config, env))
 }
 
@@ -68,18 +69,19 @@ fn cpus(wish: Option<&str>, daemon: &DaemonConfig) -> Result<Option<CpuSet>, Fai
 }
 
 /// Splits `NAME=value`.
-fn variable(text: &str) -> Result<(OsString, OsString), Failure> {
+fn variable(at: usize, text: &str) -> Result<(OsString, OsString), Failure> {
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty() && !text.contains('\0'));
     let (name, value) = parts.ok_or_else(|| {
-        // The daemon's log has this too, where a value is nobody's business.
-        let name = text.split_once('=').map_or(text, |(name, _)| name).escape_default();
-        let text = format!("`{name}` in the worker's environment is not NAME=value");
+        // The daemon's log has this too, where nobody's value has to do, and all of it may be one.
+        let text =
+            format!("entry {at} of the worker's environment is not NAME=value, or has a zero byte in it");
         Failure::new(DocaError::INVALID_VALUE, text)
     })?;
     if !environment::is_for_hosts(OsStr::new(name)) {
         let text = format!(
-            "`{name}` is not for a host to set, as names of this kind have a worker load what is not in the plugin path, \
-             write files or listen elsewhere: have it set where the service is started, with uromd --worker-env"
+            "`{}` is not for a host to set, as names of this kind have a worker load what is not in the plugin path, \
+             write files or listen elsewhere: have it set where the service is started, with uromd --worker-env",
+            name.escape_debug()
         );
         return Err(Failure::new(DocaError::NOT_PERMITTED, text));
     }
@@ -89,7 +91,7 @@ fn variable(text: &str) -> Result<(OsString, OsString), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::control::PluginEntry;
+    use crate::wire::control::{LONGEST_TEXT, PluginEntry};
 
     fn wish() -> StartWorker {
         StartWorker { id: 1, plugins: 0b10, gid: 4, env: None, cpus: None }
@@ -118,11 +120,15 @@ mod tests {
 
     #[test]
     fn an_environment_that_is_none_is_named() {
-        for text in ["NOVALUE", "=hidden", "", "A=hidden\0"] {
-            let error =
-                resolve_with(&StartWorker { env: Some(vec![text.to_owned()]), ..wish() }).unwrap_err();
+        for text in ["hidden", "=hidden", "", "A=hidden\0"] {
+            let env = Some(vec!["A=b".to_owned(), text.to_owned()]);
+            let error = resolve_with(&StartWorker { env, ..wish() }).unwrap_err();
             assert_eq!(error.code(), DocaError::INVALID_VALUE);
-            assert!(error.text.contains("NAME=value") && !error.text.contains("hidden"), "{error}");
+            let text = &error.text;
+            assert!(
+                text.contains("entry 1") && text.contains("NAME=value") && !text.contains("hidden"),
+                "{text}"
+            );
         }
     }
 
@@ -133,6 +139,20 @@ mod tests {
             let error = resolve_with(&StartWorker { env, ..wish() }).unwrap_err();
             assert_eq!(error.code(), DocaError::NOT_PERMITTED);
             assert!(error.text.contains("--worker-env"), "{error}");
+        }
+    }
+
+    #[test]
+    fn however_long_the_wish_the_refusal_is_short() {
+        let long = "\u{1}".repeat(1 << 20);
+        let wishes = [
+            StartWorker { cpus: Some(long.clone()), ..wish() },
+            StartWorker { env: Some(vec![long.clone()]), ..wish() },
+            StartWorker { env: Some(vec![format!("LD_{long}=x")]), ..wish() },
+        ];
+        for wish in wishes {
+            let text = resolve_with(&wish).unwrap_err().text;
+            assert!(text.len() <= LONGEST_TEXT && text.capacity() <= 2 * LONGEST_TEXT, "{}", text.len());
         }
     }
 

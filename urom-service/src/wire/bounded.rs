@@ -1,4 +1,4 @@
-//! Lists in messages that may have so many elements and no more: an element may take one byte of a message and dozens in
+//! Lists in messages that may have so many elements, and bytes of which there may be so many, and no more: an element may take one byte of a message and dozens in
 //! memory, so the length of a message alone says little of what it becomes.
 
 use std::fmt;
@@ -23,6 +23,17 @@ where
     T: Deserialize<'de>,
 {
     Ok(Option::<Few<T, MAX>>::deserialize(deserializer)?.map(|few| few.0))
+}
+
+/// Reads bytes of which there may be `MAX`.
+pub(super) fn bytes<'de, D: Deserializer<'de>, const MAX: usize>(
+    deserializer: D,
+) -> Result<Vec<u8>, D::Error> {
+    let bytes: Vec<u8> = super::bytes::deserialize(deserializer)?;
+    if bytes.len() > MAX {
+        return Err(D::Error::custom(format_args!("{} bytes where {MAX} may be", bytes.len())));
+    }
+    Ok(bytes)
 }
 
 struct Few<T, const MAX: usize>(Vec<T>);

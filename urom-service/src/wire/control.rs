@@ -28,8 +28,17 @@ pub const CONNECT_DEADLINE: Duration = Duration::from_secs(4);
 /// The most variables that a host may set for a worker.
 pub const MAX_VARIABLES: usize = 4096;
 
+/// The longest UCX worker address, in bytes: more than `ucx::WorkerAddress` takes for one.
+pub const MAX_UCX_ADDRESS: usize = 65 << 10;
+
 /// The TCP port of the daemon when nothing names another.
 pub const DEFAULT_PORT: u16 = 18700;
+
+/// How long the text of a failure may be, in bytes.
+pub const LONGEST_TEXT: usize = 2048;
+
+/// What stands at the end of a text that was longer.
+const CUT: &str = " ...";
 
 /// A failure that crosses a stream: the code the host's call or task ends with, and a sentence for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -51,9 +60,17 @@ fn a_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Erro
 }
 
 impl Failure {
-    /// A failure with a code and a sentence.
+    /// A failure with a code and a sentence, which is cut when it is longer than [`LONGEST_TEXT`]: what a host sent may be in it,
+    /// and as many of them wait as a host leaves unread.
     pub fn new(code: DocaError, text: impl Into<String>) -> Failure {
-        Failure { code: code.0, text: text.into() }
+        let mut text = text.into();
+        if text.len() > LONGEST_TEXT {
+            let end = (0..=LONGEST_TEXT - CUT.len()).rev().find(|at| text.is_char_boundary(*at));
+            text.truncate(end.unwrap_or(0));
+            text.push_str(CUT);
+            text.shrink_to_fit();
+        }
+        Failure { code: code.0, text }
     }
 
     /// The code.
@@ -225,7 +242,7 @@ pub struct Attach {
     /// From the daemon.
     pub ticket: u128,
     /// The host's UCX worker address.
-    #[serde(with = "bytes")]
+    #[serde(serialize_with = "bytes::serialize", deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>")]
     pub ucx_address: Vec<u8>,
     /// The channel number the host wants to see in notifications' frames.
     pub channel: u16,
@@ -243,7 +260,10 @@ pub enum WorkerToHost {
     /// The host is in: it may connect UCX and send commands.
     Attached {
         /// The worker's UCX worker address.
-        #[serde(with = "bytes")]
+        #[serde(
+            serialize_with = "bytes::serialize",
+            deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
+        )]
         ucx_address: Vec<u8>,
         /// The channel number the worker wants to see in commands' frames.
         channel: u16,
@@ -347,6 +367,30 @@ mod tests {
         assert!(is_read(&start(MAX_VARIABLES)));
         assert!(!is_read(&start(MAX_VARIABLES + 1)));
         assert!(!is_read(&start(1 << 20)));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_two_characters() {
+        for (text, kept) in
+            [("x".repeat(LONGEST_TEXT), LONGEST_TEXT), ("x".repeat(LONGEST_TEXT + 1), LONGEST_TEXT)]
+        {
+            assert_eq!(Failure::new(DocaError::DRIVER, text).text.len(), kept);
+        }
+        let text = Failure::new(DocaError::DRIVER, format!("x{}", "\u{20ac}".repeat(LONGEST_TEXT))).text;
+        assert!(
+            text.len() <= LONGEST_TEXT && text.len() > LONGEST_TEXT - 4 && text.ends_with("\u{20ac} ..."),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_address_that_no_ucx_has_is_not_kept_for_who_looks_at_it_later() {
+        let attach = |len| {
+            let (ticket, channel, max_inflight, max_message) = (1, 2, 3, 4096);
+            let ucx_address = vec![0; len];
+            HostToWorker::Attach(Attach { ticket, ucx_address, channel, max_inflight, max_message })
+        };
+        assert!(is_read(&attach(MAX_UCX_ADDRESS)) && !is_read(&attach(MAX_UCX_ADDRESS + 1)));
     }
 
     #[test]

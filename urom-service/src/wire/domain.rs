@@ -151,6 +151,7 @@ pub struct Table<'a> {
     pub participants: Vec<Participant<'a>>,
     /// Which participant a worker's id belongs to.
     owners: HashMap<u64, usize>,
+    addresses: usize,
     segments: usize,
 }
 
@@ -173,6 +174,11 @@ impl<'a> Table<'a> {
     /// How many workers there are so far.
     pub fn members(&self) -> usize {
         self.owners.len()
+    }
+
+    /// How many addresses of plugins its workers have so far.
+    pub fn addresses(&self) -> usize {
+        self.addresses
     }
 
     /// How many buffers there are so far.
@@ -208,6 +214,7 @@ impl<'a> Table<'a> {
             return wrong("it brings no worker".to_owned());
         }
         for member in &participant.members {
+            self.addresses += member.addresses.len();
             for (at, address) in member.addresses.iter().enumerate() {
                 let again = member.addresses[..at].iter().any(|other| other.plugin == address.plugin);
                 if address.plugin.is_empty() || again {

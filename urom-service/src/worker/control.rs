@@ -294,6 +294,15 @@ impl Control {
         }
     }
 
+    /// Throws out hosts whose table takes too long.
+    fn throw_out_late(&mut self, now: Instant) {
+        let late = |(key, link): (&LinkKey, &Link)| Some((*key, link.intake.as_ref()?.is_late(now)?));
+        let late: Vec<(LinkKey, Failure)> = self.links.iter().filter_map(late).collect();
+        for (key, failure) in late {
+            self.throw_out(key, failure);
+        }
+    }
+
     /// Whether the end of a link is worth a line: always that of a host that was let in.
     fn line_about(&mut self, link: &Link) -> Option<LeftOut> {
         if link.ticket.is_some() { Some(LeftOut::default()) } else { self.strangers.line(Instant::now()) }

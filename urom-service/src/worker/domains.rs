@@ -3,8 +3,8 @@
 //! Look-ups name a member by its id and no domain, so all domains share one name space. Two domains may both have a
 //! member of one id as long as they say the same of it; the entry is there until the last of them is over.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use urom_abi::DocaError;
@@ -12,12 +12,12 @@ use urom_abi::DocaError;
 use super::messages::LinkKey;
 use super::store::{CAPACITY, Store, Stored};
 use crate::wire::control::Failure;
-use crate::wire::domain::{Address, Participant, Table};
+use crate::wire::domain::{self, Address, Participant, Table};
 
 /// The most domains one host may have a worker in at a time.
 const MOST_DOMAINS: usize = 4096;
 
-/// The most members and buffers in all domains of a worker; buffers count once for each process and domain.
+/// The most members, addresses of plugins and buffers in all domains of a worker; buffers count once for each process and domain.
 const MOST_ENTRIES: usize = 4 << 20;
 
 /// A domain: the host's stream, and the host's number for it.
@@ -39,7 +39,7 @@ struct Entry {
 }
 
 /// What is known of a member.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 struct Member {
     /// Address by plugin, in the order of the names.
     addresses: Vec<(Stored, Stored)>,
@@ -47,7 +47,7 @@ struct Member {
 }
 
 /// A buffer of a member's process.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Segment {
     va: u64,
     len: u64,
@@ -87,22 +87,16 @@ impl Domains {
     pub(crate) fn start(&self, key: Key, table: &[u8]) -> Result<(), Failure> {
         let table = Table::read(table)?;
         let mut roll = self.roll.lock().unwrap_or_else(PoisonError::into_inner);
-        let entries = table.members() + table.segments();
+        let entries = table.members() + table.addresses() + table.segments();
         roll.admit(key, entries, &table)?;
+        // Names change under the roll's lock only, so that what is compared here holds below. Look-ups go on meanwhile.
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
-        let members = roll.members(&table.participants, &names);
+        let known = table.participants.iter().map(|participant| known_segments(participant, &names));
+        let known = known.collect::<Result<Vec<_>, _>>()?;
         drop(names);
+        let members = roll.members(&table.participants, known);
         let ids = members.iter().map(|(id, _)| *id).collect();
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
-        let differs =
-            |(id, member): &&(u64, Member)| names.get(id).is_some_and(|there| there.member != *member);
-        if let Some((id, _)) = members.iter().find(differs) {
-            let text = format!(
-                "the domain's worker {id} is known here from another domain, with other addresses or buffers: stop that \
-                 domain first, or use other ids"
-            );
-            return Err(Failure::new(DocaError::ALREADY_EXIST, text));
-        }
         for (id, member) in members {
             names.entry(id).or_insert(Entry { member, domains: 0 }).domains += 1;
         }
@@ -197,8 +191,8 @@ impl Roll {
         }
         if self.entries + entries > MOST_ENTRIES {
             let text = format!(
-                "the worker's domains have {} workers and buffers already, and {entries} more are over its limit of \
-                 {MOST_ENTRIES}: stop some domains",
+                "the worker's domains have {} workers, addresses of plugins and buffers already, and {entries} more are over \
+                 its limit of {MOST_ENTRIES}: stop some domains",
                 self.entries
             );
             return Err(Failure::new(DocaError::FULL, text));
@@ -211,26 +205,24 @@ impl Roll {
         Ok(())
     }
 
-    /// The members of a table. Buffers that are known from another domain are those: so they are compared once, not for
-    /// every member.
+    /// The members of a table, with buffers that are [known](known_segments) where they are.
     fn members(
         &mut self,
         participants: &[Participant<'_>],
-        names: &HashMap<u64, Entry>,
+        known: Vec<Option<Arc<[Segment]>>>,
     ) -> Vec<(u64, Member)> {
         let mut all = Vec::new();
-        for participant in participants {
+        for (participant, known) in participants.iter().zip(known) {
             let store = &mut self.store;
-            let segments = participant.segments.iter().map(|segment| Segment {
-                va: segment.va,
-                len: segment.len,
-                memh: store.keep(segment.memh),
-                mkey: store.keep(segment.mkey),
+            let segments = known.unwrap_or_else(|| {
+                let segments = participant.segments.iter().map(|segment| Segment {
+                    va: segment.va,
+                    len: segment.len,
+                    memh: store.keep(segment.memh),
+                    mkey: store.keep(segment.mkey),
+                });
+                segments.collect()
             });
-            let segments: Arc<[Segment]> = segments.collect();
-            let known = participant.members.first().and_then(|member| names.get(&member.id));
-            let known = known.map(|known| &known.member.segments).filter(|known| **known == segments);
-            let segments = known.map_or(segments, Arc::clone);
             for member in &participant.members {
                 let keep = |address: &Address<'_>| {
                     (self.store.keep(address.plugin.as_bytes()), self.store.keep(address.address))
@@ -242,6 +234,47 @@ impl Roll {
         }
         all
     }
+}
+
+/// The buffers of a participant, if one of its members is known with them from another domain.
+///
+/// # Errors
+/// `ALREADY_EXIST` for a member that is known otherwise.
+fn known_segments(
+    participant: &Participant<'_>,
+    names: &HashMap<u64, Entry>,
+) -> Result<Option<Arc<[Segment]>>, Failure> {
+    // Members that came together share their buffers, so these are compared once, not for every member.
+    let mut same: Option<&Arc<[Segment]>> = None;
+    let mut compared = HashSet::new();
+    for member in &participant.members {
+        let Some(Entry { member: there, .. }) = names.get(&member.id) else { continue };
+        let mut addresses: Vec<_> =
+            member.addresses.iter().map(|address| (address.plugin.as_bytes(), address.address)).collect();
+        addresses.sort_unstable();
+        let are_same =
+            addresses.iter().copied().eq(there.addresses.iter().map(|(name, at)| (&**name, &**at)));
+        let is_new = compared.insert(Arc::as_ptr(&there.segments).cast::<Segment>());
+        if !are_same || is_new && !are_equal(&participant.segments, &there.segments) {
+            let text = format!(
+                "the domain's worker {} is known here from another domain, with other addresses or buffers: stop that domain \
+                 first, or use other ids",
+                member.id
+            );
+            return Err(Failure::new(DocaError::ALREADY_EXIST, text));
+        }
+        same = Some(&there.segments);
+    }
+    Ok(same.map(Arc::clone))
+}
+
+fn are_equal(segments: &[domain::Segment<'_>], there: &[Segment]) -> bool {
+    let equals = |(segment, there): (&domain::Segment<'_>, &Segment)| {
+        (segment.va, segment.len) == (there.va, there.len)
+            && *segment.memh == *there.memh
+            && *segment.mkey == *there.mkey
+    };
+    segments.len() == there.len() && segments.iter().zip(there).all(equals)
 }
 
 /// Every byte string of a participant.

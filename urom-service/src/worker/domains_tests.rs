@@ -103,3 +103,59 @@ fn only_a_plugin_of_the_same_name_finds_an_address() {
         assert_eq!(domains.address(1, other), None, "{other}");
     }
 }
+
+/// A process with these buffers, which are numbered.
+fn process(ids: impl Iterator<Item = u64>, addresses: &[Address<'_>], buffers: u64) -> Vec<u8> {
+    let members = ids.map(|id| Worker { id, addresses: addresses.to_vec() });
+    let segments = (1..=buffers).map(|va| Buffer { va, len: 1, memh: b"", mkey: b"" });
+    Participant { members: members.collect(), segments: segments.collect() }.encode()
+}
+
+/// Compared for every member they would take minutes, for which look-ups and all other hosts would wait.
+#[test]
+fn many_members_with_many_buffers_are_known_again_at_once_whichever_of_them_is_new() {
+    let domains = Domains::new();
+    domains.start((1, 1), &process(1..60_000, &[], 100_000)).unwrap();
+    let begin = std::time::Instant::now();
+    domains.start((1, 2), &process(0..60_000, &[], 100_000)).unwrap();
+    assert_eq!(code(domains.start((1, 3), &process(1..60_001, &[], 99_999))), DocaError::ALREADY_EXIST);
+    assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
+    assert_eq!(domains.segment(0, 100_000), Some(99_999));
+    let shared = |id| Arc::as_ptr(&domains.names.read().unwrap()[&id].member.segments);
+    assert!(std::ptr::eq(shared(0), shared(59_999)));
+}
+
+#[test]
+fn members_of_two_domains_are_known_again_as_one_process() {
+    let domains = Domains::new();
+    domains.start((1, 1), &process(1..2, &[], 3)).unwrap();
+    domains.start((1, 2), &process(2..3, &[], 3)).unwrap();
+    domains.start((1, 3), &process(1..4, &[], 3)).unwrap();
+    domains.start((1, 4), &process(3..4, &[], 3)).unwrap();
+    for other in [process(2..5, &[], 2), process(3..4, &[Address { plugin: "p", address: b"" }], 3)] {
+        assert_eq!(code(domains.start((1, 5), &other)), DocaError::ALREADY_EXIST);
+    }
+}
+
+#[test]
+fn what_is_in_conflict_takes_no_room_for_ever() {
+    let domains = Domains::new();
+    domains.start((1, 1), &table(&[1], b"key")).unwrap();
+    let used = |domains: &Domains| domains.roll.lock().unwrap().store.used();
+    let before = used(&domains);
+    assert_eq!(code(domains.start((1, 2), &table(&[1, 2], &[9; 1000]))), DocaError::ALREADY_EXIST);
+    assert_eq!(used(&domains), before);
+}
+
+#[test]
+fn addresses_count_though_their_bytes_are_stored_once() {
+    let domains = Domains::new();
+    let names: Vec<String> = (0..62).map(|at| char::from(b'A' + at).to_string()).collect();
+    let addresses: Vec<_> = names.iter().map(|plugin| Address { plugin, address: b"" }).collect();
+    domains.start((1, 1), &process(0..60_000, &addresses, 0)).unwrap();
+    let failure = domains.start((1, 2), &process(60_000..120_000, &addresses, 0)).unwrap_err();
+    assert_eq!(failure.code(), DocaError::FULL);
+    assert!(failure.text.contains("3780000 more"), "{failure}");
+    domains.end((1, 1));
+    domains.start((1, 2), &process(60_000..120_000, &addresses, 0)).unwrap();
+}

@@ -1,6 +1,7 @@
 //! One host's domains as they come in: tables in pieces, one after the other; and the clerk who reads the tables of all hosts.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinError, spawn_blocking};
@@ -13,6 +14,9 @@ use crate::wire::domain::MAX_TABLE;
 
 /// How many bytes the tables of all hosts together may have that come in, or wait to be read.
 const ROOM: usize = 256 << 20;
+
+/// How long a table may take to come in: a megabyte a second is enough for the longest. Until then it has its part of the room.
+const WHOLE_WITHIN: Duration = Duration::from_secs(64);
 
 /// What there is to do with the domains, in the order in which hosts asked for it.
 #[derive(Debug)]
@@ -37,8 +41,22 @@ pub(crate) enum Asked {
 #[derive(Debug)]
 pub(crate) struct Table {
     bytes: Vec<u8>,
-    /// Its part of the [`ROOM`].
-    _room: OwnedSemaphorePermit,
+    /// Its part of the [`ROOM`]; nothing before there are any bytes.
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl Table {
+    /// With more bytes; nothing when there is no room for them.
+    fn with(mut self, bytes: &[u8], room: &Arc<Semaphore>) -> Option<Table> {
+        // No message has more bytes than such a number tells.
+        let more = Arc::clone(room).try_acquire_many_owned(bytes.len() as u32).ok()?;
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            None => self.room = Some(more),
+        }
+        self.bytes.extend_from_slice(bytes);
+        Some(self)
+    }
 }
 
 /// Where tables are handed in: the clerk's jobs, and the room for what he has not read.
@@ -134,6 +152,7 @@ struct Partial {
     table: Option<Table>,
     /// How many are to come.
     missing: usize,
+    begun: Instant,
 }
 
 impl Intake {
@@ -173,11 +192,21 @@ impl Intake {
             let text = format!("a domain's table of {len} bytes is not possible: 1 to {MAX_TABLE} are");
             return Err(Failure::new(DocaError::TOO_BIG, text));
         };
-        // No table has more bytes than such a number tells.
-        let room = Arc::clone(&self.desk.room).try_acquire_many_owned(missing as u32).ok();
-        let table = room.map(|room| Table { bytes: Vec::new(), _room: room });
-        self.table = Some(Partial { domain, table, missing });
+        let table = Some(Table { bytes: Vec::new(), room: None });
+        self.table = Some(Partial { domain, table, missing, begun: Instant::now() });
         Ok(())
+    }
+
+    /// Why the host must go: its table does not become whole, and keeps room that others need.
+    pub(crate) fn is_late(&self, now: Instant) -> Option<Failure> {
+        let table = self.table.as_ref().filter(|table| now.duration_since(table.begun) > WHOLE_WITHIN)?;
+        let text = format!(
+            "the table of domain {} was not whole within {} s: {} bytes are missing",
+            table.domain,
+            WHOLE_WITHIN.as_secs(),
+            table.missing
+        );
+        Some(Failure::new(DocaError::TIME_OUT, text))
     }
 
     /// Adds a piece; what is to be done if the table is whole.
@@ -189,10 +218,8 @@ impl Intake {
             let text = format!("a piece of {} bytes belongs to no table of domain {domain}", bytes.len());
             return Err(Failure::new(DocaError::BAD_STATE, text));
         };
-        if let Some(table) = &mut partial.table {
-            // Memory is taken as bytes come, not for a length that is only claimed.
-            table.bytes.extend_from_slice(bytes);
-        }
+        // Room and memory are taken as bytes come, not for a length that is only claimed.
+        partial.table = partial.table.take().and_then(|table| table.with(bytes, &self.desk.room));
         partial.missing -= bytes.len();
         let whole = self.table.take_if(|partial| partial.missing == 0);
         Ok(whole.map(|partial| partial.table.map_or(Asked::StartWithoutRoom, Asked::Start)))
@@ -276,14 +303,17 @@ mod tests {
     async fn tables_of_all_hosts_together_have_so_much_room_and_who_finds_none_is_told() {
         let mut scene = scene();
         let desk = scene.intake.desk.clone();
-        let holds = |link: LinkKey| {
-            let mut intake = Intake::new(link, desk.clone());
-            intake.start(1, MAX_TABLE as u64).map(|()| intake)
-        };
-        let mut holders =
-            (2..2 + (ROOM / MAX_TABLE) as LinkKey).map(holds).collect::<Result<Vec<_>, _>>().unwrap();
+        let mut holders: Vec<Intake> = (2..6).map(|link| Intake::new(link, desk.clone())).collect();
+        for intake in &mut holders {
+            intake.start(1, MAX_TABLE as u64).unwrap();
+        }
+        assert_eq!(desk.room.available_permits(), ROOM, "to claim a length takes nothing");
+        let nearly_all = vec![0; MAX_TABLE - 1];
+        for intake in &mut holders {
+            assert!(intake.piece(1, &nearly_all).unwrap().is_none());
+        }
         // Its bytes go nowhere.
-        scene.sends(&blob(1));
+        scene.sends(&blob(100));
         scene.works().await;
         match scene.told.try_recv() {
             Ok(WorkerToHost::DomainStarted { domain: 3, result: Err(failure) }) => {
@@ -296,7 +326,7 @@ mod tests {
         // A host that leaves gives its room back, and so does a table that was read.
         for _ in 0..2 {
             holders.pop();
-            scene.sends(&blob(1));
+            scene.sends(&blob(100));
             scene.says(DomainWord::End).unwrap();
             scene.works().await;
             assert!(matches!(scene.told.try_recv(), Ok(WorkerToHost::DomainStarted { result: Ok(()), .. })));
@@ -304,6 +334,21 @@ mod tests {
         }
         drop(holders);
         assert_eq!(desk.room.available_permits(), ROOM);
+    }
+
+    #[test]
+    fn a_table_that_does_not_become_whole_is_late_after_a_while() {
+        let mut scene = scene();
+        let later = |scene: &Scene| scene.intake.is_late(Instant::now() + 2 * WHOLE_WITHIN);
+        assert_eq!(later(&scene), None);
+        scene.says(DomainWord::Start { len: 10 }).unwrap();
+        scene.says(DomainWord::Piece(vec![0; 9])).unwrap();
+        assert_eq!(scene.intake.is_late(Instant::now()), None);
+        let failure = later(&scene).unwrap();
+        assert_eq!(failure.code(), DocaError::TIME_OUT);
+        assert!(failure.text.contains("domain 3 ") && failure.text.contains(" 1 bytes"), "{failure}");
+        scene.says(DomainWord::End).unwrap();
+        assert_eq!(later(&scene), None);
     }
 
     #[test]

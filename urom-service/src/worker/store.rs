@@ -30,6 +30,12 @@ impl Store {
         Store { strings: HashSet::new(), used: 0, capacity }
     }
 
+    /// How much of the capacity is taken.
+    #[cfg(test)]
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+
     /// Whether these strings fit, together with those that are there.
     pub(crate) fn has_room<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> bool {
         let mut seen = HashSet::new();
