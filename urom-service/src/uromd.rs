@@ -198,9 +198,6 @@ fn tell(address: SocketAddr) {
 
 fn run_worker(config: WorkerConfig) -> Result<()> {
     Log::new(format!("worker {}", config.id), config.log_level, config.sdk_log_level).install();
-    // The stream closes when the daemon dies, which ends the worker in order; this is for a plugin that hangs.
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
-        .context("asking to end with the daemon")?;
     let stdin = std::io::stdin();
     if rustix::net::sockopt::socket_type(stdin.as_fd()).is_err() {
         bail!("`uromd worker` is started by uromd itself, with a stream to it as standard input");

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -17,7 +17,7 @@ use tracing::{debug, info, warn};
 use urom_abi::{DocaError, WORKER_ID_ANY};
 
 use super::DaemonConfig;
-use super::discovery::{Catalogue, Found};
+use super::discovery::Found;
 use super::host::{self, Reception};
 use super::launcher::Launcher;
 use super::request;
@@ -26,6 +26,7 @@ use super::supervisor::{self, GRACE};
 use super::{tickets, words};
 use crate::entrance::Entrance;
 use crate::key::Key;
+use crate::log::Budget;
 use crate::session::{self, BACKLOG};
 use crate::wire::control::{
     DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
@@ -64,6 +65,8 @@ struct Server {
     workers: HashMap<Serial, WorkerLink>,
     supervisors: JoinSet<()>,
     events: mpsc::Sender<Event>,
+    /// Lines about workers that hosts asked for and that cannot be.
+    not_started: Budget,
 }
 
 struct WorkerLink {
@@ -83,7 +86,7 @@ pub(crate) async fn serve(
 ) -> io::Result<()> {
     let (events, mut happened) = session::events();
     let reception = Arc::new(Reception {
-        catalogue: Catalogue::default().into(),
+        catalogue: Arc::default(),
         plugin_path: config.plugin_path.clone(),
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.limits.hosts)),
@@ -101,6 +104,7 @@ pub(crate) async fn serve(
         workers: HashMap::new(),
         supervisors: JoinSet::new(),
         events,
+        not_started: Budget::default(),
     };
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
@@ -198,7 +202,9 @@ impl Server {
             match action {
                 Action::Spawn { serial, id, host, worker } => {
                     if let Err(failure) = self.spawn(serial, id, host, worker) {
-                        warn!("worker {id} was not started: {failure}");
+                        if let Some(more) = self.not_started.line(Instant::now()) {
+                            warn!("worker {id} was not started: {failure}{more}");
+                        }
                         let actions = self.roster.failed(serial, &failure);
                         self.act(actions);
                     }
@@ -215,7 +221,8 @@ impl Server {
         debug_assert_ne!(id, WORKER_ID_ANY);
         let plugins = self.hosts.get(&host).map_or(&[][..], |host| &host.plugins);
         let (config, env) = request::resolve(id, &worker, plugins, &self.config, self.address.ip())?;
-        let names: Vec<String> = config.plugins.iter().map(|item| item.name()).collect();
+        let wanted = plugins.iter().filter(|found| worker.plugins & found.entry.id != 0);
+        let names: Vec<&str> = wanted.map(|found| &found.entry.name[..]).collect();
         let launched = self.launcher.launch(config, env).map_err(|error| {
             Failure::new(DocaError::OPERATING_SYSTEM, format!("worker {id} could not be started: {error}"))
         })?;

@@ -9,6 +9,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use urom_abi::cpu::CpuSet;
 
 use crate::log::LogLevel;
+use crate::plugin_elf::{self, PluginElf, plugin_name};
 
 /// The device of loopback addresses, as UCX calls it.
 pub(crate) const LOOPBACK_DEVICE: &str = "lo";
@@ -88,9 +89,12 @@ impl PluginItem {
         text
     }
 
-    /// The name a host knows the plugin by.
+    /// The name a host knows the plugin by, as the daemon has it. What a file may state of it is read from there.
     pub fn name(&self) -> String {
-        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+        let looked = plugin_elf::look(&self.path).ok();
+        let stated = looked.as_ref().and_then(PluginElf::stated_name);
+        let of_file = |_| self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        plugin_name(&self.path, stated).unwrap_or_else(of_file)
     }
 }
 

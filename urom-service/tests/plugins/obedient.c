@@ -38,6 +38,15 @@ static void trace(const char *what)
 	fclose(file);
 }
 
+#ifdef LOADING_HANGS
+/* In processes with this variable. */
+__attribute__((constructor)) static void load(void)
+{
+	while (getenv("LOADING_HANGS"))
+		pause();
+}
+#endif
+
 static doca_error_t plugin_open(struct urom_worker_ctx *ctx)
 {
 	struct state *state = calloc(1, sizeof(*state));

@@ -67,6 +67,29 @@ fn a_plugin_that_hangs_does_not_keep_it_from_ending() {
 }
 
 #[test]
+fn workers_of_a_killed_daemon_tell_their_hosts_why_and_end_though_a_plugin_hangs_as_it_is_loaded() {
+    let plugins = Plugins::obedient();
+    plugins.add_obedient("slow", &["-DLOADING_HANGS"]);
+    let mut uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 2);
+    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    host.ask(0, op::HOLD, 0);
+    client.ask(StartWorker { plugins: 0b10, env: Some(vec!["LOADING_HANGS=1".to_owned()]), ..any() });
+    let line = uromd.logged(&["is starting with slow"]);
+    let slow = line.split_once("(process ").unwrap().1.trim_end_matches(')').parse().unwrap();
+    uromd.logged(&["worker ", "loading", "slow.so"]);
+    uromd.signal(Signal::KILL);
+    let failure = host.refusal();
+    assert_eq!(failure.code(), DocaError::SHUTDOWN);
+    let why = "was stopped because its daemon is gone: the connection was closed by the other side";
+    assert!(failure.text.contains(why), "{failure}");
+    wait_gone(pid);
+    wait_gone(slow);
+    assert!(!uromd.wait().success());
+}
+
+#[test]
 fn a_second_daemon_on_the_same_port_says_which() {
     let uromd = Uromd::start_with(&[], &[]);
     let address = uromd.address.to_string();
@@ -181,7 +204,7 @@ fn a_request_that_cannot_be_met_says_why() {
     for (worker, code, part) in [
         (StartWorker { plugins: 0, ..any() }, invalid, "0x0"),
         (StartWorker { plugins: 0b101, ..any() }, invalid, "0x5"),
-        (StartWorker { env: env("NOTHING"), ..any() }, invalid, "NOTHING"),
+        (StartWorker { env: env("NOTHING"), ..any() }, invalid, "entry 0"),
         (StartWorker { cpus: Some("7-8".to_owned()), ..any() }, invalid, "7-8"),
         (StartWorker { cpus: Some("x".to_owned()), ..any() }, invalid, "x"),
         (StartWorker { id: 5, env: env("A=b"), ..any() }, DocaError::ALREADY_EXIST, "worker 5"),

@@ -9,8 +9,9 @@ use urom_abi::DocaError;
 use urom_abi::describe::section::{self, Build, Panic, SECTION};
 use urom_abi::describe::{Messages, Protocol, Type};
 use urom_service::plugin_elf;
+use urom_service::wire::control::DaemonToHost;
 
-use crate::support::client::{Client, any, op};
+use crate::support::client::{Client, any, first_message, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
 
@@ -254,6 +255,34 @@ fn a_file_as_cargo_names_it_is_the_plugin_that_it_states_and_no_other() {
     let client = Client::connect(uromd.address);
     let names = client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>();
     assert_eq!(names, ["as-stated", "libother", "libplain", "renamed"]);
+}
+
+/// Plugins find each other by name, across workers of services that may have the file under other names.
+#[test]
+fn a_worker_calls_a_plugin_as_its_daemon_does() {
+    let (plugins, text) =
+        (Plugins::new(), source("*version = 1; return 0;", "iface->open = fails; return 0;"));
+    let fails = "#include \"plugin.h\"\nstatic doca_error_t fails(struct urom_worker_ctx *c) { (void)c; return 21; }\n";
+    plugins.add_source("libas_stated", &format!("{fails}{text}{}", described("as-stated")));
+    let uromd = Uromd::start(&plugins);
+    let failure = Client::connect(uromd.address).start(any()).unwrap_err();
+    assert!(failure.text.contains("plugin `as-stated` failed to open"), "{failure}");
+}
+
+#[test]
+fn while_a_plugin_hangs_as_it_is_loaded_hosts_are_told_and_their_places_become_free() {
+    let plugins = Plugins::new();
+    let hang =
+        "#include <unistd.h>\n__attribute__((constructor)) static void hang(void) { for (;;) pause(); }\n";
+    plugins.add_source("hang", &format!("{}{hang}", source("*version = 1; return 0;", "return 0;")));
+    let directory = plugins.path().to_str().unwrap();
+    let uromd = Uromd::start_with(&[directory], &["--max-hosts", "1"]);
+    for _ in 0..2 {
+        let DaemonToHost::Refused(failure) = first_message(&uromd).1 else { panic!("a list") };
+        assert_eq!(failure.code(), DocaError::TIME_OUT, "{failure}");
+        assert!(failure.text.contains("still looks for plugins"), "{failure}");
+    }
+    uromd.logged(&["loading", "hang.so"]);
 }
 
 /// C code for the description of a plugin of some name.

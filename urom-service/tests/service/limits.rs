@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 
 use tokio::net::TcpSocket;
 use urom_abi::DocaError;
-use urom_service::wire::control::{DaemonToHost, HostToDaemon, PATIENCE as SILENCE, StartWorker};
+use urom_service::wire::control::{DaemonToHost, PATIENCE as SILENCE, StartWorker};
 use urom_service::wire::hello::{HELLO_LEN, Hello, Role};
 use urom_service::wire::proof::OPENING_LEN;
 use zerocopy::IntoBytes;
 
 use crate::support::PATIENCE;
-use crate::support::client::{Client, Connection, any, op};
-use crate::support::link::Link;
+use crate::support::client::{Client, Connection, any, first_message, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
 
@@ -168,26 +167,30 @@ fn a_daemon_without_descriptors_answers_the_hosts_it_has_and_lets_others_in_late
 }
 
 #[test]
-fn who_says_nothing_is_hung_up_on_in_time() {
+fn who_says_nothing_or_drips_is_hung_up_on_in_time() {
     let uromd = Uromd::start_with(&[], &[]);
-    let mut stream = TcpStream::connect(uromd.address).unwrap();
     let begin = Instant::now();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut silent = TcpStream::connect(uromd.address).unwrap();
+    let mut drips = TcpStream::connect(uromd.address).unwrap();
+    let mut dripped = 0;
+    // As a host's hello begins, so that no byte of it is wrong.
+    let hello = Hello::new(Role::Host);
+    for byte in hello.as_bytes() {
+        if drips.write_all(&[*byte]).is_err() {
+            break;
+        }
+        dripped += 1;
+        std::thread::sleep(SILENCE / 8);
+    }
+    assert!(dripped >= 8 && dripped < hello.as_bytes().len(), "{dripped} bytes");
+    assert!(begin.elapsed() < SILENCE * 3, "{:?}", begin.elapsed());
+    silent.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut heard = Vec::new();
-    stream.read_to_end(&mut heard).unwrap();
+    silent.read_to_end(&mut heard).unwrap();
     assert_eq!(heard.len(), HELLO_LEN + OPENING_LEN);
     let took = begin.elapsed();
     assert!(took + Duration::from_millis(100) >= SILENCE && took < SILENCE * 3, "{took:?}");
     uromd.logged(&["is not a host"]);
-}
-
-type DaemonLink = Link<DaemonToHost, HostToDaemon>;
-
-fn first_message(uromd: &Uromd) -> (DaemonLink, DaemonToHost) {
-    let hello = Hello::new(Role::Host);
-    let link = DaemonLink::open(uromd.address, hello, Role::Daemon, None, || HostToDaemon::Ping).unwrap();
-    let message = link.receive().unwrap();
-    (link, message)
 }
 
 #[test]

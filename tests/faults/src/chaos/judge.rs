@@ -1,12 +1,8 @@
 //! Whether an error says what happened.
 //!
-//! A control stream says who is gone and how: it is closed by a process that has ended, and silent when one was stopped. Some
-//! texts name less than that, and are let pass where nobody could say more:
-//!
-//! - What is found out by sending. UCX breaks a connection over TCP without a word of why, and may do so before the stream is
-//!   read.
-//! - A daemon that is killed takes its workers with it: the kernel sends them SIGTERM, mostly before they can say of what they
-//!   end. So a host hears the same as when its worker was killed. One that is stopped is named by its workers.
+//! A control stream says who is gone and how: it is closed by a process that has ended, and silent when one was stopped. What is
+//! found out by sending names less than that, and is let pass: UCX breaks a connection over TCP without a word of why, and may do
+//! so before the stream is read.
 //!
 //! That a queue is blocked is never the cause here: whoever loses a worker knows why, and only then tries its queue, for the sake
 //! of other workers.
@@ -67,8 +63,7 @@ impl Cause {
             (Victim::Worker, false) => ends(WORKER, &ENDED),
             // Its daemon gives it up when its hosts do, and ends it.
             (Victim::Worker, true) => ends(WORKER, &SILENT) || ends(WORKER, &ENDED),
-            (Victim::Daemon, false) => ends(DAEMON, &ENDED) || ends(WORKER, &ENDED),
-            (Victim::Daemon, true) => ends(DAEMON, &SILENT),
+            (Victim::Daemon, stopped) => ends(DAEMON, if stopped { &SILENT } else { &ENDED }),
             // Only one that was stopped is there to be told. It was given up meanwhile, or finds that it heard nothing.
             (Victim::Host, stopped) => stopped && (ends(WORKER, &ENDED) || ends(WORKER, &SILENT)),
         }
@@ -104,7 +99,7 @@ mod tests {
             (Victim::Worker, Blow::Kill, [true, false, false, false]),
             (Victim::Worker, Blow::Crash, [true, false, false, false]),
             (Victim::Worker, Blow::StopThenKill, [true, true, false, false]),
-            (Victim::Daemon, Blow::Kill, [true, false, true, false]),
+            (Victim::Daemon, Blow::Kill, [false, false, true, false]),
             (Victim::Daemon, Blow::StopThenContinue, [false, false, false, true]),
             (Victim::Host, Blow::StopThenContinue, [true, true, false, false]),
         ] {

@@ -5,12 +5,12 @@ use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{interval, sleep, timeout};
 use tracing::error;
 use urom_abi::DocaError;
 
@@ -29,6 +29,9 @@ use crate::worker::sessions::{daemon_session, host_session};
 
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
+
+/// How often the control thread looks for hosts that are late with something.
+const ROUND: Duration = Duration::from_secs(4);
 
 /// How the control thread ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +70,16 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
         let (id, place) = (setup.id, setup.place);
         tracing::dispatcher::with_default(&log, || {
-            if runtime.block_on(run(setup)) == End::Stuck {
+            let end = runtime.block_on(run(setup));
+            // Who still reads a table is not waited for.
+            runtime.shutdown_background();
+            if end == End::Stuck {
                 error!("worker {id} does not stop: a plugin does not return");
                 if place == Place::Process {
-                    std::process::exit(1);
+                    // Not `exit`, which would wait for the loader if the plugin hangs as it is loaded, and nobody kills the worker
+                    // of a daemon that is gone.
+                    // SAFETY: it ends the process, and asks for nothing.
+                    unsafe { libc::_exit(1) };
                 }
             }
         });
@@ -114,6 +123,7 @@ async fn run(setup: Setup) -> End {
     control.timers.spawn(clerk(domains, for_clerk));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
+    let mut round = interval(ROUND);
     let end = loop {
         let (stopping, door) = (control.stopping, control.door.clone());
         tokio::select! {
@@ -128,6 +138,7 @@ async fn run(setup: Setup) -> End {
             Some(_) = control.sessions.join_next() => {}
             Some(_) = control.timers.join_next() => {}
             () = &mut deadline, if stopping => break End::Stuck,
+            _ = round.tick() => control.throw_out_late(Instant::now()),
             (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
                 last_link += 1;
                 let secret = door.as_ref().and_then(|door| door.secret.clone());

@@ -20,6 +20,7 @@ use urom_service::wire::stream::StreamError;
 
 use super::PATIENCE;
 use super::link::Link;
+use super::uromd::Uromd;
 
 /// A host's stream to the daemon.
 pub(crate) struct Client {
@@ -116,6 +117,14 @@ impl Client {
         let key = self.key.as_ref();
         Connection::attach_as(started, key, max_inflight, 1 << 40, context()).unwrap()
     }
+}
+
+/// What the daemon says first to a host, and the stream.
+pub(crate) fn first_message(uromd: &Uromd) -> (Link<DaemonToHost, HostToDaemon>, DaemonToHost) {
+    let link =
+        Link::open(uromd.address, Hello::new(Role::Host), Role::Daemon, None, || HostToDaemon::Ping).unwrap();
+    let message = link.receive().unwrap();
+    (link, message)
 }
 
 /// A notification as it came.
