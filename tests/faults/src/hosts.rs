@@ -24,6 +24,12 @@ use crate::vitals::{Vitals, peak, returns, unsent, vitals, wait_for_end, watch_p
 /// The worker that everybody uses.
 const WORKER: u64 = 1;
 
+/// A worker that the other host starts beside a rude one, to see that the daemon answers.
+const ANOTHER: u64 = 2;
+
+/// How long that may take: three busy processes are there already.
+const STARTS: Duration = Duration::from_secs(3);
+
 /// Within which time a host that floods a worker has to be thrown out.
 const BUDGET: Duration = Duration::from_secs(5);
 
@@ -192,6 +198,10 @@ impl Scene {
         let victims = self.victims();
         let resident = victims.map(|(_, pid)| watch_peak(pid)).into_iter().collect::<Result<Vec<_>>>()?;
         let mut rude = Rude::start(self.daemon.address(), manner, self.transports, self.logs.file("rude")?)?;
+        let asked = Instant::now();
+        self.good.start_worker(ANOTHER)?;
+        ensure!(asked.elapsed() <= STARTS, "a worker took {:?} to start beside it", asked.elapsed());
+        self.good.leave(ANOTHER)?;
         self.good.pace(WORKER)?;
         let begin = Instant::now();
         self.good.pass_within(END, WORKER, A_FEW).context("the other host is kept waiting")?;

@@ -33,6 +33,16 @@ fn it_serves_in_this_process() {
 }
 
 #[test]
+fn it_lets_nobody_in_without_the_key_that_it_made_for_itself() {
+    let (plugins, others) = (Plugins::obedient(), Plugins::obedient());
+    let (service, other) = (start(&plugins), start(&others));
+    for key in [None, Some(other.key())] {
+        assert!(Client::connect_with(service.address(), key).is_err());
+    }
+    assert_eq!(Client::connect_with(service.address(), Some(service.key())).unwrap().plugins.len(), 1);
+}
+
+#[test]
 fn dropping_it_stops_workers_in_order() {
     let plugins = Plugins::obedient();
     let service = start(&plugins);
