@@ -16,11 +16,17 @@ fn written(description: &Description) -> Vec<u8> {
     bytes
 }
 
-/// Reads bytes that may be anything. What can be read can be used: as a header, and to be written again.
-fn survives(bytes: &[u8]) {
-    if let Ok(description) = section::read(bytes) {
+/// Reads bytes that may be anything. What can be read can be written again.
+fn survives(bytes: &[u8]) -> Option<Description> {
+    let description = section::read(bytes).ok()?;
+    assert_eq!(written(&description), bytes);
+    Some(description)
+}
+
+/// What can be read can be used as a header, too: text, all of it safe, which takes Miri seconds.
+fn can_be_used(description: &Description) {
+    if !cfg!(miri) {
         assert!(!c_header(description.protocol).is_empty());
-        assert_eq!(written(&description), bytes);
     }
 }
 
@@ -29,7 +35,7 @@ fn any_description() -> impl Strategy<Value = Description> {
 }
 
 fn config() -> ProptestConfig {
-    let cases = if cfg!(miri) { 4 } else { 256 };
+    let cases = if cfg!(miri) { 1 } else { 256 };
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
@@ -41,7 +47,9 @@ proptest! {
         let bytes = written(&description);
         let read = section::read(&bytes).unwrap();
         prop_assert_eq!(read, description);
-        prop_assert_eq!(c_header(read.protocol), c_header(description.protocol));
+        if !cfg!(miri) {
+            prop_assert_eq!(c_header(read.protocol), c_header(description.protocol));
+        }
     }
 
     #[test]
@@ -60,7 +68,7 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        survives(&bytes);
+        survives(&bytes).iter().for_each(can_be_used);
     }
 }
 
@@ -74,7 +82,7 @@ fn what_the_compiler_writes_is_what_the_program_writes() {
 #[test]
 fn a_real_description_survives_every_cut_and_every_changed_byte() {
     let bytes = real::BYTES;
-    let step = if cfg!(miri) { 97 } else { 1 };
+    let step = if cfg!(miri) { 197 } else { 1 };
     for at in (0..bytes.len()).step_by(step) {
         assert!(section::read(&bytes[..at]).is_err());
         // Cut, with a length that says so.
@@ -83,10 +91,12 @@ fn a_real_description_survives_every_cut_and_every_changed_byte() {
             cut[12..16].copy_from_slice(&(body as u32).to_le_bytes());
             assert!(matches!(section::read(&cut), Err(ReadError::Malformed { .. })));
         }
-        for byte in [0, 1, 0x7f, 0xff, bytes[at] ^ 1, bytes[at].wrapping_add(1)] {
+        let values = [0, 1, 0x7f, 0xff, bytes[at] ^ 1, bytes[at].wrapping_add(1)];
+        for (number, byte) in values.into_iter().enumerate() {
             let mut changed = bytes;
             changed[at] = byte;
-            survives(&changed);
+            // A header takes a hundred times as long as all the rest: one for each place, of one value after the other.
+            survives(&changed).iter().filter(|_| at % values.len() == number).for_each(can_be_used);
         }
     }
 }
