@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -22,6 +22,9 @@ use crate::session::{self, BACKLOG};
 use crate::wire::control::{DaemonToHost, Failure, PATIENCE};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{self, StreamError, greet};
+
+/// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing for [`PATIENCE`].
+const SEARCH: Duration = Duration::from_secs(3);
 
 /// What a host is told that has to wait too long for the list of plugins.
 const SEARCHING: &str = "the daemon still looks for plugins: the one that its log names last as `loading` takes long, or hangs; try \
@@ -73,7 +76,7 @@ pub(crate) async fn serve(
         let _ = timeout(PATIENCE, stream::send(&mut stream, &refusal)).await;
         return;
     };
-    let plugins = match timeout(PATIENCE, reception.discover()).await {
+    let plugins = match timeout(SEARCH, reception.discover()).await {
         Ok(Ok(plugins)) => plugins,
         Ok(Err(_)) => return warn!("host {peer} was turned away: looking for plugins failed"),
         Err(_) => {
