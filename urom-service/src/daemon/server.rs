@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
-use tracing::{debug, info, warn};
+use tracing::{debug, dispatcher, info, warn};
 use urom_abi::{DocaError, WORKER_ID_ANY};
 
 use super::DaemonConfig;
@@ -84,6 +84,9 @@ pub(crate) async fn serve(
     launcher: Launcher,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    // A plugin that hangs as it is loaded keeps the loader's lock, which a thread takes for the first use of such a variable of its
+    // own: the first line of the log would keep this thread waiting for ever.
+    dispatcher::with_default(&dispatcher::get_default(Clone::clone), || ());
     let (events, mut happened) = session::events();
     let reception = Arc::new(Reception {
         catalogue: Arc::default(),
