@@ -42,7 +42,7 @@ pub(crate) struct Reception {
     /// For the hosts that there may be, which are so many.
     pub(crate) places: Arc<Semaphore>,
     pub(crate) limit: usize,
-    /// Lines about those for whom there was no place.
+    /// Lines about those that were turned away.
     pub(crate) refusals: Mutex<Budget>,
     /// The CPUs hosts are told of, as text.
     pub(crate) cpus: String,
@@ -66,24 +66,14 @@ pub(crate) async fn serve(
             "the daemon has {} hosts already, which is its limit: end one, or start uromd with a larger --max-hosts",
             reception.limit
         );
-        if let Some(more) =
-            reception.refusals.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now())
-        {
-            warn!("host {peer} was turned away: {text}{more}");
-        }
-        let refusal = DaemonToHost::Refused(Failure::new(DocaError::FULL, text));
-        // A host that reads nothing does not learn why.
-        let _ = timeout(PATIENCE, stream::send(&mut stream, &refusal)).await;
-        return;
+        return reception.turn_away(stream, peer, Failure::new(DocaError::FULL, text)).await;
     };
     let plugins = match timeout(SEARCH, reception.discover()).await {
         Ok(Ok(plugins)) => plugins,
         Ok(Err(_)) => return warn!("host {peer} was turned away: looking for plugins failed"),
         Err(_) => {
             let failure = Failure::new(DocaError::TIME_OUT, SEARCHING);
-            warn!("host {peer} was turned away: {failure}");
-            let _ = timeout(PATIENCE, stream::send(&mut stream, &DaemonToHost::Refused(failure))).await;
-            return;
+            return reception.turn_away(stream, peer, failure).await;
         }
     };
     debug!("host {peer} is here; {} plugins", plugins.len());
@@ -115,6 +105,16 @@ pub(crate) async fn serve(
 }
 
 impl Reception {
+    /// Tells a host why it cannot stay.
+    async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
+        let line = self.refusals.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
+        if let Some(more) = line {
+            warn!("host {peer} was turned away: {failure}{more}");
+        }
+        // A host that reads nothing does not learn why.
+        let _ = timeout(PATIENCE, stream::send(&mut stream, &DaemonToHost::Refused(failure))).await;
+    }
+
     /// Looks for plugins. This loads files, and takes as long as they take: on a thread, which goes on when nobody waits any more.
     async fn discover(&self) -> Result<Vec<Found>, JoinError> {
         let mut catalogue = Arc::clone(&self.catalogue).lock_owned().await;

@@ -1,5 +1,5 @@
-//! Lists in messages that may have so many elements, and bytes of which there may be so many, and no more: an element may take one byte of a message and dozens in
-//! memory, so the length of a message alone says little of what it becomes.
+//! Lists in messages that may have so many elements and no more, and byte strings likewise: an element may take one byte of a
+//! message and dozens in memory, so the length of a message alone says little of what it becomes.
 
 use std::fmt;
 use std::marker::PhantomData;
