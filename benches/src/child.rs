@@ -51,7 +51,8 @@ impl Child {
     /// # Errors
     /// As [`start`](Self::start).
     pub(crate) fn of(mut command: Command) -> Result<Child> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Standard output is for answers; UCX would write its own lines there.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("UCX_LOG_FILE", "stderr");
         let mut process = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
         let orders = process.stdin.take();
         let answers = BufReader::new(process.stdout.take().context("a child's output is piped")?);
