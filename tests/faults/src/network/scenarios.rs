@@ -137,7 +137,7 @@ impl Scenario {
 }
 
 /// A scene, and its logs when something goes wrong in it.
-fn with_scene(play: impl FnOnce(&mut Scene) -> Result<Duration>) -> Result<Duration> {
+fn with_scene<T>(play: impl FnOnce(&mut Scene) -> Result<T>) -> Result<T> {
     let mut scene = Scene::new()?;
     play(&mut scene).with_context(|| scene.logs.tails())
 }
