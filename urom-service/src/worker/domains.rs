@@ -60,6 +60,7 @@ struct Roll {
     store: Store,
     running: HashMap<Key, Running>,
     entries: usize,
+    most_entries: usize,
 }
 
 /// A domain that runs.
@@ -71,11 +72,11 @@ struct Running {
 
 impl Domains {
     pub(crate) fn new() -> Domains {
-        Domains::with_capacity(CAPACITY)
+        Domains::with_limits(CAPACITY, MOST_ENTRIES)
     }
 
-    fn with_capacity(capacity: usize) -> Domains {
-        let roll = Roll { store: Store::new(capacity), running: HashMap::new(), entries: 0 };
+    fn with_limits(capacity: usize, most_entries: usize) -> Domains {
+        let roll = Roll { store: Store::new(capacity), running: HashMap::new(), entries: 0, most_entries };
         Domains { names: RwLock::default(), roll: Mutex::new(roll) }
     }
 
@@ -189,11 +190,11 @@ impl Roll {
             let text = format!("the worker is in {MOST_DOMAINS} domains of this host already: stop some");
             return Err(Failure::new(DocaError::FULL, text));
         }
-        if self.entries + entries > MOST_ENTRIES {
+        if self.entries + entries > self.most_entries {
             let text = format!(
                 "the worker's domains have {} workers, addresses of plugins and buffers already, and {entries} more are over \
-                 its limit of {MOST_ENTRIES}: stop some domains",
-                self.entries
+                 its limit of {}: stop some domains",
+                self.entries, self.most_entries
             );
             return Err(Failure::new(DocaError::FULL, text));
         }

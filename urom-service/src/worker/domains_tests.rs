@@ -72,7 +72,7 @@ fn what_is_stored_stays_where_it_is_and_is_stored_once() {
 
 #[test]
 fn a_full_worker_says_what_to_do() {
-    let domains = Domains::with_capacity(2000);
+    let domains = Domains::with_limits(2000, MOST_ENTRIES);
     domains.start((1, 1), &table(&[1], &[1; 1000])).unwrap();
     domains.end((1, 1));
     let full = domains.start((1, 2), &table(&[1], &[2; 1000])).unwrap_err();
@@ -149,13 +149,13 @@ fn what_is_in_conflict_takes_no_room_for_ever() {
 
 #[test]
 fn addresses_count_though_their_bytes_are_stored_once() {
-    let domains = Domains::new();
+    let domains = Domains::with_limits(CAPACITY, 1000);
     let names: Vec<String> = (0..62).map(|at| char::from(b'A' + at).to_string()).collect();
     let addresses: Vec<_> = names.iter().map(|plugin| Address { plugin, address: b"" }).collect();
-    domains.start((1, 1), &process(0..60_000, &addresses, 0)).unwrap();
-    let failure = domains.start((1, 2), &process(60_000..120_000, &addresses, 0)).unwrap_err();
+    domains.start((1, 1), &process(0..10, &addresses, 0)).unwrap();
+    let failure = domains.start((1, 2), &process(10..20, &addresses, 0)).unwrap_err();
     assert_eq!(failure.code(), DocaError::FULL);
-    assert!(failure.text.contains("3780000 more"), "{failure}");
+    assert!(failure.text.contains("630 more"), "{failure}");
     domains.end((1, 1));
-    domains.start((1, 2), &process(60_000..120_000, &addresses, 0)).unwrap();
+    domains.start((1, 2), &process(10..20, &addresses, 0)).unwrap();
 }
