@@ -204,7 +204,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
             abi::run(&workspace)?;
         }
         Task::Sanitize { checks, full } => return sanitize::run(&workspace, &checks, full),
-        Task::Miri => return sanitize::run(&workspace, &[sanitize::Check::Miri], false),
+        Task::Miri => return sanitize::run(&workspace, &[sanitize::Check::Miri], true),
         Task::Fuzz { target, runs, unsanitized, merge } => {
             let run = fuzz::Work::Run { inputs: runs, sanitized: !unsanitized };
             let work = if merge { fuzz::Work::Merge } else { run };
