@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, UnixStream};
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::{interval, sleep, timeout};
 use tracing::error;
 use urom_abi::DocaError;
@@ -57,7 +57,8 @@ pub(crate) struct Setup {
     pub(crate) domains: Arc<Domains>,
 }
 
-/// Starts the thread.
+/// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the loader's lock, which a thread
+/// takes for the first use of some variables of its own, and this one has to end the worker then.
 ///
 /// # Errors
 /// The operating system's.
@@ -67,13 +68,11 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // What the data thread logs to, this one does too: threads of an embedded service have a log of their own.
     let log = tracing::dispatcher::get_default(Clone::clone);
-    std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
+    let (at_work, is_at_work) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
         let (id, place) = (setup.id, setup.place);
         tracing::dispatcher::with_default(&log, || {
-            let end = runtime.block_on(run(setup));
-            // Who still reads a table is not waited for.
-            runtime.shutdown_background();
-            if end == End::Stuck {
+            if runtime.block_on(run(setup, at_work)) == End::Stuck {
                 error!("worker {id} does not stop: a plugin does not return");
                 if place == Place::Process {
                     // Not `exit`, which would wait for the loader if the plugin hangs as it is loaded, and nobody kills the worker
@@ -82,11 +81,16 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
                     unsafe { libc::_exit(1) };
                 }
             }
+            // Who still reads a table is not waited for.
+            runtime.shutdown_background();
         });
-    })
+    })?;
+    // One that has ended already has told the data thread to stop.
+    let _ = is_at_work.blocking_recv();
+    Ok(thread)
 }
 
-async fn run(setup: Setup) -> End {
+async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     let Setup { id, max_hosts, listener, daemon, mailbox, mut from_data, domains, .. } = setup;
     let streams = UnixStream::from_std(daemon)
         .and_then(|daemon| Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?)));
@@ -124,6 +128,9 @@ async fn run(setup: Setup) -> End {
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
     let mut round = interval(ROUND);
+    // All that was spawned has had a turn then.
+    yield_now().await;
+    let _ = at_work.send(());
     let end = loop {
         let (stopping, door) = (control.stopping, control.door.clone());
         tokio::select! {
