@@ -4,12 +4,14 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use urom_tests::{doca_library, profile_directory};
+use urom_tests::{MPI_DIRECTORY, doca_library, profile_directory};
 
 /// Runs the participants; what they print is shown when one of them fails.
 fn run(participants: u32, library: Option<&Path>) -> Result<()> {
     let program = profile_directory()?.join("examples/mpi_participant");
+    let directory = tempfile::tempdir()?;
     let mut command = Command::new("mpirun");
+    command.env(MPI_DIRECTORY, directory.path());
     command.env_remove("UROM_DOCA_LIBRARY").envs(library.map(|library| ("UROM_DOCA_LIBRARY", library)));
     // With an end to be sure of: MPI waits for ever for a participant that does not come.
     command.args([

@@ -45,7 +45,7 @@ pub struct DaemonArgs {
     /// a loopback address takes a key file.
     #[arg(long, value_name = "ADDR[:PORT]", default_value = "127.0.0.1", value_parser = listen_address)]
     listen: SocketAddr,
-    /// The key that hosts have to prove they hold: a file of at least 32 bytes, of mode 0600 and of this user, of which each
+    /// The key that hosts have to prove they hold: a file of 32 to 4096 bytes, of mode 0600 and of this user, of which each
     /// host has a copy. That of the variable UROM_KEY_FILE if not given.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,

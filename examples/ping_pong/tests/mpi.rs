@@ -8,12 +8,13 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use rustix::process::Pid;
 use support::{Ended, LONG, PROGRAM, Running, SOON, command, kill, sandbox};
-use urom_tests::{PluginDirectory, Uromd};
+use urom_tests::{MPI_DIRECTORY, PluginDirectory, Uromd};
 
 const MIB: &str = "1048576";
 
 fn mpirun(plugins: &PluginDirectory, processes: u32, arguments: &[&str]) -> Command {
     let mut command = command("mpirun", plugins);
+    command.env(MPI_DIRECTORY, plugins.path());
     command.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]);
     command.args(["-np", &processes.to_string(), PROGRAM]).args(arguments);
     command

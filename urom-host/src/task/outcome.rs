@@ -43,7 +43,7 @@ fn ended(what: String, end: End) -> Error {
     match end {
         End::TimedOut(limit) => error
             .why(format!("no answer came within the deadline of {limit:?}"))
-            .hint("allow more time, or ask the worker for its state; a late answer is dropped and counted in late_answers"),
+            .hint("allow more time, or ask the worker for its state; a late answer is thrown away and counted in late_answers"),
         End::Cancelled => error.why("it was cancelled before its answer came"),
     }
 }
