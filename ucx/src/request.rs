@@ -352,3 +352,16 @@ impl<B: 'static, T: Outcome> fmt::Debug for Request<B, T> {
         f.debug_struct("Request").field("done", &self.is_done()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_is_over_keeps_nothing_that_may_need_its_worker() {
+        let kept = Rc::new(());
+        let request = Request::<Vec<u8>>::failed(Status::CANCELED, Vec::new()).keeping(kept.clone());
+        assert!(request.is_done() && Rc::strong_count(&kept) == 1);
+        assert_eq!(request.wait().0, Err(Status::CANCELED));
+    }
+}

@@ -175,7 +175,7 @@ fn memory_stays_while_its_owner_can_be_reached() {
     }
 }
 
-/// A sanitizer sees a key that is freed after its worker.
+/// What UCX does with a key that is freed after its worker only a memory checker sees: that it cannot be is a test of the request's own.
 #[test]
 fn what_a_request_keeps_goes_before_its_worker_in_whatever_order_the_rest_is_dropped() {
     for transports in TRANSPORTS {
