@@ -85,15 +85,16 @@ impl<'a> Task<'a> {
         if plugin.service() != context.serial || plugin.id() & context.plugins.get() == 0 {
             return Err(outcome::stranger(context, plugin));
         }
-        match context.slots.take_ready().and_then(|slot| Task::of(context, slot)) {
-            Some(task) => {
-                if task.held.slot.plugin.get() != plugin.id() {
-                    task.address(plugin.id());
-                }
-                Ok(task)
-            }
-            None => Task::make(context, plugin),
+        let slot = match context.slots.take_ready() {
+            Some(slot) => slot,
+            None => Task::make(context, plugin)?,
+        };
+        // It is read from the slot in both cases, so that the usual one need not pass it on in memory.
+        let Some(task) = Task::of(context, slot) else { unreachable!("a slot that is ready has a task") };
+        if slot.plugin.get() != plugin.id() {
+            task.address(plugin.id());
         }
+        Ok(task)
     }
 
     fn address(&self, plugin: u64) {
@@ -102,9 +103,9 @@ impl<'a> Task<'a> {
         self.held.slot.plugin.set(plugin);
     }
 
-    /// Allocates a task (`doca_urom_worker_cmd_task_allocate_init`) and asks for all that never changes about it.
+    /// Allocates a task (`doca_urom_worker_cmd_task_allocate_init`) and asks for all that never changes about it; the slot it got.
     #[cold]
-    fn make(context: &'a Context, plugin: &Plugin) -> Result<Task<'a>> {
+    fn make(context: &'a Context, plugin: &Plugin) -> Result<&'a Slot> {
         const WHAT: &str = "allocating a command task";
         let api = context.api();
         let mut command = ptr::null_mut();
@@ -142,7 +143,7 @@ impl<'a> Task<'a> {
         let data = Data { ptr: NonNull::from(slot).as_ptr().cast::<c_void>() };
         // SAFETY: the task is live and not in flight.
         unsafe { (api.doca_task_set_user_data)(doca.task.as_ptr(), data) };
-        Ok(Task { held: Held { context, slot }, doca })
+        Ok(slot)
     }
 
     /// The memory of the command, all of it.
