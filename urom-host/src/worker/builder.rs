@@ -89,7 +89,8 @@ impl WorkerBuilder {
         self
     }
 
-    /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default.
+    /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default. This project's service chooses
+    /// from 2^63 on, so that these are no ids that a program would think of.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
