@@ -4,15 +4,16 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
-use std::process::Stdio;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tokio::net::UnixStream;
-use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tracing::{dispatcher, warn};
 
 use super::environment::{self, WorkerVariable};
+use super::process::{Process, Reaper};
 use crate::log::LogLevel;
 use crate::threads::Alive;
 use crate::wire::control::PATIENCE;
@@ -37,6 +38,8 @@ pub(crate) enum Launcher {
         given: Vec<WorkerVariable>,
         /// What UCX logs in workers, when the daemon's environment does not say.
         ucx_log: Option<LogLevel>,
+        /// Who takes them back.
+        reaper: Reaper,
     },
     /// Each one a thread, for the embedded service.
     Thread,
@@ -56,7 +59,7 @@ pub(crate) struct Launched {
 /// What runs a worker. A process is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) enum Body {
-    Process(Child),
+    Process(Process),
     Thread(oneshot::Receiver<()>),
 }
 
@@ -83,11 +86,11 @@ impl Launcher {
         let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let body = match self {
-            Launcher::Process { launcher, words, given, ucx_log } => {
+            Launcher::Process { launcher, words, given, ucx_log, reaper } => {
                 let mut command = command(launcher)?;
                 command.args(words).arg("worker").args(config.to_args());
                 command.env_clear().envs(environment::inherited(std::env::vars_os(), given, config.listen));
-                Body::Process(process(command, env, *ucx_log, theirs)?)
+                Body::Process(process(command, env, *ucx_log, theirs, reaper)?)
             }
             Launcher::Thread => {
                 if !env.is_empty() || config.cpus.is_some() {
@@ -125,7 +128,8 @@ fn process(
     env: Vec<(OsString, OsString)>,
     ucx_log: Option<LogLevel>,
     stream: StdUnixStream,
-) -> io::Result<Child> {
+    reaper: &Reaper,
+) -> io::Result<Process> {
     if let Some(level) = ucx_log
         && std::env::var_os("UCX_LOG_LEVEL").is_none()
     {
@@ -137,10 +141,9 @@ fn process(
     // The daemon's own standard output says where it listens, and nothing else; what a plugin prints is log.
     command.stdout(std::io::stderr());
     // A key pressed at the daemon's terminal is for the daemon, which then stops its workers in order.
-    command.process_group(0).kill_on_drop(true);
-    command.spawn().map_err(|error| {
-        let program = command.as_std().get_program();
-        io::Error::new(error.kind(), format!("`{}`: {error}", program.display()))
+    command.process_group(0);
+    Process::start(&mut command, reaper).map_err(|error| {
+        io::Error::new(error.kind(), format!("`{}`: {error}", command.get_program().display()))
     })
 }
 
@@ -158,22 +161,20 @@ fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot
 }
 
 impl Body {
-    /// ` (process 4711)`, or nothing: a thread has no number of its own, nor has a process that was waited for.
+    /// ` (process 4711)`, or nothing: a thread has no number of its own.
     pub(crate) fn process(&self) -> String {
-        let id = match self {
-            Body::Process(child) => child.id(),
-            Body::Thread(_) => None,
-        };
-        id.map_or_else(String::new, |id| format!(" (process {id})"))
+        match self {
+            Body::Process(process) => format!(" (process {})", process.id()),
+            Body::Thread(_) => String::new(),
+        }
     }
 
     /// Waits for the end, and says what it was.
     pub(crate) async fn ended(&mut self) -> String {
-        let process = self.process();
         match self {
-            Body::Process(child) => match child.wait().await {
-                Ok(status) => format!("it ended{process}: {status}"),
-                Err(error) => format!("it cannot be waited for{process}: {error}"),
+            Body::Process(process) => match process.ended().await {
+                Ok(status) => format!("it ended (process {}): {status}", process.id()),
+                Err(error) => format!("it cannot be waited for (process {}): {error}", process.id()),
             },
             Body::Thread(done) => {
                 // Nothing is ever sent: the other end is dropped.
@@ -184,10 +185,9 @@ impl Body {
     }
 
     /// Ends a process by force; a thread cannot be.
-    pub(crate) fn kill(&mut self) {
+    pub(crate) fn kill(&self) {
         match self {
-            // It may have ended by itself just now.
-            Body::Process(child) => drop(child.start_kill()),
+            Body::Process(process) => process.kill(),
             Body::Thread(_) => {}
         }
     }

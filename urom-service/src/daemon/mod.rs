@@ -8,6 +8,7 @@ mod environment;
 pub(crate) mod fuzzing;
 mod host;
 mod launcher;
+mod process;
 mod request;
 mod roster;
 mod server;
@@ -27,6 +28,7 @@ pub use config::DaemonConfig;
 pub use discovery::{PLUGIN_PATH_VARIABLE, entries as plugin_path_entries};
 pub use environment::{ParseVariableError, WorkerVariable};
 pub(crate) use launcher::Launcher;
+use process::Reaper;
 pub(crate) use server::serve;
 
 use crate::log::LogLevel;
@@ -69,7 +71,8 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
         ready(listener.local_addr()?);
         let (launcher, words) = (config.worker_launcher.clone(), config.worker_words.clone());
         let given = config.worker_env.clone();
-        let launcher = Launcher::Process { launcher, words, given, ucx_log };
+        let reaper = Reaper::start().context("there is no thread for taking back workers")?;
+        let launcher = Launcher::Process { launcher, words, given, ucx_log, reaper };
         Ok(serve(listener, config, launcher, stop).await?)
     });
     // A plugin that hangs while it is listed keeps its thread; it must not keep the daemon.

@@ -311,7 +311,7 @@ impl Run {
                 DocaError::CONNECTION_RESET
             };
             pe.drain();
-            let text = format!("worker {} was lost: UCX says {status}; start a new one", self.id.get());
+            let text = format!("worker {} was lost: UCX says {status}; start it again", self.id.get());
             self.lose(pe, &failure(code, text));
         }
         if self.leaving.get() {

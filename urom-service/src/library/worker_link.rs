@@ -182,7 +182,7 @@ pub(super) async fn watch(
                         continue;
                     }
                     Err(error) => {
-                        failure(stream_code(&error), format!("{who} was lost: {error}; start a new one"))
+                        failure(stream_code(&error), format!("{who} was lost: {error}; start it again"))
                     }
                 };
                 domains.lose(&lost);

@@ -1,0 +1,200 @@
+//! A worker's process, from its start until the kernel forgets it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{self, Sender};
+
+use rustix::io::retry_on_intr;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal, waitid,
+};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// A process, which is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pid: Pid,
+    /// Its pidfd, which is readable once it has ended.
+    end: AsyncFd<OwnedFd>,
+    reaper: Reaper,
+}
+
+impl Process {
+    /// Starts a program.
+    ///
+    /// # Errors
+    /// The operating system's; nothing runs then.
+    pub(crate) fn start(command: &mut Command, reaper: &Reaper) -> io::Result<Process> {
+        let mut child = command.spawn()?;
+        let pid = Pid::from_child(&child);
+        let watched = pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from).and_then(watch);
+        match watched {
+            Ok(end) => Ok(Process { pid, end, reaper: reaper.clone() }),
+            Err(error) => {
+                // It runs and has not been waited for, so this cannot fail.
+                let _ = child.kill();
+                reaper.take_back(pid);
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn id(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// Waits for the end. The process stays what it is then, a zombie with its number, until this is dropped.
+    pub(crate) async fn ended(&self) -> io::Result<ExitStatus> {
+        loop {
+            let mut readable = self.end.readable().await?;
+            let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            match waitid(WaitId::Pid(self.pid), look)? {
+                Some(end) => return Ok(status(&end)),
+                None => readable.clear_ready(),
+            }
+        }
+    }
+
+    /// Kills it, unless it has ended.
+    pub(crate) fn kill(&self) {
+        // One that has ended needs no signal, and its number is not another's.
+        let _ = pidfd_send_signal(self.end.get_ref(), Signal::KILL);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+        self.reaper.take_back(self.pid);
+    }
+}
+
+fn watch(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` is open and is the same descriptor until it is dropped, which the `AsyncFd` does, who owns it.
+    Ok(unsafe { AsyncFd::register_with_interest(pidfd, Interest::READABLE) }?)
+}
+
+/// As the standard library has it.
+fn status(end: &WaitIdStatus) -> ExitStatus {
+    const CORE: i32 = 0x80;
+    let raw = match (end.exit_status(), end.terminating_signal()) {
+        (Some(code), _) => code << 8,
+        (None, Some(signal)) if end.dumped() => signal | CORE,
+        (None, signal) => signal.unwrap_or_default(),
+    };
+    ExitStatus::from_raw(raw)
+}
+
+/// Takes back processes that are done with, on a thread of its own.
+///
+/// That can take long. The kernel has to clear away what /proc shows of a process, and goes round in circles as long as the
+/// process's last thread, which does the same for itself, is kept from its processor by busy workers: seconds, as was seen.
+/// Heartbeats do not wait for that.
+#[derive(Debug, Clone)]
+pub(crate) struct Reaper(Sender<Pid>);
+
+impl Reaper {
+    /// Starts the thread, which ends some time after the last process is dropped.
+    ///
+    /// # Errors
+    /// There is no thread.
+    pub(crate) fn start() -> io::Result<Reaper> {
+        let (sender, done) = mpsc::channel();
+        std::thread::Builder::new().name("urom-reaper".to_owned()).spawn(move || {
+            for pid in done {
+                // It is a child that nobody else takes back.
+                let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), WaitIdOptions::EXITED));
+            }
+        })?;
+        Ok(Reaper(sender))
+    }
+
+    fn take_back(&self, pid: Pid) {
+        // The thread listens for as long as there is a sender.
+        let _ = self.0.send(pid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+    use std::process::Stdio;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]).stdin(Stdio::null());
+        command
+    }
+
+    /// The one letter for what a process is at, if there is such a process.
+    fn state(process: &Path) -> Option<char> {
+        let stat = std::fs::read_to_string(process.join("stat")).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    }
+
+    fn directory(process: &Process) -> PathBuf {
+        PathBuf::from(format!("/proc/{}", process.id()))
+    }
+
+    #[tokio::test]
+    async fn every_end_is_told_as_the_standard_library_tells_it() {
+        let reaper = Reaper::start().unwrap();
+        for script in ["exit 0", "exit 3", "exit 255", "kill -KILL $$", "kill -SEGV $$", "kill -TERM $$"] {
+            let process = Process::start(&mut shell(script), &reaper).unwrap();
+            let told = process.ended().await.unwrap();
+            // Whether there is a core is the machine's affair.
+            let expected = shell(script).status().unwrap();
+            assert_eq!((told.code(), told.signal()), (expected.code(), expected.signal()), "{script}");
+            assert_eq!(told.to_string(), expected.to_string(), "{script}");
+            assert_eq!(process.ended().await.unwrap(), told, "asked again");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_loop_that_hears_of_an_end_does_not_take_the_process_back() {
+        let reaper = Reaper::start().unwrap();
+        let process = Process::start(&mut shell("exit 0"), &reaper).unwrap();
+        process.ended().await.unwrap();
+        let directory = directory(&process);
+        assert_eq!(state(&directory), Some('Z'));
+        drop(process);
+        while state(&directory).is_some() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_process_that_nobody_needs_is_killed_and_taken_back() {
+        let reaper = Reaper::start().unwrap();
+        let process = Process::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
+        let directory = directory(&process);
+        assert_ne!(state(&directory), Some('Z'));
+        drop(process);
+        while state(&directory).is_some() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_wait_that_was_given_up_can_be_taken_up_again() {
+        let reaper = Reaper::start().unwrap();
+        let process = Process::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
+        assert!(tokio::time::timeout(Duration::from_millis(20), process.ended()).await.is_err(), "it ended");
+        process.kill();
+        assert_eq!(process.ended().await.unwrap().signal(), Some(9));
+        process.kill();
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_not_there_is_an_error() {
+        let reaper = Reaper::start().unwrap();
+        let error = Process::start(&mut Command::new("/no/such/program"), &reaper).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}
