@@ -75,14 +75,14 @@ mod tests {
     use super::*;
 
     const CLOSED: &str =
-        "worker 1 at 127.0.0.1:4000 was lost: the connection was closed by the other side; start a new one";
+        "worker 1 at 127.0.0.1:4000 was lost: the connection was closed by the other side; start it again";
     const SILENT: &str =
         "worker 1 at 127.0.0.1:4000 was lost: the other side was silent for 3.5 s: it was stopped";
     const DAEMON_CLOSED: &str =
         "worker 1 was stopped because its daemon is gone: the connection was closed by the other side";
     const DAEMON_SILENT: &str =
         "worker 1 was stopped because its daemon is gone: the other side was silent for 3.5 s";
-    const UCX: &str = "worker 1 was lost: UCX says Connection reset by remote peer; start a new one";
+    const UCX: &str = "worker 1 was lost: UCX says Connection reset by remote peer; start it again";
 
     const BLOCKED: &str = "worker 1 at 127.0.0.1:4000 was lost: nothing can be received any more: a process on the same machine was \
          killed or stopped while it sent, which blocks UCX's receive queue for all others; start the worker again";
