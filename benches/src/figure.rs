@@ -106,6 +106,19 @@ impl Figure {
         self
     }
 
+    /// Of rounds that were measured in turns with a peer's. The ratio is the median of those of rounds that followed each other:
+    /// a machine that becomes faster or slower in between has no part in it. Nothing of no rounds.
+    pub(crate) fn in_turns(
+        name: impl Into<String>,
+        unit: &str,
+        peer: &str,
+        [own, peers]: &[Vec<f64>; 2],
+    ) -> Option<Figure> {
+        let ratios: Vec<f64> = own.iter().zip(peers).map(|(own, peer)| own / peer).collect();
+        let figure = Figure::new(name, unit, median(own)?).against(peer, median(peers)?);
+        Some(Figure { ratio: Some(median(&ratios)?), ..figure })
+    }
+
     /// With how samples were spread, and the peer's.
     pub(crate) fn histograms(mut self, own: Option<Distribution>, peers: Option<Distribution>) -> Figure {
         self.histogram = own;
@@ -172,6 +185,15 @@ mod tests {
         assert_eq!(figures[0].ratio, Some(2.0));
         assert_eq!(figures[0].peer.as_ref().map(|peer| peer.value), Some(10.0));
         assert_eq!((figures[1].ratio, &figures[1].peer), (None, &None));
+    }
+
+    #[test]
+    fn a_machine_that_becomes_slower_meanwhile_has_no_part_in_the_ratio() {
+        let rounds = [vec![1.0, 2.0, 4.0, 9.0], vec![2.0, 4.0, 8.0, 16.0]];
+        let figure = Figure::in_turns("a", "ns", "C", &rounds).unwrap();
+        assert_eq!((figure.value, figure.peer.as_ref().map(|peer| peer.value)), (3.0, Some(6.0)));
+        assert_eq!(figure.ratio, Some(0.5));
+        assert_eq!(Figure::in_turns("a", "ns", "C", &[vec![], vec![]]), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::loopback::{self};
 use crate::child::Child;
 use crate::extent::Extent;
 use crate::figure::Figure;
-use crate::statistics::{alternate, median};
+use crate::statistics::alternate;
 use crate::transport::Transport;
 
 pub(crate) const SUITE: Suite =
@@ -72,15 +72,13 @@ fn launch(extent: &Extent, transport: Transport, program: &Path) -> Result<Vec<F
         let trips = |each: f64| ((extent.round().as_nanos() as f64 / each) as u64).max(1_000);
         let (trips_in_rust, trips_in_c) =
             (trips(round_in_rust(1_000, depth)?), trips(round_in_c(1_000, depth)?));
-        let [rust, c] = alternate(
+        let rounds = alternate(
             extent.rounds(),
             || round_in_rust(trips_in_rust, depth),
             || round_in_c(trips_in_c, depth),
-        )?
-        .map(|rounds| median(&rounds));
-        let (rust, c) = rust.zip(c).context("no round was measured")?;
+        )?;
         let name = format!("{NAME}/{what}/{}/{depth}", transport.name());
-        figures.push(Figure::new(name, "ns", rust).against(PEER, c));
+        figures.push(Figure::in_turns(name, "ns", PEER, &rounds).context("no round was measured")?);
     }
     in_c.into_inner().finish()?;
     in_rust.into_inner().finish()?;

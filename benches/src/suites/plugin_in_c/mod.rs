@@ -17,7 +17,7 @@ use crate::child::Child;
 use crate::cores::pin;
 use crate::extent::Extent;
 use crate::figure::Figure;
-use crate::statistics::{alternate, median};
+use crate::statistics::alternate;
 use crate::transport::Transport;
 
 pub(crate) const SUITE: Suite =
@@ -110,19 +110,17 @@ fn graph(arguments: &Arguments) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     // Over TCP a plugin's part of a round trip is two in a thousand, which takes more rounds to see.
     for (what, depth, rounds) in
-        [("round-trip", 1, 3 * arguments.rounds), ("in-flight", DEPTH, arguments.rounds)]
+        [("round-trip", 1, 10 * arguments.rounds), ("in-flight", DEPTH, arguments.rounds)]
     {
         let (trips_in_rust, trips_in_c) =
             (calibrate(&in_rust, &worker, depth, arguments)?, calibrate(&in_c, &worker, depth, arguments)?);
-        let [in_rust, in_c] = alternate(
+        let rounds = alternate(
             rounds,
             || each(&in_rust, &worker, trips_in_rust, depth),
             || each(&in_c, &worker, trips_in_c, depth),
-        )?
-        .map(|rounds| median(&rounds));
-        let (in_rust, in_c) = in_rust.zip(in_c).context("no round was measured")?;
+        )?;
         let name = format!("{NAME}/{what}/{}/{depth}", arguments.transport.name());
-        figures.push(Figure::new(name, "ns", in_rust).against(PEER, in_c));
+        figures.push(Figure::in_turns(name, "ns", PEER, &rounds).context("no round was measured")?);
     }
     Ok(figures)
 }

@@ -36,17 +36,16 @@ pub(super) fn measure(arguments: &Arguments) -> Result<Vec<Figure>> {
         each.into_iter().collect::<Result<Vec<_>>>()?;
         let each = start.elapsed() / (2 * (BEFORE as u32 + 1));
         let count = (arguments.round.as_nanos() / each.as_nanos().max(1)).clamp(COUNT[0], COUNT[1]) as usize;
-        let [rust, c] = alternate(
+        let rounds = alternate(
             arguments.rounds,
             || round(&pair, &in_rust, size, count),
             || round(&pair, &in_c, size, count),
-        )?
-        .map(|rounds| median(&rounds));
-        let (rust, c) = rust.zip(c).context("no round was measured")?;
+        )?;
         let name = format!("{NAME}/sandbox-inline/{}/{size}", arguments.transport.name());
         let note =
             "each plugin has a UCX of its own: that in Rust with the kit's settings, that in C as UCX comes";
-        figures.push(Figure::new(name, "ns", rust).against(PEER, c).note(note));
+        let figure = Figure::in_turns(name, "ns", PEER, &rounds).context("no round was measured")?;
+        figures.push(figure.note(note));
     }
     Ok(figures)
 }
