@@ -170,6 +170,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn one_that_takes_long_to_take_back_holds_up_nobody() {
+        let reaper = Reaper::start().unwrap();
+        let slow = Process::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
+        reaper.take_back(slow.pid);
+        let quick = Process::start(&mut shell("exit 3"), &reaper).unwrap();
+        assert_eq!(quick.ended().await.unwrap().code(), Some(3));
+        let directory = directory(&quick);
+        drop(quick);
+        assert_eq!(state(&directory), Some('Z'), "the thread was to be at the slow one");
+        slow.kill();
+        while state(&directory).is_some() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[tokio::test]
     async fn a_process_that_nobody_needs_is_killed_and_taken_back() {
         let reaper = Reaper::start().unwrap();
         let process = Process::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
