@@ -90,9 +90,8 @@ fn status(end: &WaitIdStatus) -> ExitStatus {
 
 /// Takes back processes that are done with, on a thread of its own.
 ///
-/// That can take long. The kernel has to clear away what /proc shows of a process, and goes round in circles as long as the
-/// process's last thread, which does the same for itself, is kept from its processor by busy workers: seconds, as was seen.
-/// Heartbeats do not wait for that.
+/// That can take long: the kernel was seen to go round in circles there for 3 s, because the process's last thread, which was
+/// not quite gone, waited for its processor behind a busy worker. Heartbeats do not wait for that.
 #[derive(Debug, Clone)]
 pub(crate) struct Reaper(Sender<Pid>);
 
