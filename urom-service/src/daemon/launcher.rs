@@ -171,10 +171,11 @@ impl Body {
 
     /// Waits for the end, and says what it was.
     pub(crate) async fn ended(&mut self) -> String {
+        let which = self.process();
         match self {
             Body::Process(process) => match process.ended().await {
-                Ok(status) => format!("it ended (process {}): {status}", process.id()),
-                Err(error) => format!("it cannot be waited for (process {}): {error}", process.id()),
+                Ok(status) => format!("it ended{which}: {status}"),
+                Err(error) => format!("it cannot be waited for{which}: {error}"),
             },
             Body::Thread(done) => {
                 // Nothing is ever sent: the other end is dropped.

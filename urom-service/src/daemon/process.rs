@@ -137,6 +137,13 @@ mod tests {
         stat.rsplit_once(") ")?.1.chars().next()
     }
 
+    /// Nobody is told of that, so this looks again and again.
+    fn wait_until_taken_back(process: &Path) {
+        while state(process).is_some() {
+            std::thread::yield_now();
+        }
+    }
+
     fn directory(process: &Process) -> PathBuf {
         PathBuf::from(format!("/proc/{}", process.id()))
     }
@@ -163,9 +170,7 @@ mod tests {
         let directory = directory(&process);
         assert_eq!(state(&directory), Some('Z'));
         drop(process);
-        while state(&directory).is_some() {
-            std::thread::yield_now();
-        }
+        wait_until_taken_back(&directory);
     }
 
     #[tokio::test]
@@ -179,9 +184,7 @@ mod tests {
         drop(quick);
         assert_eq!(state(&directory), Some('Z'), "the thread was to be at the slow one");
         slow.kill();
-        while state(&directory).is_some() {
-            std::thread::yield_now();
-        }
+        wait_until_taken_back(&directory);
     }
 
     #[tokio::test]
@@ -191,9 +194,7 @@ mod tests {
         let directory = directory(&process);
         assert_ne!(state(&directory), Some('Z'));
         drop(process);
-        while state(&directory).is_some() {
-            std::thread::yield_now();
-        }
+        wait_until_taken_back(&directory);
     }
 
     #[tokio::test]
