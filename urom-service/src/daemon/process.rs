@@ -121,7 +121,7 @@ impl Reaper {
 mod tests {
     use std::path::{Path, PathBuf};
     use std::process::Stdio;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -137,9 +137,15 @@ mod tests {
         stat.rsplit_once(") ")?.1.chars().next()
     }
 
-    /// Nobody is told of that, so this looks again and again.
+    /// Nobody is told of that, so this looks again and again. The kernel may take seconds.
     fn wait_until_taken_back(process: &Path) {
-        while state(process).is_some() {
+        let begin = Instant::now();
+        while let Some(state) = state(process) {
+            assert!(
+                begin.elapsed() < Duration::from_secs(60),
+                "{} is there, state {state}",
+                process.display()
+            );
             std::thread::yield_now();
         }
     }
