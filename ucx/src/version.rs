@@ -86,7 +86,8 @@ fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> status::Re
     let file = file().map(|file| format!(" ({})", file.display())).unwrap_or_default();
     Err(Status::UNSUPPORTED.during(format!(
         "the UCX of this process is {running}{file}, and {OLDEST} is the oldest that will do: put the directory of a \
-         newer libucp.so.0 first in LD_LIBRARY_PATH, the one this program was built with, say"
+         newer libucp.so.0 first in LD_LIBRARY_PATH, the one this program was built with, say; a build script that calls \
+         `ucx_probe::emit_rpath()` has a program find that by itself"
     )))
 }
 
@@ -172,7 +173,7 @@ mod tests {
     fn a_ucx_that_is_too_old_is_named_with_its_file_and_the_remedy() {
         let error = judge(parse("1.13.1"), || Some("/usr/lib/libucp.so.0".into())).unwrap_err();
         assert_eq!(error.status(), Status::UNSUPPORTED);
-        for part in ["1.13.1", "/usr/lib/libucp.so.0", "1.16.0", "LD_LIBRARY_PATH"] {
+        for part in ["1.13.1", "/usr/lib/libucp.so.0", "1.16.0", "LD_LIBRARY_PATH", "emit_rpath"] {
             assert!(error.to_string().contains(part), "{error}");
         }
         for old in ["0.9.0", "1.15.9", "1.0.0"] {
