@@ -41,6 +41,10 @@ const LOOKS: u32 = 200;
 /// apart.
 const TURNS: u32 = 200;
 
+/// How long that thread sleeps between two turns, as UCX wakes nobody when there is room in the queue. It must not spin: the
+/// processor is that of those who work.
+const NAP: Duration = Duration::from_micros(200);
+
 /// The transport over which a worker has one receive queue; over others it has one for each peer. Nothing else is made for a test, and
 /// an owner that cannot be reached in this way is not tested.
 const SHARED: &str = "posix";
@@ -310,7 +314,7 @@ fn send(address: &[u8], config: Config, nonce: Nonce, told: &Sender) -> ucx::Res
     while !request.is_done() && !told.done.load(Ordering::Acquire) && begun.elapsed() < 20 * LIMIT {
         worker.progress();
         told.turns.fetch_add(1, Ordering::Relaxed);
-        thread::yield_now();
+        thread::sleep(NAP);
     }
     let sent = request.is_done();
     if sent {
