@@ -14,12 +14,13 @@ use urom_tests::{PluginDirectory, Uromd, profile_directory};
 
 use crate::blocked::names_the_queue;
 use crate::bystander::{Paces, Repeats, TRIES, pace_until, usual_pace};
+use crate::ending::wait_for_end;
 use crate::host::Kind;
 use crate::measure::Times;
 use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon};
 use crate::rude::{Manner, Outcry};
 use crate::suite::{Extent, Figure, Outcome};
-use crate::vitals::{Vitals, peak, returns, unsent, vitals, wait_for_end, watch_peak};
+use crate::vitals::{Vitals, peak, returns, unsent, vitals, watch_peak};
 
 /// The worker that everybody uses.
 const WORKER: u64 = 1;

@@ -8,6 +8,7 @@ mod awake;
 mod blocked;
 mod bystander;
 mod chaos;
+mod ending;
 mod endurance;
 pub mod host;
 mod hosts;

@@ -10,10 +10,11 @@ use urom_abi::MAX_PLUGINS;
 use urom_tests::c::{Source, prefix};
 use urom_tests::{PluginDirectory, Uromd};
 
+use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Order};
 use crate::process::{HostProcess, Logs, Transports, start_daemon};
 use crate::suite::{Extent, Figure, Outcome};
-use crate::vitals::{returns, vitals, wait_for_end};
+use crate::vitals::{returns, vitals};
 
 /// How long any of it may take on a machine that has other things to do.
 const LONG: Duration = Duration::from_secs(120);

@@ -10,10 +10,11 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal};
 use urom_tests::{PluginDirectory, Uromd};
 
+use crate::ending::wait_for_end;
 use crate::host::Kind;
 use crate::process::{HostProcess, Logs, Transports, signal, start_daemon};
 use crate::suite::{Extent, Figure, Outcome};
-use crate::vitals::{attached, descriptors, has_thread, until, vitals, wait_for_end};
+use crate::vitals::{attached, descriptors, has_thread, until, vitals};
 
 /// The worker that everybody uses.
 const WORKER: u64 = 1;

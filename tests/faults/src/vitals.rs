@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::Pid;
 
 /// How often the kernel is asked: it tells nobody when a process opens or closes something.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// What a process holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +26,7 @@ impl fmt::Display for Vitals {
     }
 }
 
-fn file(pid: Pid, name: &str) -> PathBuf {
+pub(crate) fn file(pid: Pid, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{}/{name}", pid.as_raw_nonzero()))
 }
 
@@ -179,29 +178,4 @@ pub(crate) fn until(
         std::thread::sleep(LOOK_AGAIN);
     }
     Ok(begin.elapsed())
-}
-
-/// Waits for the end of a process, which need not be a child.
-pub(crate) fn wait_for_end(pid: Pid, limit: Duration, what: &str) -> Result<()> {
-    ensure!(ends(pid, limit)?, "{what} (process {pid:?}) did not end within {limit:?}");
-    Ok(())
-}
-
-/// Whether a process ends within a limit.
-fn ends(pid: Pid, limit: Duration) -> Result<bool> {
-    // One that is gone and taken back already cannot be opened.
-    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(true) };
-    let timeout = Timespec::try_from(limit).context("the time limit is out of range")?;
-    Ok(poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout))? != 0)
-}
-
-/// Crashes a process with SIGSEGV. The first one, which no bad access stands behind, only makes Rust's handler give way to the
-/// kernel's.
-pub(crate) fn crash(pid: Pid) -> Result<()> {
-    loop {
-        kill_process(pid, Signal::SEGV)?;
-        if ends(pid, LOOK_AGAIN)? {
-            return Ok(());
-        }
-    }
 }

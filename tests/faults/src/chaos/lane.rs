@@ -13,10 +13,11 @@ use super::judge::Cause;
 use super::plan::{Blow, Round, Victim};
 use super::watch::{Everybody, Watch};
 use crate::blocked::{is_blocked, names_the_queue};
+use crate::ending::{crash, wait_for_end};
 use crate::host::Kind;
 use crate::measure::{between, now};
 use crate::process::{HostProcess, Logs, PATIENCE, Transports, in_time, signal, start_daemon};
-use crate::vitals::{crash, descriptors, orphaned, until, wait_for_end};
+use crate::vitals::{descriptors, orphaned, until};
 
 /// The worker that is broken, and the one that is not.
 const ONE: u64 = 1;

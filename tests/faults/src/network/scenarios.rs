@@ -7,10 +7,11 @@ use rustix::process::Signal;
 
 use super::link::Cut;
 use super::scene::{BUDGET, CUT_OFF, GONE, ONE, Scene};
+use crate::ending::wait_for_end;
 use crate::host::{Kind, Order, Trouble};
 use crate::measure::{between, now};
 use crate::process::{in_time, signal};
-use crate::vitals::{descriptors, until, wait_for_end};
+use crate::vitals::{descriptors, until};
 
 /// How long a link may be cut without being taken for lost. TCP tries again 0.2, 0.6, 1.4 and 3 s after a packet was lost, and the
 /// last heartbeat may be a second old by then: after longer cuts it depends on the moment.

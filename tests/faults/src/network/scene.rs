@@ -10,10 +10,11 @@ use rustix::process::Pid;
 use urom_tests::{PluginDirectory, Uromd, profile_directory};
 
 use super::link::{Link, SERVICE};
+use crate::ending::wait_for_end;
 use crate::host::{Kind, Tally};
 use crate::measure::between;
 use crate::process::{HostProcess, Logs, PATIENCE, Transports, set_up_daemon};
-use crate::vitals::{descriptors, until, wait_for_end};
+use crate::vitals::{descriptors, until};
 
 /// Within which time a cut has to be noticed, and a connection that cannot be has to fail.
 pub(super) const BUDGET: Duration = Duration::from_secs(5);

@@ -12,9 +12,10 @@ use urom_tests::{PluginDirectory, Uromd};
 
 use super::acts::Act;
 use crate::bystander::{Paces, Repeats, pace_until, usual_pace};
+use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Trouble};
 use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon};
-use crate::vitals::{Vitals, returns, vitals, wait_for_end};
+use crate::vitals::{Vitals, returns, vitals};
 
 /// How many answers may come before the own progress of a plugin whose worker had no turn yet when the first commands came: UCX
 /// finds several in one look then. The plugin's progress has every second call whatever is ready, and what is ready is sent

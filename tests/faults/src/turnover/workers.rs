@@ -6,10 +6,11 @@ use rustix::process::Signal;
 use urom_tests::PluginDirectory;
 
 use super::{A_FEW, EACH, END, Grown, IN_FLIGHT, PROBE, WORKER};
+use crate::ending::wait_for_end;
 use crate::host::Kind;
 use crate::process::{HostProcess, Logs, Transports, signal, start_daemon};
 use crate::suite::Figure;
-use crate::vitals::{has_thread, until, wait_for_end};
+use crate::vitals::{has_thread, until};
 
 /// Has a host lose so many workers.
 pub(super) fn turn_over(losses: u32, transports: Transports, logs: &Logs) -> Result<[Figure; 2]> {
