@@ -174,6 +174,8 @@ pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> boo
     let session = Session::begin();
     let mut idle = Idle::default();
     loop {
+        // This looks in each turn, woken or not. A flag that stayed up, of an earlier wait's last moment, say, would keep it awake.
+        session.notifier.take();
         if done() {
             return true;
         }
@@ -301,6 +303,23 @@ mod tests {
             Poll::<()>::Pending
         });
         assert_eq!(block_on_for(Duration::from_millis(3), busy).unwrap_err().code(), DocaError::TIME_OUT);
+    }
+
+    #[test]
+    fn a_wake_up_that_an_earlier_wait_left_behind_keeps_no_wait_awake() {
+        const LIMIT: Duration = Duration::from_millis(200);
+        let wake_last = std::future::poll_fn(|cx| {
+            cx.waker().wake_by_ref();
+            Poll::Ready(())
+        });
+        block_on_for(Duration::from_secs(20), wake_last).unwrap();
+        let (mut last, mut longest) = (Instant::now(), Duration::ZERO);
+        let over = wait_until(LIMIT, || {
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+            false
+        });
+        assert!(!over && longest > LIMIT / 2, "it never slept longer than {longest:?}");
     }
 
     #[test]
