@@ -22,8 +22,9 @@ pub const MAX_TABLE: usize = 64 << 20;
 pub const MAX_MEMBERS: usize = 1 << 16;
 /// The most buffers of a domain.
 pub const MAX_SEGMENTS: usize = 1 << 20;
-/// How much of a table one control message carries, in bytes.
-pub const PIECE: usize = 256 << 10;
+/// How much of a table one control message carries, in bytes: one that has not come as a whole in
+/// [`PATIENCE`](super::control::PATIENCE) counts as silence, and links may be slow.
+pub const PIECE: usize = 32 << 10;
 
 /// What one process brings into a domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
