@@ -1,9 +1,11 @@
-//! Whether a process ends, and when.
+//! How processes end, and when.
 
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::vitals::{LOOK_AGAIN, file, until};
@@ -11,8 +13,8 @@ use crate::vitals::{LOOK_AGAIN, file, until};
 /// How long a process is asked whether it is dying.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// How long the kernel may take over a process that is dying. Under load some kernels let their own threads and what exits wait for a
-/// minute and more, as they report themselves ("workqueue lockup", "kthread starved"), while all others have their turns.
+/// How long the kernel may take over a process that is dying. Under load a kernel was seen to keep threads of its own waiting for a
+/// minute and more, as it reported itself ("workqueue lockup", "kthread starved"), while processes had their turns.
 const KERNEL: Duration = Duration::from_secs(180);
 
 /// Waits for the end of a process, which need not be a child. Within the limit it must at least be dying, which nothing keeps it from
@@ -32,17 +34,27 @@ pub(crate) fn wait_for_end(pid: Pid, limit: Duration, what: &str) -> Result<()> 
 
 /// Whether a process exits or was killed: each of its threads is beyond the last instruction of its own.
 fn is_dying(pid: Pid) -> Result<bool> {
-    let Ok(threads) = std::fs::read_dir(file(pid, "task")) else { return Ok(true) };
+    // One that is gone, or goes meanwhile, is beyond it, too.
+    let Some(threads) = if_there(std::fs::read_dir(file(pid, "task")))? else { return Ok(true) };
     for thread in threads {
-        let path = thread?.path();
-        let read = |name: &str| std::fs::read_to_string(path.join(name));
-        // One that is gone meanwhile is beyond it, too.
-        let (Ok(stat), Ok(status)) = (read("stat"), read("status")) else { continue };
+        let Some(thread) = if_there(thread)? else { continue };
+        let read = |name: &str| if_there(std::fs::read_to_string(thread.path().join(name)));
+        let (Some(stat), Some(status)) = (read("stat")?, read("status")?) else { continue };
         if !exits(&stat)? && !is_killed(&status)? {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// What /proc says, if the process or thread is still there to be asked.
+fn if_there<T>(said: std::io::Result<T>) -> Result<Option<T>> {
+    match said {
+        Ok(said) => Ok(Some(said)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => Ok(None),
+        Err(error) => Err(error).context("asking the kernel for the threads of a process"),
+    }
 }
 
 /// Whether a thread is exiting or a zombie: see proc_pid_stat(5).
@@ -64,8 +76,12 @@ fn is_killed(status: &str) -> Result<bool> {
 
 /// Whether a process ends within a limit.
 fn ends(pid: Pid, limit: Duration) -> Result<bool> {
-    // One that is gone and taken back already cannot be opened.
-    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(true) };
+    let process = match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(process) => process,
+        // It is gone and taken back already.
+        Err(Errno::SRCH) => return Ok(true),
+        Err(error) => return Err(error).context("opening a process"),
+    };
     let timeout = Timespec::try_from(limit).context("the time limit is out of range")?;
     Ok(poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout))? != 0)
 }
