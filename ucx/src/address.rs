@@ -33,8 +33,7 @@ const QUEUES: usize = 4 + 3 * 4 + 4;
 /// UCX cannot check an address: it reads the bytes as they come, without their length, and garbage makes it abort or
 /// worse. So the bytes of [`as_bytes`](WorkerAddress::as_bytes) carry the UCX version of their worker and a sum, and
 /// [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged or would not understand this UCX. That keeps off
-/// accidents, not a peer that makes addresses up; but whoever may send UCX messages to a process must be trusted by it
-/// anyway.
+/// accidents, not a peer that makes addresses up, which is why it is unsafe.
 ///
 /// The bytes also carry the sizes that the program set for the queues of shared memory
 /// ([`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) does): a sender writes into its peer's queue by its own
@@ -51,9 +50,11 @@ const QUEUES: usize = 4 + 3 * 4 + 4;
 /// let bytes: Vec<u8> = worker.address()?.as_bytes().to_vec();
 ///
 /// // Whoever got the bytes:
-/// let address = WorkerAddress::from_bytes(&bytes)?;
+/// // SAFETY: they are a worker's of this program.
+/// let address = unsafe { WorkerAddress::from_bytes(&bytes) }?;
 /// let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address)?;
-/// let damaged = WorkerAddress::from_bytes(&bytes[1..]).unwrap_err();
+/// // SAFETY: they were only cut.
+/// let damaged = unsafe { WorkerAddress::from_bytes(&bytes[1..]) }.unwrap_err();
 /// assert_eq!(damaged.status(), Status::INVALID_ADDR);
 /// # Ok(())
 /// # }
@@ -67,11 +68,18 @@ pub struct WorkerAddress {
 impl WorkerAddress {
     /// The address that a peer's [`as_bytes`](WorkerAddress::as_bytes) made these bytes of.
     ///
+    /// # Safety
+    ///
+    /// Nobody made the bytes up: they are an address's [`as_bytes`](WorkerAddress::as_bytes), or what an accident on the way left
+    /// of them. UCX takes an address at its word, and one that is made up can have it write where it should not, and the sum is no
+    /// signature. So whoever the bytes came from is trusted as a peer is that may send UCX messages to this process: UCX has no
+    /// defence against that one either.
+    ///
     /// # Errors
     ///
     /// `INVALID_ADDR` for bytes that are no such address or were cut or damaged; `UNREACHABLE` when the peer's UCX and
     /// this one do not understand each other, naming both.
-    pub fn from_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
+    pub unsafe fn from_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
         let invalid = |why: &str| {
             Status::INVALID_ADDR.during(format!("reading a worker address of {} bytes: {why}", bytes.len()))
         };
@@ -214,10 +222,15 @@ mod tests {
         WorkerAddress::sealed(&raw, version(), Queues::default())
     }
 
+    fn read(bytes: &[u8]) -> Result<WorkerAddress> {
+        // SAFETY: UCX never sees the address.
+        unsafe { WorkerAddress::from_bytes(bytes) }
+    }
+
     #[test]
     fn an_address_comes_back_as_it_went() {
         let address = address();
-        assert_eq!(WorkerAddress::from_bytes(address.as_bytes()).unwrap(), address);
+        assert_eq!(read(address.as_bytes()).unwrap(), address);
         assert_eq!(address.as_raw_bytes().len(), 200);
         // SAFETY: UCX never sees this address.
         assert_eq!(unsafe { WorkerAddress::from_raw_bytes(address.as_raw_bytes()) }.unwrap(), address);
@@ -226,7 +239,7 @@ mod tests {
     #[test]
     fn what_the_queues_are_like_travels() {
         let address = WorkerAddress::sealed(&[7; 100], version(), Queues(0x0102_0304_0506_0708));
-        let come = WorkerAddress::from_bytes(address.as_bytes()).unwrap();
+        let come = read(address.as_bytes()).unwrap();
         assert_eq!((come.queues(), come.as_raw_bytes()), (Queues(0x0102_0304_0506_0708), &[7; 100][..]));
     }
 
@@ -236,20 +249,20 @@ mod tests {
         for index in 0..address.as_bytes().len() {
             let mut bytes = address.as_bytes().to_vec();
             bytes[index] ^= 0x10;
-            let error = WorkerAddress::from_bytes(&bytes).unwrap_err();
+            let error = read(&bytes).unwrap_err();
             assert_eq!(error.status(), Status::INVALID_ADDR, "{index}");
-            let error = WorkerAddress::from_bytes(&bytes[..index]).unwrap_err();
+            let error = read(&bytes[..index]).unwrap_err();
             assert_eq!(error.status(), Status::INVALID_ADDR, "{index}");
         }
         let longer = [address.as_bytes(), &[0]].concat();
-        assert_eq!(WorkerAddress::from_bytes(&longer).unwrap_err().status(), Status::INVALID_ADDR);
+        assert_eq!(read(&longer).unwrap_err().status(), Status::INVALID_ADDR);
     }
 
     #[test]
     fn an_address_of_another_version_of_ucx_is_refused_by_name() {
         let other = Version { minor: version().minor + 20, ..version() };
         let bytes = WorkerAddress::sealed(&[7; 100], other, Queues::default());
-        let error = WorkerAddress::from_bytes(bytes.as_bytes()).unwrap_err();
+        let error = read(bytes.as_bytes()).unwrap_err();
         assert_eq!(error.status(), Status::UNREACHABLE);
         for version in [other, version()] {
             assert!(error.to_string().contains(&version.to_string()), "{error}");
@@ -263,7 +276,7 @@ mod tests {
             let error = unsafe { WorkerAddress::from_raw_bytes(&vec![1; length]) }.unwrap_err();
             assert_eq!(error.status(), Status::INVALID_ADDR, "{length}");
             let bytes = WorkerAddress::sealed(&vec![1; length], version(), Queues::default());
-            let error = WorkerAddress::from_bytes(bytes.as_bytes()).unwrap_err();
+            let error = read(bytes.as_bytes()).unwrap_err();
             assert_eq!(error.status(), Status::INVALID_ADDR, "{length}");
         }
     }

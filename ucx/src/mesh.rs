@@ -55,7 +55,8 @@ const AT_ONCE: usize = 16;
 /// // Whoever got the bytes:
 /// let sender = Context::builder(Features::TAG).watched_shared_memory().build()?.worker()?;
 /// let at_sender = Mesh::new(&sender)?;
-/// let endpoint = at_sender.endpoint(&bytes)?;
+/// // SAFETY: the bytes are an address of this program's.
+/// let endpoint = unsafe { at_sender.endpoint(&bytes) }?;
 /// let sending = endpoint.tag_send(7, b"hello".to_vec());
 /// let receiving = receiver.tag_recv(7, u64::MAX, vec![0; 16]);
 /// while !(sending.is_done() && receiving.is_done()) {
@@ -134,20 +135,25 @@ impl Mesh {
     /// The endpoint to the worker with this address: the bytes of a [`PeerAddress`]. One is made when there is none yet, and
     /// when the last has failed.
     ///
+    /// # Safety
+    ///
+    /// As [`WorkerAddress::from_bytes`](crate::WorkerAddress::from_bytes).
+    ///
     /// # Errors
     ///
     /// As [`PeerAddress::from_bytes`] and [`EndpointBuilder::connect_peer`](crate::EndpointBuilder::connect_peer).
-    pub fn endpoint(&self, address: &[u8]) -> Result<Rc<Endpoint>> {
-        let seal = PeerAddress::seal(address);
-        let is_it = |known: &&Known| *known.address == *address && !known.endpoint.is_failed();
+    pub unsafe fn endpoint(&self, bytes: &[u8]) -> Result<Rc<Endpoint>> {
+        let seal = PeerAddress::seal(bytes);
+        let is_it = |known: &&Known| *known.address == *bytes && !known.endpoint.is_failed();
         if let Some(known) = self.endpoints.borrow().get(&seal).and_then(|known| known.iter().find(is_it)) {
             return Ok(Rc::clone(&known.endpoint));
         }
-        let endpoint = PeerAddress::from_bytes(address)?;
-        let endpoint = Rc::new(self.worker.endpoint().connect_peer(&endpoint)?);
+        // SAFETY: the caller's promise is the same.
+        let address = unsafe { PeerAddress::from_bytes(bytes) }?;
+        let endpoint = Rc::new(self.worker.endpoint().connect_peer(&address)?);
         // They are closed while the table can be looked at again.
         drop(self.take_failed());
-        let known = Known { address: address.into(), endpoint: Rc::clone(&endpoint) };
+        let known = Known { address: bytes.into(), endpoint: Rc::clone(&endpoint) };
         self.endpoints.borrow_mut().entry(seal).or_default().push(known);
         Ok(endpoint)
     }

@@ -51,7 +51,7 @@ impl Machine {
 
 /// The address of a worker with a [`Mesh`](crate::Mesh), as bytes that travel.
 ///
-/// What is said of a [`WorkerAddress`] and damage holds here too. Whoever makes an address up can have its reader connect
+/// What is said of a [`WorkerAddress`], damage and trust holds here too. Whoever makes an address up can have its reader connect
 /// to any port of the reader's machine, as the worker's address in it can have it connect anywhere.
 ///
 /// ```
@@ -61,10 +61,13 @@ impl Machine {
 /// let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
 /// let mesh = Mesh::new(&worker)?;
 /// let bytes = mesh.address()?.as_bytes().to_vec();
-/// assert_eq!(PeerAddress::from_bytes(&bytes)?, mesh.address()?);
+/// // SAFETY: they are an address of this program's.
+/// let address = unsafe { PeerAddress::from_bytes(&bytes) }?;
+/// assert_eq!(address, mesh.address()?);
 /// // Here it is on this machine.
-/// assert!(PeerAddress::from_bytes(&bytes)?.loopback().is_some_and(|socket| socket.ip().is_loopback()));
-/// let cut = PeerAddress::from_bytes(&bytes[..bytes.len() - 1]).unwrap_err();
+/// assert!(address.loopback().is_some_and(|socket| socket.ip().is_loopback()));
+/// // SAFETY: they were only cut.
+/// let cut = unsafe { PeerAddress::from_bytes(&bytes[..bytes.len() - 1]) }.unwrap_err();
 /// assert_eq!(cut.status(), Status::INVALID_ADDR);
 /// # Ok(())
 /// # }
@@ -89,11 +92,15 @@ impl PeerAddress {
 
     /// The address that a peer's [`as_bytes`](PeerAddress::as_bytes) made these bytes of.
     ///
+    /// # Safety
+    ///
+    /// As [`WorkerAddress::from_bytes`].
+    ///
     /// # Errors
     ///
     /// `INVALID_ADDR` for bytes that are no such address or were cut or damaged; `UNREACHABLE` as
     /// [`WorkerAddress::from_bytes`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<PeerAddress> {
+    pub unsafe fn from_bytes(bytes: &[u8]) -> Result<PeerAddress> {
         let invalid = |why: &str| {
             Status::INVALID_ADDR.during(format!("reading a peer's address of {} bytes: {why}", bytes.len()))
         };
@@ -109,7 +116,9 @@ impl PeerAddress {
         let port = NonZeroU16::new(u16::from_le_bytes([port[0], port[1]]));
         let machine = machine.try_into().map(Machine).ok();
         let local = port.zip(machine).map(|(port, machine)| Local { port, machine });
-        Ok(PeerAddress { bytes: bytes.to_vec(), worker: WorkerAddress::from_bytes(worker)?, local })
+        // SAFETY: the caller's promise is about these bytes too.
+        let worker = unsafe { WorkerAddress::from_bytes(worker) }?;
+        Ok(PeerAddress { bytes: bytes.to_vec(), worker, local })
     }
 
     /// What tells the bytes of an address from most others', without a look at all of them.

@@ -142,7 +142,8 @@ impl Window {
     /// ```
     pub unsafe fn open_with(worker: &Worker, bytes: &[u8], mode: ErrorMode) -> Result<Window> {
         worker.context().require(Features::RMA, "opening a window")?;
-        let Described { address, length, key, owner } = Described::read(bytes)?;
+        // SAFETY: the caller's promise is the same.
+        let Described { address, length, key, owner } = unsafe { Described::read(bytes) }?;
         let endpoint = worker.endpoint().error_mode(mode).connect(&owner)?;
         // SAFETY: the caller promises that `Memory::window` made these bytes: key, address and length belong together, and
         // to the owner's worker, to which the endpoint leads. It keeps the memory registered for as long as it can be
@@ -232,7 +233,10 @@ struct Described<'a> {
 }
 
 impl Described<'_> {
-    fn read(bytes: &[u8]) -> Result<Described<'_>> {
+    /// # Safety
+    ///
+    /// As [`Window::open`].
+    unsafe fn read(bytes: &[u8]) -> Result<Described<'_>> {
         let invalid = |why: &str| -> Error {
             Status::INVALID_ADDR.during(format!("reading a window of {} bytes: {why}", bytes.len()))
         };
@@ -253,12 +257,9 @@ impl Described<'_> {
             return Err(invalid("they were damaged"));
         }
         let (key, owner) = body.split_at(key as usize);
-        Ok(Described {
-            address: number(12, 8),
-            length: number(20, 8),
-            key,
-            owner: WorkerAddress::from_bytes(owner)?,
-        })
+        // SAFETY: the caller's promise is about these bytes too.
+        let owner = unsafe { WorkerAddress::from_bytes(owner) }?;
+        Ok(Described { address: number(12, 8), length: number(20, 8), key, owner })
     }
 }
 

@@ -75,7 +75,9 @@ impl Peer {
         let (socket, hex) = line.split_once(' ').unwrap();
         let byte = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).unwrap();
         let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
-        Peer { process, socket: socket.parse().unwrap(), address: PeerAddress::from_bytes(&bytes).unwrap() }
+        // SAFETY: they are an address of the process that this test has just started.
+        let address = unsafe { PeerAddress::from_bytes(&bytes) }.unwrap();
+        Peer { process, socket: socket.parse().unwrap(), address }
     }
 
     fn kill(&mut self) {

@@ -101,7 +101,9 @@ fn hex(worker: &Worker) -> String {
 fn connect(worker: &Worker, hex: &str) -> Endpoint {
     let byte = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).unwrap();
     let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
-    worker.connect(&WorkerAddress::from_bytes(&bytes).unwrap()).unwrap()
+    // SAFETY: they are an address of another process of this test.
+    let address = unsafe { WorkerAddress::from_bytes(&bytes) }.unwrap();
+    worker.connect(&address).unwrap()
 }
 
 /// Sends what goes through a queue twice over, while as much comes.

@@ -49,7 +49,8 @@ impl Handler<::urom_pdk::Side> for Sandbox {
         Ok(MemMapped { memh_id })
     }
     async fn tag_send(&self, cx: &Context, cmd: TagSend<'_>) -> Result<TagSent> {
-        let member = self.members.endpoint(cx.domains().address(cmd.dest)?);
+        let address = cx.domains().address(cmd.dest)?;
+        let member = unsafe { self.members.endpoint(address) };
         let peer = member.map_err(driver("connecting to a member"))?;
         let sent = match cmd.data {
             Data::Inline(bytes) => {

@@ -169,7 +169,9 @@ impl Run {
         self.max_response.set(max_message - NOTIFICATION_HEADER);
         let me = Weak::clone(&self.me);
         let transport = pe.transport()?;
-        let endpoint = WorkerAddress::from_bytes(&ucx_address).and_then(|address| {
+        // SAFETY: from the worker that the service started for this host. It may send UCX messages here, which is as much.
+        let address = unsafe { WorkerAddress::from_bytes(&ucx_address) };
+        let endpoint = address.and_then(|address| {
             let hook = move |status| {
                 if let Some(run) = me.upgrade() {
                     run.on_broken(status);

@@ -107,7 +107,8 @@ impl Fake {
             &mut stream,
             &WorkerToHost::Attached { ucx_address, channel: 5, max_message, plugins: vec![] },
         );
-        let address = WorkerAddress::from_bytes(&attach.ucx_address).unwrap();
+        // SAFETY: from the library in this process.
+        let address = unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.unwrap();
         let endpoint = worker.endpoint().connect(&address).unwrap();
         Attached { stream, attach, worker, endpoint, slots }
     }

@@ -66,7 +66,10 @@ impl Handler for Sandbox {
 
     async fn tag_send(&self, cx: &Context, cmd: TagSend<'_>) -> Result<TagSent> {
         // By the address: a member's id may mean another worker in the next domain.
-        let member = self.members.endpoint(cx.domains().address(cmd.dest)?);
+        let address = cx.domains().address(cmd.dest)?;
+        // SAFETY: what a member's own plugin said, by way of the domain's hosts. They were let in, and are trusted with the workers
+        // that they use: the guide's page on security says so.
+        let member = unsafe { self.members.endpoint(address) };
         let peer = member.map_err(driver("connecting to a member"))?;
         let sent = match cmd.data {
             Data::Inline(bytes) => peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0,

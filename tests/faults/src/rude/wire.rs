@@ -142,7 +142,8 @@ impl Wire {
                 other => bail!("{other:?} in place of being let in"),
             }
         };
-        let address = WorkerAddress::from_bytes(&address).map_err(|error| anyhow!("{error}"))?;
+        // SAFETY: from the worker, which this suite started.
+        let address = unsafe { WorkerAddress::from_bytes(&address) }.map_err(|error| anyhow!("{error}"))?;
         let endpoint = worker.endpoint().connect(&address)?;
         endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let wire = Wire { link, endpoint, worker, started, channel, ware, sending: None };

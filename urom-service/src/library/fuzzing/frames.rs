@@ -128,7 +128,8 @@ impl Rig {
         assert_eq!(c!(doca_ctx_start(ctx)), DocaError::IN_PROGRESS);
 
         let attach = peer.attach.recv_timeout(PATIENCE).expect("the host comes in");
-        let address = WorkerAddress::from_bytes(&attach.ucx_address).expect("the host's address");
+        // SAFETY: from the host in this process.
+        let address = unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.expect("the host's address");
         let endpoint = worker.endpoint().connect(&address).expect("an endpoint");
         endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let deadline = Instant::now() + PATIENCE;

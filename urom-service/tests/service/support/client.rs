@@ -224,7 +224,9 @@ impl Connection {
                 Err(error) => panic!("an answer to Attach, not {error}"),
             }
         };
-        let endpoint = worker.endpoint().connect(&WorkerAddress::from_bytes(&address).unwrap()).unwrap();
+        // SAFETY: from a worker that this test started.
+        let ucx_address = unsafe { WorkerAddress::from_bytes(&address) }.unwrap();
+        let endpoint = worker.endpoint().connect(&ucx_address).unwrap();
         endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let connection = Connection {
             link,
