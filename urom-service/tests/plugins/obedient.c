@@ -49,14 +49,15 @@ __attribute__((constructor)) static void load(void)
 
 static doca_error_t plugin_open(struct urom_worker_ctx *ctx)
 {
-	struct state *state = calloc(1, sizeof(*state));
 	trace("open");
+#ifdef OPEN_FAILS
+	/* Who fails is not closed, so it may keep nothing. */
+	return OPEN_FAILS;
+#endif
+	struct state *state = calloc(1, sizeof(*state));
 	ucs_list_head_init(&state->ready);
 	ucs_list_head_init(&state->held);
 	ctx->plugin_ctx = state;
-#ifdef OPEN_FAILS
-	return OPEN_FAILS;
-#endif
 #ifdef OPEN_HANGS
 	for (;;)
 		pause();
