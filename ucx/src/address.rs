@@ -85,7 +85,7 @@ impl WorkerAddress {
         };
         let (seal, raw) = bytes.split_at_checked(SEAL).ok_or_else(|| invalid("it is too short"))?;
         if !seal.starts_with(&MARK) {
-            return Err(invalid("it has not the mark of one; UCX's own bytes are read by from_raw_bytes"));
+            return Err(invalid("it has not the mark of one, so as_bytes did not make it"));
         }
         let field = |index: usize| {
             let bytes = &seal[4 + 4 * index..][..4];

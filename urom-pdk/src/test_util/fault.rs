@@ -92,7 +92,10 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Unanswered(command) => write!(f, "{command} got no notification"),
+            Fault::Unanswered(command) => write!(
+                f,
+                "{command} got no notification: where the test means that, it calls `Worker::close`"
+            ),
             Fault::AnsweredAgain { command, times } => write!(f, "{command} got {times} notifications"),
             Fault::Stray { token } => write!(f, "a notification with token {token:#x} answers no command"),
             Fault::Misaddressed { command, plugin_id, connection } => write!(

@@ -20,7 +20,7 @@ pub enum Command<'a> {
 
 /// What the plugin answers.
 #[urom_notification]
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Notification {
     /// The running sum after a command's values were added to it.
     Accumulated {
