@@ -186,8 +186,9 @@ impl Roster {
                 waiting.retain(|(who, _)| *who != host);
             }
             let gone = entry.tickets.extract_if(|_, visitor| visitor.host == host && !visitor.there);
+            let expected = gone.filter(|(_, visitor)| !visitor.late);
             actions.extend(
-                gone.map(|(ticket, _)| Action::ToWorker(entry.serial, DaemonToWorker::Forget { ticket })),
+                expected.map(|(ticket, _)| Action::ToWorker(entry.serial, DaemonToWorker::Forget { ticket })),
             );
         }
         actions
@@ -275,16 +276,23 @@ impl Roster {
     /// A host has not come for long.
     pub(crate) fn expired(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
         let Some((id, entry)) = self.find(serial) else { return Vec::new() };
-        if entry.tickets.get(&ticket).is_none_or(|visitor| visitor.there) {
+        let Some(visitor) = entry.tickets.get_mut(&ticket).filter(|visitor| !visitor.there) else {
+            return Vec::new();
+        };
+        if visitor.late {
+            // The worker would have said by now that it is there.
+            entry.tickets.remove(&ticket);
             return Vec::new();
         }
-        let Some(Visitor { host, pending, .. }) = entry.tickets.remove(&ticket) else { return Vec::new() };
-        let mut actions = vec![Action::ToWorker(serial, DaemonToWorker::Forget { ticket })];
-        actions.extend(pending.map(|Pending { request, .. }| {
-            let text = format!("worker {id} does not answer the daemon: start one with another id");
-            failed(host, request, &Failure::new(DocaError::TIME_OUT, text))
-        }));
-        actions
+        let forget = Action::ToWorker(serial, DaemonToWorker::Forget { ticket });
+        let (host, pending) = (visitor.host, visitor.pending.take());
+        let Some(Pending { request, .. }) = pending else {
+            visitor.late = true;
+            return vec![forget, Action::Expire(serial, ticket)];
+        };
+        entry.tickets.remove(&ticket);
+        let text = format!("worker {id} does not answer the daemon: start one with another id");
+        vec![forget, failed(host, request, &Failure::new(DocaError::TIME_OUT, text))]
     }
 
     /// A worker's last host left: it goes, unless somebody is on the way.
@@ -292,7 +300,7 @@ impl Roster {
         match self.find(serial) {
             // One that is not ready has not had a host; those who wait for it want an answer.
             Some((_, Entry { state: State::Ready(_), tickets, .. }))
-                if tickets.values().all(|visitor| visitor.there) =>
+                if tickets.values().all(|visitor| visitor.there || visitor.late) =>
             {
                 self.dismiss(serial)
             }

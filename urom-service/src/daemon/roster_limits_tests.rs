@@ -40,6 +40,21 @@ fn a_place_is_free_again_when_the_worker_is_gone_or_the_host_never_came() {
 }
 
 #[test]
+fn a_host_that_came_as_it_was_given_up_has_a_place_from_then_on() {
+    let mut desk = narrow(9, 1);
+    desk.start(1, wish(1));
+    desk.ready(1);
+    desk.roster.expected(1, 1);
+    texts(desk.roster.expired(1, 1));
+    // The worker had let it in before it heard of that.
+    desk.roster.arrived(1, 1);
+    assert!(desk.roster.expired(1, 1).is_empty());
+    assert_eq!(desk.start(1, wish(2)), ["host 1: 10 failed FULL"]);
+    desk.roster.departed(1, 1);
+    assert_eq!(desk.start(1, wish(2)), ["spawn 2 as 2 for 1"]);
+}
+
+#[test]
 fn there_are_so_many_workers_and_who_is_sent_to_one_needs_no_other() {
     let mut desk = narrow(1, 9);
     desk.start(1, wish(1));

@@ -284,8 +284,19 @@ fn a_ticket_that_is_not_used_runs_out_and_a_used_one_does_not() {
     desk.roster.expected(1, 2);
     desk.roster.arrived(1, 1);
     assert!(desk.roster.expired(1, 1).is_empty());
-    assert_eq!(texts(desk.roster.expired(1, 2)), ["worker 1: forget 2"]);
+    assert_eq!(texts(desk.roster.expired(1, 2)), ["worker 1: forget 2", "expire 1 2"]);
     assert!(desk.roster.expired(1, 2).is_empty());
+    assert!(desk.roster.host_gone(2).is_empty(), "it is forgotten");
+}
+
+#[test]
+fn who_was_given_up_keeps_no_worker_that_its_last_host_left() {
+    let mut desk = Desk::default();
+    desk.start(1, wish(7));
+    desk.ready(1);
+    desk.roster.expected(1, 1);
+    texts(desk.roster.expired(1, 1));
+    assert_eq!(texts(desk.roster.empty(1)), ["worker 1: leave", "abandon 1"]);
 }
 
 #[test]

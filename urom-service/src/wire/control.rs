@@ -304,7 +304,7 @@ pub enum DaemonToWorker {
         /// The ticket.
         ticket: u128,
     },
-    /// That host will not come.
+    /// That host is not to be let in any more. It may just have been.
     Forget {
         /// The ticket.
         ticket: u128,

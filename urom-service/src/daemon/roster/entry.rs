@@ -24,6 +24,8 @@ pub(super) struct Visitor {
     pub(super) host: HostKey,
     /// The worker has seen it.
     pub(super) there: bool,
+    /// The worker was told to expect it no more, and may just have let it in.
+    pub(super) late: bool,
     /// It has not been told: the worker has not confirmed the ticket.
     pub(super) pending: Option<Pending>,
 }
@@ -47,7 +49,8 @@ pub(super) enum State {
 impl Entry {
     /// How often a host is here, on the way, or waiting to be.
     pub(super) fn places_of(&self, host: HostKey) -> usize {
-        let visits = self.tickets.values().filter(|visitor| visitor.host == host).count();
+        let counts = |visitor: &&Visitor| visitor.host == host && (visitor.there || !visitor.late);
+        let visits = self.tickets.values().filter(counts).count();
         match &self.state {
             State::Starting(waiting) => visits + waiting.iter().filter(|(who, _)| *who == host).count(),
             State::Ready(_) => visits,
@@ -67,8 +70,10 @@ impl Entry {
             Ok(ticket) => ticket,
             Err(failure) => return vec![failed(host, request, &failure)],
         };
-        self.tickets
-            .insert(ticket, Visitor { host, there: false, pending: Some(Pending { request, again }) });
+        self.tickets.insert(
+            ticket,
+            Visitor { host, there: false, late: false, pending: Some(Pending { request, again }) },
+        );
         vec![
             Action::ToWorker(self.serial, DaemonToWorker::Expect { ticket }),
             Action::Expire(self.serial, ticket),
