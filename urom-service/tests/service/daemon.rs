@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Output;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use ucx::Version;
 use urom_abi::DocaError;
 use urom_service::wire::control::{DaemonToHost, HostToDaemon, StartWorker};
@@ -87,6 +87,30 @@ fn workers_of_a_killed_daemon_tell_their_hosts_why_and_end_though_a_plugin_hangs
     wait_gone(pid);
     wait_gone(slow);
     assert!(!uromd.wait().success());
+}
+
+#[test]
+fn a_worker_that_is_stopped_when_its_daemon_dies_says_so_when_it_goes_on() {
+    let plugins = Plugins::obedient();
+    let mut uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 1);
+    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
+    assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & 1, 1, "SIGHUP is not UCX's: {ignored}");
+    let worker = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(worker, Signal::STOP).unwrap();
+    uromd.signal(Signal::KILL);
+    assert!(!uromd.wait().success());
+    // The kernel does the same, unless somebody of the session is left who could; then it may have ended already.
+    for signal in [Signal::HUP, Signal::CONT] {
+        let _ = kill_process(worker, signal);
+    }
+    let failure = host.refusal();
+    assert_eq!(failure.code(), DocaError::SHUTDOWN);
+    assert!(failure.text.contains("its daemon is gone"), "{failure}");
+    wait_gone(pid);
 }
 
 #[test]
