@@ -33,7 +33,7 @@ const QUEUES: usize = 4 + 3 * 4 + 4;
 /// UCX cannot check an address: it reads the bytes as they come, without their length, and garbage makes it abort or
 /// worse. So the bytes of [`as_bytes`](WorkerAddress::as_bytes) carry the UCX version of their worker and a sum, and
 /// [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged or would not understand this UCX. That keeps off
-/// accidents, not a peer that makes addresses up, which is why it is unsafe.
+/// accidents, not a peer that makes addresses up: reading one is unsafe.
 ///
 /// The bytes also carry the sizes that the program set for the queues of shared memory
 /// ([`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) does): a sender writes into its peer's queue by its own
@@ -70,10 +70,13 @@ impl WorkerAddress {
     ///
     /// # Safety
     ///
-    /// Nobody made the bytes up: they are an address's [`as_bytes`](WorkerAddress::as_bytes), or what an accident on the way left
-    /// of them. UCX takes an address at its word, and one that is made up can have it write where it should not, and the sum is no
-    /// signature. So whoever the bytes came from is trusted as a peer is that may send UCX messages to this process: UCX has no
-    /// defence against that one either.
+    /// If an endpoint is made of the address, nobody made the bytes up: they are an address's
+    /// [`as_bytes`](WorkerAddress::as_bytes), or what an accident on the way left of them. UCX takes an address at its word, one that
+    /// is made up can have it write where it should not, and the sum is no signature. So whoever the bytes came from is
+    /// trusted as a peer is that may send UCX messages to this process: UCX has no defence against that one either.
+    ///
+    /// The environments of both processes set the same sizes for the queues of shared memory, or none: the bytes tell only what
+    /// their program set.
     ///
     /// # Errors
     ///
@@ -85,7 +88,7 @@ impl WorkerAddress {
         };
         let (seal, raw) = bytes.split_at_checked(SEAL).ok_or_else(|| invalid("it is too short"))?;
         if !seal.starts_with(&MARK) {
-            return Err(invalid("it has not the mark of one, so as_bytes did not make it"));
+            return Err(invalid("it has not the mark of what as_bytes makes in this release"));
         }
         let field = |index: usize| {
             let bytes = &seal[4 + 4 * index..][..4];
@@ -223,7 +226,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<WorkerAddress> {
-        // SAFETY: UCX never sees the address.
+        // SAFETY: no endpoint is made of it.
         unsafe { WorkerAddress::from_bytes(bytes) }
     }
 

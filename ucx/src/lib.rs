@@ -42,8 +42,8 @@
 //! - Handlers, hooks and wakers are called from [`Worker::progress`]; hooks and wakers of endpoints whose peer left a [`Mesh`]
 //!   from [`Worker::arm`], too. No panic crosses C: one in a handler goes on in the caller of `progress` when UCX has returned.
 //! - Nothing that C says is trusted to be a valid value: a [`Status`] is any byte. What peers send to UCX itself is: UCX
-//!   has no defence against a peer that means harm. So where this crate reads what UCX takes at its word, addresses, keys and
-//!   windows, the call is `unsafe`, and the caller vouches for where the bytes came from.
+//!   has no defence against a peer that means harm. So where a program hands this crate what another process made, addresses, keys
+//!   and windows, the call is `unsafe`, and the caller vouches for where the bytes came from.
 //! - In the steady state sending, receiving, waking and progressing allocate nothing.
 
 mod address;

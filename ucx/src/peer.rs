@@ -51,7 +51,7 @@ impl Machine {
 
 /// The address of a worker with a [`Mesh`](crate::Mesh), as bytes that travel.
 ///
-/// What is said of a [`WorkerAddress`], damage and trust holds here too. Whoever makes an address up can have its reader connect
+/// As a [`WorkerAddress`] it is checked for damage, and for nothing else. Whoever makes an address up can have its reader connect
 /// to any port of the reader's machine, as the worker's address in it can have it connect anywhere.
 ///
 /// ```

@@ -127,7 +127,7 @@ fn addresses_that_were_changed_or_cut_are_refused() {
     let mesh = Mesh::new(&receiver).unwrap();
     let whole = mesh.address().unwrap();
     let bytes = whole.as_bytes();
-    // SAFETY: none of these was made up: they are whole, changed or cut, which is what the test is about.
+    // SAFETY: no endpoint is made of any of these.
     let read = |bytes: &[u8]| unsafe { PeerAddress::from_bytes(bytes) };
     assert_eq!(read(bytes).unwrap(), whole);
     for index in 0..bytes.len() {

@@ -142,7 +142,7 @@ fn other_bytes_are_no_window_and_a_window_is_no_address() {
         assert_eq!(error.status(), Status::INVALID_ADDR, "{error}");
         assert!(error.to_string().contains("Memory::window"), "{error}");
     }
-    // SAFETY: it is refused for its mark, whatever follows.
+    // SAFETY: no endpoint is made of it.
     assert!(unsafe { WorkerAddress::from_bytes(&two.bytes) }.is_err());
 }
 

@@ -169,7 +169,8 @@ impl Run {
         self.max_response.set(max_message - NOTIFICATION_HEADER);
         let me = Weak::clone(&self.me);
         let transport = pe.transport()?;
-        // SAFETY: from the worker that the service started for this host. It may send UCX messages here, which is as much.
+        // SAFETY: from the worker that the service sent this host to. A service is trusted with the memory of its hosts: the guide's
+        // page on security says so.
         let address = unsafe { WorkerAddress::from_bytes(&ucx_address) };
         let endpoint = address.and_then(|address| {
             let hook = move |status| {

@@ -214,7 +214,8 @@ impl Data {
         }
         self.core.borrow().hosts.check_orphans()?;
         let unreachable = |error: ucx::Error| Failure::new(DocaError::NOT_CONNECTED, error.to_string());
-        // SAFETY: from a host that the daemon let in, and that may send UCX messages to this worker, which is as much.
+        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it uses: the guide's page on security
+        // says so.
         let address = unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.map_err(unreachable)?;
         let Some(channel) = self.core.borrow_mut().hosts.connections.free_number() else {
             return refuse(DocaError::FULL, "the worker has as many connections as there can be".to_owned());

@@ -67,8 +67,8 @@ impl Handler for Sandbox {
     async fn tag_send(&self, cx: &Context, cmd: TagSend<'_>) -> Result<TagSent> {
         // By the address: a member's id may mean another worker in the next domain.
         let address = cx.domains().address(cmd.dest)?;
-        // SAFETY: what a member's own plugin said, by way of the domain's hosts. They were let in, and are trusted with the workers
-        // that they use: the guide's page on security says so.
+        // SAFETY: what a member's own plugin said, by way of the domain's hosts and their rendezvous. They are trusted with the
+        // memory of the workers in it: the guide's page on security says so.
         let member = unsafe { self.members.endpoint(address) };
         let peer = member.map_err(driver("connecting to a member"))?;
         let sent = match cmd.data {

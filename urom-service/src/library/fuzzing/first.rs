@@ -247,7 +247,7 @@ impl Rig {
     }
 
     fn is_right(&self, attached: &Attached) -> bool {
-        // SAFETY: what is in it was a worker's address, before the fuzzer changed some bytes; UCX does not see it.
+        // SAFETY: no endpoint is made of it.
         let address = unsafe { WorkerAddress::from_bytes(&attached.ucx_address) };
         attached.max_message > NOTIFICATION_HEADER && address.is_ok()
     }
