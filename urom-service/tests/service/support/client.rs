@@ -1,6 +1,6 @@
 //! A raw client: a host that speaks the private protocol, and can speak it wrongly.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -294,15 +294,18 @@ impl Connection {
         self.note()
     }
 
-    /// Why the worker threw this host out.
+    /// Why the worker threw this host out. What was sent may still have to leave, so UCX goes on meanwhile.
     pub(crate) fn refusal(&self) -> Failure {
-        loop {
-            match self.link.receive() {
-                Ok(WorkerToHost::Refused(failure)) => return failure,
-                Ok(_) => {}
-                Err(error) => panic!("a refusal, not {error}"),
+        let told = Cell::new(None);
+        self.progress_until(|| match self.link.try_receive() {
+            Some(Ok(WorkerToHost::Refused(failure))) => {
+                told.set(Some(failure));
+                true
             }
-        }
+            Some(Err(error)) => panic!("a refusal, not {error}"),
+            Some(Ok(_)) | None => false,
+        });
+        told.take().unwrap()
     }
 }
 

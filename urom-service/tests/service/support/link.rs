@@ -72,6 +72,11 @@ where
         self.incoming.recv_timeout(PATIENCE).expect("a message, or the end of the stream")
     }
 
+    /// The next message, if there is one already.
+    pub(crate) fn try_receive(&self) -> Option<Result<In, StreamError>> {
+        self.incoming.try_recv().ok()
+    }
+
     /// Waits for the end of the stream; what came before it.
     pub(crate) fn until_closed(&self) -> (Vec<In>, StreamError) {
         let mut before = Vec::new();
