@@ -36,7 +36,7 @@ fn it_stops_its_workers_and_answers_what_is_in_flight() {
     let mut uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 4);
-    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    let pid = host.pid();
     host.ask(0, op::HOLD, 0);
     host.ask(3, op::HOLD, 0);
     host.ask(1, op::ECHO, 0);
@@ -59,7 +59,7 @@ fn a_plugin_that_hangs_does_not_keep_it_from_ending() {
     let mut uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 2);
-    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    let pid = host.pid();
     host.ask(0, op::HANG, 0);
     uromd.signal(Signal::TERM);
     assert!(uromd.wait().success());
@@ -73,7 +73,7 @@ fn workers_of_a_killed_daemon_tell_their_hosts_why_and_end_though_a_plugin_hangs
     let mut uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 2);
-    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    let pid = host.pid();
     host.ask(0, op::HOLD, 0);
     client.ask(StartWorker { plugins: 0b10, env: Some(vec!["LOADING_HANGS=1".to_owned()]), ..any() });
     let line = uromd.logged(&["is starting with slow"]);
@@ -95,7 +95,7 @@ fn a_worker_that_is_stopped_when_its_daemon_dies_says_so_when_it_goes_on() {
     let mut uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 1);
-    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    let pid = host.pid();
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
     assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & 1, 1, "SIGHUP is not UCX's: {ignored}");

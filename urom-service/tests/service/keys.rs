@@ -294,7 +294,7 @@ fn the_key_stands_in_no_command_line_and_no_environment() {
     let uromd = keyed("127.0.0.1:0", &plugins, &file);
     let mut client = Client::connect_with(uromd.address, Some(&key)).unwrap();
     let host = client.attach(any(), 1);
-    let worker = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    let worker = host.pid();
     // The worker has been let in with the first of these. They are written as their bytes alone.
     let secrets = [key.worker_secret(host.started.id), key.daemon_secret()]
         .map(|secret| postcard::to_stdvec(&secret).unwrap());

@@ -65,7 +65,7 @@ fn ten_thousand_connections_keep_no_host_out() {
     assert!(most <= before + 64 + 8, "{most} descriptors, and {before} before");
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
     // The worker's own port.
-    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    let pid = host.pid();
     let before = descriptors(pid);
     let id = host.started.id;
     flood(host.started.address, 2_000, |number| {
@@ -136,7 +136,7 @@ fn daemon_and_workers_may_open_what_their_limits_ask_for() {
     let sizes = ["--max-hosts", "100", "--max-workers", "10"];
     let uromd = Uromd::start_limited("-Sn 100", &[directory], &sizes);
     let host = Client::connect(uromd.address).attach(any(), 1);
-    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    let pid = host.pid();
     for limit in [descriptor_limit(uromd.pid()), descriptor_limit(pid)] {
         assert!((500..1000).contains(&limit), "{limit}");
     }

@@ -12,10 +12,6 @@ use crate::support::plugins::Plugins;
 use crate::support::sanitized::OPTIONS;
 use crate::support::uromd::Uromd;
 
-fn pid(host: &Connection) -> u64 {
-    u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap())
-}
-
 /// What a process has open.
 fn open_of(pid: u64) -> HashSet<String> {
     let links = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
@@ -69,7 +65,7 @@ fn nothing_of_a_loopback_service_listens_anywhere_else() {
     let started = client.start(StartWorker { id: host.started.id, ..any() }).unwrap();
     let afar = Connection::attach_from_afar(started, 1).unwrap();
     assert_eq!(afar.call(op::ECHO, 1).status, DocaError::SUCCESS);
-    for pid in [uromd_pid(&uromd), pid(&host)] {
+    for pid in [uromd_pid(&uromd), host.pid()] {
         let addresses = listens(pid);
         assert!(!addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback), "{addresses:?}");
     }
@@ -87,7 +83,7 @@ fn a_worker_finds_what_it_needs_and_what_was_asked_for_and_nothing_else() {
     let mut client = Client::connect(uromd.address);
     let env = Some(vec!["ASKED=yes".to_owned()]);
     let host = client.attach(StartWorker { env, ..any() }, 1);
-    let names = names(pid(&host));
+    let names = names(host.pid());
     let known = [
         "GLIBC_TUNABLES",
         "PATH",

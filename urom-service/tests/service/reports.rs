@@ -23,7 +23,7 @@ fn a_fault_of_a_plugin_is_reported_by_its_workers_process() {
     let uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 2);
-    let pid = u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap());
+    let pid = host.pid();
     // The address sanitizer ends the worker, the thread sanitizer does not.
     host.ask(1, op::FAULT, 0);
     let report = PathBuf::from(format!("{log_path}.{pid}"));

@@ -15,10 +15,6 @@ use crate::support::link::Link;
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, wait_gone};
 
-fn pid(host: &Connection) -> u64 {
-    u64::from_le_bytes(host.call(op::PID, 0).payload.unwrap().try_into().unwrap())
-}
-
 fn kill(pid: u64, signal: Signal) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
 }
@@ -36,7 +32,7 @@ fn each_worker_is_a_process_with_its_own_environment() {
     let env = |text: &str| Some(vec![text.to_owned(), "EMPTY=".to_owned()]);
     let one = client.attach(StartWorker { id: 1, env: env("WHO=one two=three"), ..any() }, 1);
     let two = client.attach(StartWorker { id: 2, env: env("WHO=two"), ..any() }, 1);
-    assert_ne!(pid(&one), pid(&two));
+    assert_ne!(one.pid(), two.pid());
     assert_eq!((variable(&one, "WHO").as_str(), variable(&two, "WHO").as_str()), ("one two=three", "two"));
     assert_eq!(variable(&one, "UROM_PLUGIN_PATH"), "", "of the daemon's, only what a worker needs");
 }
@@ -48,7 +44,7 @@ fn a_launcher_is_started_in_the_place_of_each_worker_with_the_worker_behind_it()
     let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], &launcher);
     let mut client = Client::connect(uromd.address);
     let (one, two) = (client.attach(any(), 1), client.attach(any(), 1));
-    assert_ne!(pid(&one), pid(&two));
+    assert_ne!(one.pid(), two.pid());
     for host in [&one, &two] {
         assert_eq!(variable(host, "LAUNCHED"), "by env");
         assert_eq!(host.call(op::ECHO, 5).status, DocaError::SUCCESS);
@@ -77,7 +73,7 @@ fn a_worker_runs_on_the_cpus_it_was_given_as_far_as_they_exist() {
     let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], &["--cpus", "0-1000"]);
     let mut client = Client::connect(uromd.address);
     let allowed = |host: &Connection| {
-        let status = fs::read_to_string(format!("/proc/{}/status", pid(host))).unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", host.pid())).unwrap();
         let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list:")).unwrap();
         line.split_whitespace().nth(1).unwrap().to_owned()
     };
@@ -108,15 +104,15 @@ fn two_hosts_share_a_worker_and_the_last_one_ends_it() {
     let worker = || StartWorker { id: 7, ..any() };
     let one = first.attach(worker(), 1);
     let two = second.attach(worker(), 1);
-    assert_eq!(pid(&one), pid(&two));
-    let gone = pid(&one);
+    assert_eq!(one.pid(), two.pid());
+    let gone = one.pid();
     drop((one, first));
     assert_eq!(two.call(op::ECHO, 5).status, DocaError::SUCCESS);
     drop(two);
     wait_gone(gone);
     // The id is free, and a new worker takes it.
     let three = second.attach(worker(), 1);
-    assert_ne!(pid(&three), gone);
+    assert_ne!(three.pid(), gone);
 }
 
 #[test]
@@ -129,7 +125,7 @@ fn many_hosts_that_ask_at_once_get_one_worker() {
     }
     let started: Vec<_> = clients.iter().map(|client| client.answer().1.unwrap()).collect();
     let hosts: Vec<_> = started.into_iter().map(|started| Connection::attach(started, 1).unwrap()).collect();
-    assert_eq!(hosts.iter().map(pid).collect::<HashSet<_>>().len(), 1);
+    assert_eq!(hosts.iter().map(Connection::pid).collect::<HashSet<_>>().len(), 1);
 }
 
 #[test]
@@ -241,7 +237,7 @@ fn plugins_are_closed_when_the_worker_leaves() {
     let env = Some(vec![format!("TRACE_FILE={}", trace.display())]);
     let host = client.attach(StartWorker { plugins: 0b11, env, ..any() }, 4);
     host.ask(1, op::HOLD, 0);
-    let pid = pid(&host);
+    let pid = host.pid();
     drop(host);
     wait_gone(pid);
     assert_eq!(fs::read_to_string(&trace).unwrap(), "one open\ntwo open\ntwo close\none close\n");
@@ -254,7 +250,7 @@ fn a_worker_that_is_killed_is_reported_and_its_hosts_are_cut_off() {
     let mut client = Client::connect(uromd.address);
     let host = client.attach(StartWorker { id: 8, ..any() }, 1);
     let other = client.attach(any(), 1);
-    kill(pid(&host), Signal::KILL);
+    kill(host.pid(), Signal::KILL);
     let end = host.link.until_closed().1;
     assert!(matches!(end, StreamError::Closed | StreamError::Io(_)), "{end}");
     uromd.logged(&["worker 8 is gone", "SIGKILL"]);
@@ -268,7 +264,7 @@ fn a_worker_that_is_stopped_is_given_up_and_killed() {
     let uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(StartWorker { id: 8, ..any() }, 1);
-    let pid = pid(&host);
+    let pid = host.pid();
     kill(pid, Signal::STOP);
     uromd.logged(&["worker 8 is gone", "silent"]);
     wait_gone(pid);
@@ -298,7 +294,7 @@ fn workers_end_with_a_daemon_that_is_killed() {
     let mut uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 1);
-    let pid = pid(&host);
+    let pid = host.pid();
     uromd.signal(Signal::KILL);
     uromd.wait();
     wait_gone(pid);
@@ -312,7 +308,7 @@ fn a_host_that_falls_silent_loses_its_worker() {
     let mut client = Client::connect(uromd.address);
     let silent = client.attach(StartWorker { id: 6, ..any() }, 1);
     let alive = client.attach(StartWorker { id: 6, ..any() }, 1);
-    let pid = pid(&alive);
+    let pid = alive.pid();
     silent.link.fall_silent();
     uromd.logged(&["is lost", "silent"]);
     assert_eq!(alive.call(op::ECHO, 1).status, DocaError::SUCCESS);

@@ -294,6 +294,11 @@ impl Connection {
         self.note()
     }
 
+    /// The worker's process.
+    pub(crate) fn pid(&self) -> u64 {
+        u64::from_le_bytes(self.call(op::PID, 0).payload.unwrap().try_into().unwrap())
+    }
+
     /// Why the worker threw this host out. What was sent may still have to leave, so UCX goes on meanwhile.
     pub(crate) fn refusal(&self) -> Failure {
         let told = Cell::new(None);
