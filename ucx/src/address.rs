@@ -1,5 +1,7 @@
 //! The address of a worker, as bytes that travel to a peer: UCX's own, and sealed so that a damaged one is noticed.
 
+mod layout;
+
 use std::fmt;
 use std::ptr;
 
@@ -32,8 +34,8 @@ const QUEUES: usize = 4 + 3 * 4 + 4;
 ///
 /// UCX cannot check an address: it reads the bytes as they come, without their length, and garbage makes it abort or
 /// worse. So the bytes of [`as_bytes`](WorkerAddress::as_bytes) carry the UCX version of their worker and a sum, and
-/// [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged or would not understand this UCX. That keeps off
-/// accidents, not a peer that makes addresses up: reading one is unsafe.
+/// [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged or would not understand this UCX. Whoever connects also
+/// refuses what is not laid out as UCX's addresses are. A peer that makes up one that is has UCX go where it says: reading one is unsafe.
 ///
 /// The bytes also carry the sizes that the program set for the queues of shared memory
 /// ([`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) does): a sender writes into its peer's queue by its own
@@ -71,9 +73,9 @@ impl WorkerAddress {
     /// # Safety
     ///
     /// If an endpoint is made of the address, nobody made the bytes up: they are an address's
-    /// [`as_bytes`](WorkerAddress::as_bytes), or what an accident on the way left of them. UCX takes an address at its word, one that
-    /// is made up can have it write where it should not, and the sum is no signature. So whoever the bytes came from is
-    /// trusted as a peer is that may send UCX messages to this process: UCX has no defence against that one either.
+    /// [`as_bytes`](WorkerAddress::as_bytes), or what an accident on the way left of them. UCX opens the shared memory that an address
+    /// names, or a file that a process of this user has open, and writes there, and the sum is no signature. So whoever the bytes
+    /// came from is trusted as a peer is that may send UCX messages to this process: UCX has no defence against that one either.
     ///
     /// The environments of both processes set the same sizes for the queues of shared memory, or none: the bytes tell only what
     /// their program set.
@@ -155,6 +157,15 @@ impl WorkerAddress {
     #[must_use]
     pub fn as_raw_bytes(&self) -> &[u8] {
         &self.as_bytes()[SEAL..]
+    }
+
+    /// Whether a worker, whose own address is `own`, can read this one: UCX would go astray in one that is made up, and end the process.
+    ///
+    /// An address of one's own that is laid out otherwise, as in UCX's unified mode, tells nothing about others.
+    pub(crate) fn is_legible(&self, own: &WorkerAddress) -> bool {
+        let Some(known) = layout::read(own.as_raw_bytes()) else { return true };
+        let said = layout::read(self.as_raw_bytes());
+        said.is_some_and(|said| said.iter().all(|one| known.iter().all(|known| one.has_what(known))))
     }
 
     /// What the worker's queues are like.

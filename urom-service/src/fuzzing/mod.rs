@@ -4,6 +4,7 @@
 //! A body drives the real receiving code, in this process and on this thread, and panics when something does not hold:
 //! memory beyond a bound, a connection that is neither refused nor of use, a request without its one answer.
 
+mod address;
 mod control;
 mod domain;
 mod hello;
@@ -21,6 +22,7 @@ use std::io;
 use tokio::io::Join;
 use tokio::runtime::{Builder, Runtime};
 
+pub use address::ucx_address;
 pub use control::control_messages;
 pub use domain::domain_table;
 pub use hello::{greeting, hello};
@@ -35,7 +37,7 @@ pub use crate::worker::data::fuzzing::worker_frames;
 pub type Body = fn(&[u8]);
 
 /// Every target, and its body.
-pub const ALL: [(&str, Body); 9] = [
+pub const ALL: [(&str, Body); 10] = [
     ("control_messages", control_messages),
     ("daemon", daemon),
     ("domain_table", domain_table),
@@ -43,6 +45,7 @@ pub const ALL: [(&str, Body); 9] = [
     ("hello", hello),
     ("host_control", host_control),
     ("host_frames", host_frames),
+    ("ucx_address", ucx_address),
     ("worker_control", worker_control),
     ("worker_frames", worker_frames),
 ];

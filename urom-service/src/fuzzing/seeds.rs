@@ -197,6 +197,24 @@ pub(super) fn of_domain() -> Vec<(String, Vec<u8>)> {
     ]
 }
 
+/// Changes of an address: where, which, and with what.
+pub(super) fn of_ucx_address() -> Vec<(String, Vec<u8>)> {
+    let changes: [(&str, &[u8]); 6] = [
+        ("whole", &[]),
+        ("layout", &[0, 0, 0x0f]),
+        ("cut", &[30, 2, 0]),
+        ("without-device", &[10, 1, 0, 11, 3, 8]),
+        ("twice", &[9, 4, 40]),
+        // Where the second layout has how much the first transport takes.
+        ("no-room", &[17, 1, 0, 18, 1, 0]),
+    ];
+    let of = |layout: u8, (name, changes): &(&str, &[u8])| {
+        (format!("{}-{name}", ["first", "second"][usize::from(layout)]), [&[layout], *changes].concat())
+    };
+    let all = changes.iter().flat_map(|change| [of(0, change), of(1, change)]);
+    all.collect()
+}
+
 pub(super) fn of_hello() -> Vec<(String, Vec<u8>)> {
     let roles = [Role::Host, Role::Daemon, Role::Worker];
     let ucx = ucx::Version { major: 1, minor: 22, patch: 0 };

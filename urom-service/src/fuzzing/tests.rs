@@ -55,6 +55,7 @@ fn seeds_are_committed() {
         ("hello", of_hello()),
         ("host_control", of_host_control()),
         ("host_frames", of_host_frames()),
+        ("ucx_address", of_ucx_address()),
         ("worker_control", of_worker_control()),
         ("worker_frames", of_worker_frames()),
     ];
