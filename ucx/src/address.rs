@@ -1,6 +1,6 @@
 //! The address of a worker, as bytes that travel to a peer: UCX's own, and sealed so that a damaged one is noticed.
 
-mod layout;
+pub(crate) mod layout;
 
 use std::fmt;
 use std::ptr;
@@ -17,8 +17,10 @@ const LONGEST: usize = 64 * 1024;
 /// The shortest: a version, a worker's 64-bit id and an end mark.
 const SHORTEST: usize = 10;
 
-/// UCX reads an address without knowing its length, so bytes behind the end must be readable and must end it: a byte
-/// of ones has the mark of the last entry in every place where UCX looks for one.
+/// UCX reads an address without knowing its length: the layout is looked at first, but an address in it may be shorter than its
+/// transport reads, and in UCX's unified mode nothing is known of it. So bytes behind the end must be readable and must end it: a
+/// byte of ones has the mark of the last entry in every place where UCX looks for one. Behind them is a zero, because a name in shared
+/// memory is read up to one.
 const SLACK: usize = 4096;
 
 /// What a seal begins with; the last byte is the version of its format.
@@ -32,10 +34,11 @@ const QUEUES: usize = 4 + 3 * 4 + 4;
 
 /// The address of a worker: `ucp_address_t`.
 ///
-/// UCX cannot check an address: it reads the bytes as they come, without their length, and garbage makes it abort or
-/// worse. So the bytes of [`as_bytes`](WorkerAddress::as_bytes) carry the UCX version of their worker and a sum, and
-/// [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged or would not understand this UCX. Whoever connects also
-/// refuses what is not laid out as UCX's addresses are. A peer that makes up one that is has UCX go where it says: reading one is unsafe.
+/// UCX takes an address at its word, without its length, and garbage makes it abort or worse. So the bytes of
+/// [`as_bytes`](WorkerAddress::as_bytes) carry the UCX version of their worker and a sum, by which
+/// [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged or would not understand this UCX. Whoever connects refuses what
+/// is not laid out as UCX's addresses are, whatever its sum. A peer that makes up one that is has UCX go where it says: reading one is
+/// unsafe.
 ///
 /// The bytes also carry the sizes that the program set for the queues of shared memory
 /// ([`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) does): a sender writes into its peer's queue by its own
@@ -63,7 +66,7 @@ const QUEUES: usize = 4 + 3 * 4 + 4;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct WorkerAddress {
-    /// The seal, the address, and `SLACK` bytes of ones.
+    /// The seal, the address, and `SLACK` bytes: ones, and a zero.
     padded: Vec<u8>,
 }
 
@@ -74,8 +77,9 @@ impl WorkerAddress {
     ///
     /// If an endpoint is made of the address, nobody made the bytes up: they are an address's
     /// [`as_bytes`](WorkerAddress::as_bytes), or what an accident on the way left of them. UCX opens the shared memory that an address
-    /// names, or a file that a process of this user has open, and writes there, and the sum is no signature. So whoever the bytes
-    /// came from is trusted as a peer is that may send UCX messages to this process: UCX has no defence against that one either.
+    /// names, or a file that a process of this user has open, and writes there, or ends the process over what it finds; and the sum is
+    /// no signature. So whoever the bytes came from is trusted as a peer is that may send UCX messages to this process: UCX has no
+    /// defence against that one either.
     ///
     /// The environments of both processes set the same sizes for the queues of shared memory, or none: the bytes tell only what
     /// their program set.
@@ -129,8 +133,9 @@ impl WorkerAddress {
     /// # Safety
     ///
     /// A worker of a UCX that understands this one (see [`wire_compatible`]) made these bytes. They may have been cut at
-    /// the end, but not changed: UCX has no way to check them. The queues of that worker in shared memory have the sizes that UCX and
-    /// the environment give them here: its program sets none, and neither does whoever connects, who would be refused.
+    /// the end, but not changed, as with [`from_bytes`](WorkerAddress::from_bytes). The queues of that worker in shared memory have
+    /// the sizes that UCX and the environment give them here: its program sets none, and neither does whoever connects, who would be
+    /// refused.
     ///
     /// ```
     /// # use ucx::{Context, Features, WorkerAddress};
@@ -157,15 +162,6 @@ impl WorkerAddress {
     #[must_use]
     pub fn as_raw_bytes(&self) -> &[u8] {
         &self.as_bytes()[SEAL..]
-    }
-
-    /// Whether a worker, whose own address is `own`, can read this one: UCX would go astray in one that is made up, and end the process.
-    ///
-    /// An address of one's own that is laid out otherwise, as in UCX's unified mode, tells nothing about others.
-    pub(crate) fn is_legible(&self, own: &WorkerAddress) -> bool {
-        let Some(known) = layout::read(own.as_raw_bytes()) else { return true };
-        let said = layout::read(self.as_raw_bytes());
-        said.is_some_and(|said| said.iter().all(|one| known.iter().all(|known| one.has_what(known))))
     }
 
     /// What the worker's queues are like.
@@ -203,7 +199,8 @@ impl WorkerAddress {
         let sum = sum(&padded, raw);
         padded.extend_from_slice(&sum.to_le_bytes());
         padded.extend_from_slice(raw);
-        padded.resize(SEAL + raw.len() + SLACK, u8::MAX);
+        padded.resize(SEAL + raw.len() + SLACK - 1, u8::MAX);
+        padded.push(0);
         WorkerAddress { padded }
     }
 }

@@ -1,7 +1,7 @@
 //! What a worker's callbacks from C can reach: counters, what is left to do after progress, and panics on their way out.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -9,11 +9,15 @@ use std::time::{Duration, Instant};
 
 use ucx_sys as sys;
 
+use crate::address::WorkerAddress;
+use crate::address::layout::{self, Transport};
 use crate::context::{Context, Features};
 use crate::handlers::Handlers;
 use crate::listener::Open;
 use crate::memory::Memory;
+use crate::queues::Queues;
 use crate::signal::Target;
+use crate::status::Result;
 use crate::watch::Watch;
 use crate::zeroed::Zeroed;
 
@@ -48,6 +52,8 @@ pub(crate) struct Inner {
     listeners: RefCell<Vec<Open>>,
     /// What peers may reach through the worker. Goes when it is destroyed.
     windows: RefCell<Vec<Memory>>,
+    /// Those of its own address; `None` inside if that cannot be read.
+    transports: OnceCell<Option<Vec<Transport>>>,
 }
 
 impl Inner {
@@ -74,6 +80,7 @@ impl Inner {
             panic: Cell::new(None),
             listeners: RefCell::default(),
             windows: RefCell::default(),
+            transports: OnceCell::new(),
         }
     }
 
@@ -145,6 +152,15 @@ impl Inner {
     pub(crate) fn later(&self, job: impl FnOnce(&Inner) + 'static) {
         self.jobs.borrow_mut().push_back(Box::new(job));
         self.attention.set(true);
+    }
+
+    /// The transports of the worker's own address, by which those of peers are judged; `None` if UCX lays it out in another way.
+    pub(crate) fn transports(&self) -> Result<Option<&[Transport]>> {
+        if self.transports.get().is_none() {
+            let own = WorkerAddress::of(self.raw, Queues::default())?;
+            let _ = self.transports.set(layout::read(own.as_raw_bytes()));
+        }
+        Ok(self.transports.get().and_then(|transports| transports.as_deref()))
     }
 
     /// Keeps a listener until the end of the worker.

@@ -1,7 +1,9 @@
-//! What UCX's own bytes of a worker's address must be like for UCX to find its way through them: it is told no length, and ends
-//! the process over a version that it does not know.
+//! What UCX's own bytes of a worker's address must be like for UCX to find its way through them: it is told no length, and takes
+//! numbers and lengths in them at their word.
 //!
-//! The layouts, UCX's first and the second, which `UCX_ADDRESS_VERSION=v2` asks for, are the same in 1.13 as in 1.22.
+//! UCX has two layouts. `UCX_ADDRESS_VERSION=v2` asks for the second. Where things stand in them is the same in 1.13 and in 1.22.
+
+use crate::version::{Version, version};
 
 /// An address of the first layout has the 64-bit id of its worker always, one of the second if this flag is set.
 const HAS_ID: u8 = 1 << 1;
@@ -12,8 +14,10 @@ const HAS_NAME: u8 = 1 << 0;
 
 /// In the byte where the devices begin: there is none.
 const NO_DEVICE: u8 = u8::MAX;
-/// In a device's first byte: no transport uses it. UCX also writes its release in one such.
+/// In a device's first byte: no transport uses it. In one such, the first layout has UCX's release.
 const NO_TRANSPORT: u8 = 1 << 7;
+/// How many memory domains UCX has room for. It writes behind that room what is said of others.
+const MEMORY_DOMAINS: u8 = 64;
 
 /// In the byte with a length: the last of its list.
 const LAST: u8 = 1 << 7;
@@ -23,6 +27,12 @@ const HAS_PATHS: u8 = 1 << 6;
 const HAS_PLACE: u8 = 1 << 5;
 /// With the length of a transport's address: addresses of endpoints follow, as in UCX's own messages, but in no worker's address.
 const HAS_ENDPOINTS: u8 = 1 << 6;
+
+/// In the second layout, of what a transport can do.
+const TAKES_MESSAGES: u8 = 1 << 1;
+/// The least that such a transport takes in one piece, in 64 bytes: InfiniBand with its smallest packets has as much. UCX ends the
+/// process over one that has no room for its own headers. The first layout does not say how much it is.
+const LEAST_ROOM: u16 = 3;
 
 /// What is left of an address.
 struct Reader<'a>(&'a [u8]);
@@ -47,7 +57,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
     First,
     Second,
@@ -55,33 +65,51 @@ enum Layout {
 
 /// A way to reach a worker, of those that its address names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Transport {
+pub(crate) struct Transport {
     /// UCX's sum of the transport's name.
     name: [u8; 2],
-    /// Whether there is an address of the device, and one of the transport on it.
-    has: (bool, bool),
-    /// How long a message it takes in one piece, in 64 bytes. The first layout does not say.
-    room: u16,
+    has_device_address: bool,
+    has_own_address: bool,
+    has_room: bool,
 }
 
-/// The least that a transport takes, unless UCX's own takes less: below, UCX has no room for headers of its own, which it does not
-/// expect. Transports take 4 KiB or more.
-const LEAST_ROOM: u16 = 1024 / 64;
-
 impl Transport {
-    /// Whether UCX finds there what it looks for where `known` is its own: it reads an address that is missing, too.
-    pub(super) fn has_what(&self, known: &Transport) -> bool {
-        let has = self.has.0 >= known.has.0 && self.has.1 >= known.has.1;
-        self.name != known.name || (has && self.room >= known.room.min(LEAST_ROOM))
+    /// Whether UCX can do with it where `known` are its own: it reads an address that is missing, too.
+    fn is_usable(&self, known: &[Transport]) -> bool {
+        let has_what = |known: &Transport| {
+            self.has_device_address >= known.has_device_address
+                && self.has_own_address >= known.has_own_address
+        };
+        self.has_room && known.iter().filter(|known| known.name == self.name).all(has_what)
     }
 }
 
+/// Whether UCX finds its way through an address where `known` are the transports of its own. `None` if that has a layout of its own, as
+/// in UCX's unified mode: then only the beginning is looked at.
+pub(crate) fn is_legible(raw: &[u8], known: Option<&[Transport]>) -> bool {
+    let Some(known) = known else { return begin(&mut Reader(raw)).is_some() };
+    read(raw).is_some_and(|said| said.iter().all(|transport| transport.is_usable(known)))
+}
+
 /// The transports of a worker's address; `None` for what is not laid out as one, to its last byte.
-pub(super) fn read(raw: &[u8]) -> Option<Vec<Transport>> {
+pub(crate) fn read(raw: &[u8]) -> Option<Vec<Transport>> {
     let mut rest = Reader(raw);
+    let layout = begin(&mut rest)?;
+    let mut transports = Vec::new();
+    if rest.0.first() == Some(&NO_DEVICE) {
+        rest.byte()?;
+    } else {
+        while !device(&mut rest, layout, &mut transports)? {}
+    }
+    rest.0.is_empty().then_some(transports)
+}
+
+/// Reads what comes before the devices.
+fn begin(rest: &mut Reader) -> Option<Layout> {
     let first = rest.byte()?;
     let (layout, flags) = match first & 0xf {
         0 => (Layout::First, first >> 4),
+        // In the upper half of the first byte stands UCX's release.
         1 => (Layout::Second, rest.byte()?),
         _ => return None,
     };
@@ -95,17 +123,12 @@ pub(super) fn read(raw: &[u8]) -> Option<Vec<Transport>> {
         let length = rest.byte()?;
         rest.bytes(length.into())?;
     }
-    let mut transports = Vec::new();
-    if rest.0 != [NO_DEVICE] {
-        while !device(&mut rest, layout, &mut transports)? {}
-        rest.0.is_empty().then_some(())?;
-    }
-    Some(transports)
+    Some(layout)
 }
 
 /// Reads a device and its transports; whether it was the last.
 fn device(rest: &mut Reader, layout: Layout, transports: &mut Vec<Transport>) -> Option<bool> {
-    let (domain, _) = rest.number(if layout == Layout::First { 0x1f } else { 0x7f }, layout)?;
+    let (unused, memory_domain) = rest.number(0x7f, layout)?;
     let (flags, length) = rest.number(0x1f, layout)?;
     for flag in [HAS_PATHS, HAS_PLACE] {
         if flags & flag != 0 {
@@ -113,30 +136,41 @@ fn device(rest: &mut Reader, layout: Layout, transports: &mut Vec<Transport>) ->
         }
     }
     rest.bytes(length.into())?;
-    let mut last = domain & NO_TRANSPORT != 0;
-    while !last {
-        last = transport(rest, layout, length != 0, transports)?;
+    if unused & NO_TRANSPORT == 0 {
+        // Before 1.20 the first layout had two flags in so high a number.
+        let memory_domain = if has_flags_there(layout) { memory_domain & 0x1f } else { memory_domain };
+        (memory_domain < MEMORY_DOMAINS).then_some(())?;
+        while !transport(rest, layout, length != 0, transports)? {}
     }
     Some(flags & LAST != 0)
+}
+
+fn has_flags_there(layout: Layout) -> bool {
+    let since = Version { major: 1, minor: 20, patch: 0 };
+    layout == Layout::First && version() < since
 }
 
 /// Reads a transport; whether it was the device's last.
 fn transport(
     rest: &mut Reader,
     layout: Layout,
-    has_device: bool,
+    has_device_address: bool,
     transports: &mut Vec<Transport>,
 ) -> Option<bool> {
     let name = *rest.bytes(2)?.first_chunk()?;
-    let room = match layout {
-        Layout::First => {
-            rest.bytes(16)?;
-            u16::MAX
+    let has_room = match layout {
+        Layout::First => rest.bytes(16).map(|_| true)?,
+        Layout::Second => {
+            let [_, _, _, _, room @ .., can, _] = *rest.bytes(8)?.first_chunk::<8>()?;
+            can & TAKES_MESSAGES == 0 || u16::from_le_bytes(room) >= LEAST_ROOM
         }
-        Layout::Second => u16::from_le_bytes(*rest.bytes(8)?[4..].first_chunk()?),
     };
     let (flags, length) = rest.number(0x3f, layout)?;
     rest.bytes(length.into())?;
-    transports.push(Transport { name, has: (has_device, length != 0), room });
+    transports.push(Transport { name, has_device_address, has_own_address: length != 0, has_room });
     (flags & HAS_ENDPOINTS == 0).then_some(flags & LAST != 0)
 }
+
+#[cfg(test)]
+#[path = "layout_tests.rs"]
+mod tests;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 use super::{Endpoint, ErrorMode, Hook, Shared, on_error};
-use crate::address::WorkerAddress;
+use crate::address::{WorkerAddress, layout};
 use crate::context::void;
 use crate::listener::ConnectionRequest;
 use crate::queues::Queues;
@@ -117,14 +117,16 @@ impl EndpointBuilder {
     ///
     /// `UNREACHABLE` when no transport reaches the peer, also when its UCX has another version (see
     /// [`wire_compatible`](crate::wire_compatible)), and when its context has other sizes for shared memory, as one with
-    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) has beside one without; `INVALID_ADDR` for an address
-    /// that was cut or made up so that UCX could not read it.
+    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) has beside one without; `INVALID_ADDR` or
+    /// `INVALID_PARAM` for an address that was cut, or made up so that UCX cannot read it.
     pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
         let queues = self.worker.context().queues();
         queues.require(address.queues(), || format!("connecting to the worker at {address:?}"))?;
-        if !address.is_legible(&self.worker.address()?) {
-            let what =
-                format!("connecting to the worker at {address:?}, which is none: it was cut or made up");
+        if !layout::is_legible(address.as_raw_bytes(), self.worker.inner().transports()?) {
+            let what = format!(
+                "connecting to the worker at {address:?}, which UCX cannot read here: it was cut or made up, or only one of the \
+                 two has UCX_UNIFIED_MODE"
+            );
             return Err(Status::INVALID_ADDR.during(what));
         }
         let mut params = sys::ucp_ep_params_t::zeroed();

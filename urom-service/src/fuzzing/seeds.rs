@@ -197,22 +197,27 @@ pub(super) fn of_domain() -> Vec<(String, Vec<u8>)> {
     ]
 }
 
-/// Changes of an address: where, which, and with what.
+/// Changes of the address of a worker that reaches itself alone: where, which, and with what.
 pub(super) fn of_ucx_address() -> Vec<(String, Vec<u8>)> {
-    let changes: [(&str, &[u8]); 6] = [
-        ("whole", &[]),
-        ("layout", &[0, 0, 0x0f]),
-        ("cut", &[30, 2, 0]),
-        ("without-device", &[10, 1, 0, 11, 3, 8]),
-        ("twice", &[9, 4, 40]),
-        // Where the second layout has how much the first transport takes.
-        ("no-room", &[17, 1, 0, 18, 1, 0]),
-    ];
-    let of = |layout: u8, (name, changes): &(&str, &[u8])| {
-        (format!("{}-{name}", ["first", "second"][usize::from(layout)]), [&[layout], *changes].concat())
+    // Where its device begins, how much a transport can do, and so where the length of the transport's address stands.
+    let of = |name: &str, layout: u8, device: u8, can: u8| {
+        let own = device + 2 + 2 + can;
+        let mut changes: Vec<(&str, Vec<u8>)> = vec![
+            ("whole", vec![]),
+            ("layout", vec![0, 0, 0x0f]),
+            ("cut", vec![own, 2, 0]),
+            ("memory-domain", vec![device, 1, 100]),
+            ("without-own-address", vec![own, 1, 0x80, own + 1, 3, 8]),
+            ("device-twice", vec![device, 4, own + 9 - device, device + 1, 1, 0]),
+        ];
+        if layout == 1 {
+            changes.push(("no-room", vec![device + 8, 1, 0, device + 9, 1, 0]));
+        }
+        let named =
+            |(what, changes): (&str, Vec<u8>)| (format!("{name}-{what}"), [vec![layout], changes].concat());
+        changes.into_iter().map(named).collect::<Vec<_>>()
     };
-    let all = changes.iter().flat_map(|change| [of(0, change), of(1, change)]);
-    all.collect()
+    [of("first", 0, 9, 16), of("second", 1, 10, 8)].concat()
 }
 
 pub(super) fn of_hello() -> Vec<(String, Vec<u8>)> {
