@@ -1,4 +1,4 @@
-//! Addresses of workers that were cut or made up: refused when they are connected to, or of no use, and never the end of the process.
+//! Addresses of workers that were cut or made up: refused when they are connected to, or harmless: never the end of the process.
 
 mod common;
 
@@ -99,7 +99,7 @@ fn an_address_whose_transports_have_none_is_refused() {
 }
 
 #[test]
-fn an_address_with_a_byte_changed_is_refused_or_leads_nowhere() {
+fn an_address_with_a_byte_changed_is_refused_or_harms_nobody() {
     for layout in LAYOUTS {
         let config = [layout, &[("POSIX_USE_PROC_LINK", "n")]].concat();
         let (from, to) = (worker("posix,self", &config), worker("posix,self", &config));

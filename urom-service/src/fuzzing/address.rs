@@ -1,4 +1,4 @@
-//! A UCX address that a peer made up and sealed as a real one is: connecting to it is refused or leads nowhere, and whoever is
+//! A UCX address that a peer made up and sealed as a real one is: connecting to it is refused or harms nobody: whoever is
 //! connected stays so.
 
 use std::cell::{Cell, RefCell};
