@@ -29,23 +29,25 @@ pub struct Kind {
     pub tags: bool,
     /// With the kit's [`SETTINGS`], and not as UCX comes.
     pub same_settings: bool,
+    /// With UCX's wake-up, and asleep when nothing comes: it serves in [`Style::ShortAtOnce`](crate::Style::ShortAtOnce) alone.
+    pub sleeps: bool,
 }
 
 impl Kind {
     /// How many there are.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 8;
 
     /// As a command to a worker has it: below [`COUNT`](Self::COUNT).
     #[must_use]
     pub fn number(self) -> u64 {
-        u64::from(self.tags) + 2 * u64::from(self.same_settings)
+        u64::from(self.tags) + 2 * u64::from(self.same_settings) + 4 * u64::from(self.sleeps)
     }
 
     /// The kind of a number; nothing when there is none.
     #[must_use]
     pub fn of(number: u64) -> Option<Kind> {
-        (number < Self::COUNT as u64)
-            .then_some(Kind { tags: number & 1 != 0, same_settings: number & 2 != 0 })
+        let is = |bit| number & bit != 0;
+        (number < Self::COUNT as u64).then_some(Kind { tags: is(1), same_settings: is(2), sleeps: is(4) })
     }
 
     /// A context of this kind.
@@ -54,7 +56,8 @@ impl Kind {
         let mut params: sys::ucp_params_t = unsafe { std::mem::zeroed() };
         let tags = if self.tags { sys::UCP_FEATURE_TAG } else { 0 };
         params.field_mask = u64::from(sys::UCP_PARAM_FIELD_FEATURES);
-        params.features = u64::from(sys::UCP_FEATURE_AM | tags);
+        let wakeup = if self.sleeps { sys::UCP_FEATURE_WAKEUP } else { 0 };
+        params.features = u64::from(sys::UCP_FEATURE_AM | tags | wakeup);
         let config = self.same_settings.then(Config::with_settings).transpose()?;
         let config = config.as_ref().map_or(ptr::null_mut(), |config| config.0);
         let mut context = ptr::null_mut();

@@ -3,6 +3,7 @@
 //!
 //! One thread uses a [`Peer`] from beginning to end.
 
+mod asleep;
 mod callbacks;
 mod kind;
 mod style;
@@ -30,6 +31,7 @@ pub const MOST: usize = 8;
 pub struct Peer {
     context: sys::ucp_context_h,
     worker: sys::ucp_worker_h,
+    sleeps: bool,
     endpoints: Vec<sys::ucp_ep_h>,
     /// The active-message id of what it sends.
     number: u32,
@@ -57,6 +59,7 @@ impl Peer {
         let mut peer = Peer {
             context,
             worker: ptr::null_mut(),
+            sleeps: kind.sleeps,
             endpoints: Vec::new(),
             number: number as u32,
             task: RefCell::default(),
@@ -166,13 +169,16 @@ impl Peer {
         self.counters[from].received.get()
     }
 
-    /// Answers every request until [`STOP`] comes from number 0. Spins.
+    /// Answers every request until [`STOP`] comes from number 0. Spins, unless it is of a kind that sleeps.
     ///
     /// # Errors
-    /// UCX's status.
+    /// UCX's status; a style in which who sleeps does not answer.
     pub fn serve(&self, style: Style) -> Result<(), String> {
         if style == Style::ShortAtOnce {
             return self.serve_at_once(style.reply());
+        }
+        if self.sleeps {
+            return Err(format!("who sleeps answers in no style but {:?}", Style::ShortAtOnce));
         }
         let mut answered = [0; MOST];
         for (answered, counters) in answered.iter_mut().zip(&*self.counters) {
@@ -198,8 +204,13 @@ impl Peer {
             counters.answer.set(Some((*endpoint, self.number, reply)));
             receive(self.worker, number as u32, counters, on_message_to_answer)?;
         }
-        while !self.counters[0].stopped.take() {
-            self.progress();
+        let stopped = || self.counters[0].stopped.take();
+        if self.sleeps {
+            self.sleep_until(stopped)?;
+        } else {
+            while !stopped() {
+                self.progress();
+            }
         }
         for (number, counters) in self.counters.iter().enumerate() {
             receive(self.worker, number as u32, counters, on_message)?;
@@ -246,7 +257,7 @@ mod tests {
 
     #[test]
     fn requests_of_several_are_answered_until_the_first_says_stop() {
-        (0..Kind::COUNT as u64).filter_map(Kind::of).for_each(several);
+        (0..Kind::COUNT as u64).filter_map(Kind::of).filter(|kind| !kind.sleeps).for_each(several);
     }
 
     fn several(kind: Kind) {
@@ -278,6 +289,34 @@ mod tests {
         assert_eq!(hosts.each_ref().map(|host| host.counters[0].received.get()), [3000, 3000]);
         while !server.is_finished() {
             hosts[0].progress();
+        }
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn one_that_sleeps_is_woken_by_each_request_and_by_the_stop() {
+        let kind = Kind { sleeps: true, ..Kind::default() };
+        let (tell, addresses) = channel::<Vec<u8>>();
+        let (back, server_address) = channel();
+        let server = std::thread::spawn(move || {
+            let mut server = Peer::new(0, kind).unwrap();
+            back.send(server.address().unwrap()).unwrap();
+            server.connect(&addresses.recv().unwrap()).unwrap();
+            assert!(server.serve(Style::Doca).unwrap_err().contains("ShortAtOnce"));
+            server.serve(Style::ShortAtOnce).unwrap();
+        });
+        let mut host = Peer::new(0, kind).unwrap();
+        host.connect(&server_address.recv().unwrap()).unwrap();
+        tell.send(host.address().unwrap()).unwrap();
+        for _ in 0..10 {
+            // Longer than it looks before it sleeps.
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            host.round_trip_asleep(Style::ShortAtOnce).unwrap();
+        }
+        assert_eq!(host.received(0), 10);
+        host.send(STOP);
+        while !server.is_finished() {
+            host.progress();
         }
         server.join().unwrap();
     }

@@ -1,8 +1,8 @@
 //! A worker that has nothing to do: how much of a core it takes, and how soon it answers the first command after a pause.
 //!
-//! The machine has its part in the latter. Beside it stands what two threads on the same two cores take that sleep as long and wake each
-//! other through the kernel, without UCX and without a worker: by an event, or by a connection over the loopback device. The one that
-//! asks looks for the answer as long as a host does before it sleeps.
+//! UCX and the machine have their part in the latter. Beside it stand raw UCX between the same two threads, which sleep as well, and two
+//! threads on the same two cores that wake each other through the kernel, without UCX and without a worker: by an event, or by a
+//! connection over the loopback device. Who asks looks for the answer as long as a host does before it sleeps.
 
 mod host;
 
@@ -41,7 +41,7 @@ fn run(extent: &Extent) -> Result<Vec<Figure>> {
 
 fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
     let (variable, value) = transport.variable();
-    let plugins = PluginDirectory::with(&["worker_graph"])?;
+    let plugins = PluginDirectory::with(&["worker_graph", "worker_benchpeer"])?;
     let daemon =
         Uromd::start_with(plugins.variable(), |command| command.args(["-l", "30"]).env(variable, value))?;
     let arguments = Arguments {
@@ -67,7 +67,7 @@ fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
         recorder.finish()
     };
     let (commands, threads) = (spread(&latencies.commands), spread(&latencies.threads));
-    let spinning = spread(&latencies.spinning);
+    let (spinning, raw) = (spread(&latencies.spinning), spread(&latencies.raw));
     let peer = match transport {
         Transport::SharedMemory => "two threads that wake each other",
         Transport::Tcp => "two threads that wake each other over TCP",
@@ -77,8 +77,8 @@ fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
         Figure::new(name, "us", of(&commands) as f64 / 1e3).against(peer, of(&threads) as f64 / 1e3)
     };
     let cpu_name = format!("{NAME}/cpu/{}", transport.name());
-    let of_spinning = |name: &str, ns: u64| {
-        Figure::new(format!("{NAME}/spinning-host/{name}/{}", transport.name()), "us", ns as f64 / 1e3)
+    let by_itself = |name: &str, ns: u64| {
+        Figure::new(format!("{NAME}/{name}/{}", transport.name()), "us", ns as f64 / 1e3)
     };
     Ok(vec![
         Figure::new(cpu_name, "%", cpu * 100.0).note("of a core, all threads of the worker, host connected"),
@@ -86,8 +86,12 @@ fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
             .histograms(Some(commands.clone()), Some(threads.clone()))
             .note("after pauses of 5 to 70 ms; the host spins for 50 us, then sleeps, too"),
         figure("first-command/99-percent", |spread| spread.p99).note("of the same commands"),
-        of_spinning("median", spinning.p50).note("the same where the host never sleeps"),
-        of_spinning("99-percent", spinning.p99).note("the same where the host never sleeps"),
+        by_itself("raw-ucx/median", raw.p50)
+            .histograms(Some(raw.clone()), None)
+            .note("raw UCX between the same two threads, which sleep as the kit's do"),
+        by_itself("raw-ucx/99-percent", raw.p99).note("of the same messages"),
+        by_itself("spinning-host/median", spinning.p50).note("the kit where the host never sleeps"),
+        by_itself("spinning-host/99-percent", spinning.p99).note("of the same commands"),
         figure("worst-first-command", |spread| spread.max)
             .note("the median of the launches' worst; for information, as others run on the machine, too"),
     ])

@@ -112,7 +112,7 @@ impl Party {
         match order {
             Order::Join => Ok(Answer::Id(self.worker.id())),
             Order::Serve(side) => {
-                let kind = Kind { tags: false, same_settings: side == Side::RawSameSettings };
+                let kind = Kind { same_settings: side == Side::RawSameSettings, ..Kind::default() };
                 let style = side.style().number();
                 if kind.same_settings && self.raw_same_settings.is_none() {
                     self.raw_same_settings = Some(connect(&self.peer, &self.worker, self.number, kind)?);
@@ -151,7 +151,12 @@ impl Party {
 }
 
 /// Connects raw UCX of this process with raw UCX of the worker's.
-fn connect(peer: &bench_protocol::Client<Host>, worker: &Worker, number: usize, kind: Kind) -> Result<Peer> {
+pub(in crate::suites) fn connect(
+    peer: &bench_protocol::Client<Host>,
+    worker: &Worker,
+    number: usize,
+    kind: Kind,
+) -> Result<Peer> {
     let mut raw = Peer::new(number, kind).map_err(|what| anyhow!(what))?;
     let theirs = peer.task_prepare(worker, 0, kind.number()).submit()?.wait()?;
     raw.connect(&theirs.address[..theirs.length as usize]).map_err(|what| anyhow!(what))?;

@@ -114,7 +114,7 @@ impl Side {
     /// Which raw UCX does it.
     fn raw_kind(self) -> Kind {
         let same_settings = matches!(self, Side::RawSameSettings | Side::RawRelayedSameSettings);
-        Kind { tags: true, same_settings }
+        Kind { tags: true, same_settings, ..Kind::default() }
     }
 
     /// Whether raw UCX sends on what came.
@@ -131,7 +131,8 @@ impl Party {
         let [host, cores @ ..] = arguments.cores;
         let pair = Pair::start(&service, &[sandbox.plugin(), peer.plugin()], cores)?;
         pin(host).context("cannot pin the host to its core")?;
-        let connect = |same_settings| connect(&peer, &pair, Kind { tags: true, same_settings });
+        let connect =
+            |same_settings| connect(&peer, &pair, Kind { tags: true, same_settings, ..Kind::default() });
         let raws = [connect(false)?, connect(true)?];
         let most = REGISTERED.iter().copied().max().unwrap_or_default() as u64;
         let map = |worker| -> Result<u64> {
