@@ -6,12 +6,13 @@
 //! thread sends a message into this process's own queue, as any other process would, and the queue's owner looks whether it
 //! comes out.
 
+mod errand;
+
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ use tracing::{debug, warn};
 use ucx::{AmFlags, Endpoint, Worker, WorkerAddress};
 use urom_abi::signals;
 
+use self::errand::{Enough, Errand, Seen, Stage};
 use crate::key::fill_random;
 use crate::wire;
 use crate::wire::frame::AM_PROBE;
@@ -34,12 +36,8 @@ const LIMIT_IN_TRAFFIC: Duration = Duration::from_millis(1250);
 /// How long the thread of a test may take to end. It has to take down a context of UCX's.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// How often the owner must have found its queue empty in that time. One that was stopped itself has not looked.
-const LOOKS: u32 = 200;
-
-/// How often the sending thread must have moved its message in that time: on a machine with many processes its turns are far
-/// apart.
-const TURNS: u32 = 200;
+/// What must have been seen in that time.
+const ENOUGH: Enough = Enough { looks: 200, turns: 200 };
 
 /// How long that thread sleeps between two turns, as UCX wakes nobody when there is room in the queue. It must not spin: the
 /// processor is that of those who work.
@@ -203,26 +201,13 @@ impl Thread {
 #[derive(Debug)]
 struct Probe {
     awaited: Rc<Awaited>,
-    sender: Arc<Sender>,
-    /// When the message was first known to be on its way.
-    sent: Option<Instant>,
+    errand: Arc<Errand>,
+    seen: Seen,
+    /// When the message was first known to be where it is, with UCX or in the queue.
+    since: Option<Instant>,
     /// When something else last came, since then.
     traffic: Option<Instant>,
-    looks: u32,
     thread: Option<Thread>,
-}
-
-/// What the owner and the sending thread tell each other.
-#[derive(Debug, Default)]
-struct Sender {
-    /// The message is UCX's.
-    sent: AtomicBool,
-    /// How often it was moved since.
-    turns: AtomicU32,
-    /// There is no message, or none any more.
-    failed: AtomicBool,
-    /// Nobody waits for it any more.
-    done: AtomicBool,
 }
 
 impl Probe {
@@ -235,8 +220,8 @@ impl Probe {
         // Peers must not be able to say that a queue moves which does not.
         fill_random(&mut nonce)?;
         awaited.set(nonce);
-        let sender = Arc::new(Sender::default());
-        let told = Arc::clone(&sender);
+        let errand = Arc::new(Errand::new());
+        let told = Arc::clone(&errand);
         let (close, closed) = mpsc::channel();
         let body = move || {
             let _close = close;
@@ -246,42 +231,44 @@ impl Probe {
                 Ok(false) => {}
                 Err(error) => debug!("whether the receive queue moves could not be tried: {error}"),
             }
-            told.failed.store(true, Ordering::Release);
+            told.reach(Stage::Failed);
         };
         let handle = signals::blocked(|| thread::Builder::new().name("urom-probe".to_owned()).spawn(body))?;
         Ok(Probe {
             awaited,
-            sender,
-            sent: None,
+            errand,
+            seen: Seen::default(),
+            since: None,
             traffic: None,
-            looks: 0,
             thread: Some(Thread { handle, closed }),
         })
     }
 
     /// Has the thread end, which then is the caller's.
     fn end(&mut self) -> Option<Thread> {
-        self.sender.done.store(true, Ordering::Release);
+        self.errand.abandon();
         self.thread.take()
     }
 
     /// What is known now. `empty` says whether the owner just found nothing in the queue.
     fn look(&mut self, empty: bool, now: Instant) -> Verdict {
-        if self.awaited.came() || self.sender.failed.load(Ordering::Acquire) {
+        let further = self.seen.got_further(&self.errand);
+        if self.awaited.came() || self.seen.stage() == Stage::Failed {
             return Verdict::Moves;
         }
-        let Some(sent) = self.sent else {
-            self.sent = self.sender.sent.load(Ordering::Acquire).then_some(now);
+        if further {
+            // Anew: somebody may have taken a place before it just now, and has as long to fill it.
+            (self.since, self.traffic) = (Some(now), None);
             return Verdict::Unknown;
-        };
-        self.looks += u32::from(empty);
+        }
+        let Some(since) = self.since else { return Verdict::Unknown };
+        let enough = self.seen.look(&self.errand, empty, &ENOUGH);
         if !empty {
             self.traffic = Some(now);
         }
         let long = |since: Instant, limit| now.saturating_duration_since(since) >= limit;
-        let late = long(sent, LIMIT_IN_TRAFFIC) || long(self.traffic.unwrap_or(sent), LIMIT);
-        let turns = self.sender.turns.load(Ordering::Relaxed);
-        match self.looks >= LOOKS && turns >= TURNS && late {
+        let late = long(since, LIMIT_IN_TRAFFIC) || long(self.traffic.unwrap_or(since), LIMIT);
+        match enough && late {
             true => Verdict::Blocked,
             false => Verdict::Unknown,
         }
@@ -297,34 +284,33 @@ impl Drop for Probe {
 }
 
 /// Sends the message, and stays until it is in the queue, where it needs nobody any more. Whether it is there.
-fn send(address: &[u8], config: Config, nonce: Nonce, told: &Sender) -> ucx::Result<bool> {
+fn send(address: &[u8], config: Config, nonce: Nonce, told: &Errand) -> ucx::Result<bool> {
     let mut context = wire::context::context().name("urom-probe").config("TLS", SHARED);
     for (name, value) in config {
         context = context.config(*name, *value);
     }
     let worker = context.build()?.worker()?;
-    if told.done.load(Ordering::Acquire) {
+    if !told.is_wanted() {
         return Ok(false);
     }
     // SAFETY: the address of this process's own worker, by way of its thread.
     let address = unsafe { WorkerAddress::from_bytes(address) }?;
     let endpoint = worker.endpoint().connect(&address)?;
     let request = endpoint.am_send_with(AM_PROBE, &nonce, (), AmFlags::EAGER);
-    told.sent.store(true, Ordering::Release);
+    told.reach(Stage::Sent);
     let begun = Instant::now();
-    while !request.is_done() && !told.done.load(Ordering::Acquire) && begun.elapsed() < 20 * LIMIT {
+    while !request.is_done() && told.is_wanted() && begun.elapsed() < 20 * LIMIT {
         worker.progress();
-        told.turns.fetch_add(1, Ordering::Relaxed);
+        told.turn();
         thread::sleep(NAP);
     }
-    let sent = request.is_done();
-    if sent {
-        // It had all the turns that it needs.
-        told.turns.store(TURNS, Ordering::Relaxed);
+    let arrived = request.is_done();
+    if arrived {
+        told.reach(Stage::Arrived);
     }
     // What is unfinished ends with the worker.
     request.detach();
-    Ok(sent)
+    Ok(arrived)
 }
 
 #[cfg(test)]

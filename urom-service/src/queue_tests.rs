@@ -29,12 +29,24 @@ fn address(worker: &Worker) -> Vec<u8> {
 fn unsent() -> Probe {
     Probe {
         awaited: Rc::default(),
-        sender: Arc::default(),
-        sent: None,
+        errand: Arc::new(Errand::new()),
+        seen: Seen::default(),
+        since: None,
         traffic: None,
-        looks: 0,
         thread: None,
     }
+}
+
+/// One whose message UCX has had for so many turns, without finding a place for it.
+fn sent(turns: u32) -> Probe {
+    let probe = unsent();
+    give_to_ucx(&probe, turns);
+    probe
+}
+
+fn give_to_ucx(probe: &Probe, turns: u32) {
+    probe.errand.reach(Stage::Sent);
+    (0..turns).for_each(|_| probe.errand.turn());
 }
 
 /// Looks until the test is over.
@@ -77,8 +89,7 @@ fn a_queue_with_a_place_that_nobody_fills_is_blocked() {
 
 #[test]
 fn somebody_elses_message_proves_nothing() {
-    let mut probe = unsent();
-    probe.sender.sent.store(true, Ordering::Release);
+    let mut probe = sent(0);
     let begin = Instant::now();
     probe.awaited.set([7; 8]);
     for other in [&[8; 8][..], &[7; 7], &[7; 9], &[]] {
@@ -104,17 +115,16 @@ fn an_owner_that_did_not_look_knows_nothing() {
     let mut probe = unsent();
     let begin = Instant::now();
     // Not on its way yet.
-    for _ in 0..2 * LOOKS {
+    for _ in 0..2 * ENOUGH.looks {
         assert_eq!(probe.look(true, begin + 10 * LIMIT), Verdict::Unknown);
     }
-    probe.sender.sent.store(true, Ordering::Release);
-    probe.sender.turns.store(TURNS, Ordering::Release);
+    give_to_ucx(&probe, ENOUGH.turns);
     assert_eq!(probe.look(true, begin), Verdict::Unknown);
     // It was stopped, or the queue had other messages.
-    for _ in 0..2 * LOOKS {
+    for _ in 0..2 * ENOUGH.looks {
         assert_eq!(probe.look(false, begin + 10 * LIMIT), Verdict::Unknown);
     }
-    for _ in 0..LOOKS - 1 {
+    for _ in 0..ENOUGH.looks - 1 {
         assert_eq!(probe.look(true, begin + 11 * LIMIT), Verdict::Unknown);
     }
     assert_eq!(probe.look(true, begin + 11 * LIMIT), Verdict::Blocked);
@@ -124,10 +134,8 @@ fn an_owner_that_did_not_look_knows_nothing() {
 fn while_other_messages_come_the_last_word_may_wait_longer_for_its_place() {
     let begin = Instant::now();
     let looked_at = || {
-        let mut probe = unsent();
-        probe.sender.sent.store(true, Ordering::Release);
-        probe.sender.turns.store(TURNS, Ordering::Release);
-        for _ in 0..=LOOKS {
+        let mut probe = sent(ENOUGH.turns);
+        for _ in 0..=ENOUGH.looks {
             assert_eq!(probe.look(true, begin), Verdict::Unknown);
         }
         probe
@@ -180,17 +188,33 @@ fn however_many_are_lost_there_is_one_test_at_a_time_and_one_more_after_the_last
 
 #[test]
 fn a_message_that_its_thread_could_not_move_says_nothing() {
-    let mut probe = unsent();
-    probe.sender.sent.store(true, Ordering::Release);
+    let mut probe = sent(0);
     let begin = Instant::now();
-    for turns in [0, TURNS - 1] {
-        probe.sender.turns.store(turns, Ordering::Release);
-        for _ in 0..2 * LOOKS {
-            assert_eq!(probe.look(true, begin + 10 * LIMIT), Verdict::Unknown);
+    assert_eq!(probe.look(true, begin), Verdict::Unknown);
+    for turn in 0..ENOUGH.turns {
+        for _ in 0..2 * ENOUGH.looks {
+            assert_eq!(probe.look(true, begin + 10 * LIMIT), Verdict::Unknown, "{turn}");
         }
+        probe.errand.turn();
     }
-    probe.sender.turns.store(TURNS, Ordering::Release);
-    assert_eq!(probe.look(true, begin + 11 * LIMIT), Verdict::Blocked);
+    assert_eq!(probe.look(true, begin + 10 * LIMIT), Verdict::Blocked);
+}
+
+#[test]
+fn a_message_that_came_into_the_queue_a_moment_ago_has_its_time_to_come_out() {
+    let mut probe = sent(0);
+    let begin = Instant::now();
+    for _ in 0..=ENOUGH.looks {
+        assert_eq!(probe.look(true, begin), Verdict::Unknown);
+    }
+    probe.errand.reach(Stage::Arrived);
+    // The owner found nothing before it came.
+    let arrived = begin + 10 * LIMIT;
+    assert_eq!(probe.look(true, arrived), Verdict::Unknown);
+    for _ in 0..2 * ENOUGH.looks {
+        assert_eq!(probe.look(true, arrived + LIMIT / 2), Verdict::Unknown);
+    }
+    assert_eq!(probe.look(true, arrived + LIMIT), Verdict::Blocked);
 }
 
 #[test]
@@ -203,7 +227,7 @@ fn a_worker_without_shared_memory_has_no_queue_that_could_be_blocked() {
         assert!(begun.elapsed() < Duration::from_secs(30));
         thread::yield_now();
     }
-    assert!(!probe.sender.sent.load(Ordering::Acquire));
+    assert!(matches!(probe.errand.stage(), Stage::Unsent | Stage::Failed));
 }
 
 fn threads() -> usize {

@@ -1,9 +1,10 @@
 //! What a hand-off between threads is made of: the standard library's types, and a descriptor that a sleeper polls. The
-//! crate `models` compiles [`mailbox`](crate::mailbox) with others in their place, and tries every order of events.
+//! crate `models` compiles [`mailbox`](crate::mailbox) and a part of [`queue`](crate::queue) with others in their place, and tries every
+//! order of events.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 pub(crate) use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};

@@ -1,5 +1,8 @@
 //! The models. What a file here includes with `#[path]` is the code itself, with the types of `sync` in the place of its own.
 
+#[path = "../../../../urom-service/src/queue/errand.rs"]
+mod errand;
+mod errands;
 #[path = "../../../../urom-service/src/mailbox.rs"]
 mod mailbox;
 mod mailboxes;

@@ -7,7 +7,7 @@ use std::io;
 use loom::sync::Condvar;
 pub(crate) use loom::sync::Mutex;
 use loom::sync::atomic::{self, fence};
-pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use std::sync::PoisonError;
 
 /// A flag. loom takes operations for acquire and release at most, but models fences in full. What sequential consistency adds
