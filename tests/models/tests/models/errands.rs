@@ -38,7 +38,7 @@ fn a_queue_that_moves_is_never_taken_for_one_that_does_not() {
 #[test]
 fn one_that_does_not_move_is_found_out_whether_the_message_has_a_place_in_it_or_none() {
     for stages in [&[Stage::Sent][..], &[Stage::Sent, Stage::Arrived]] {
-        loom::model(|| {
+        loom::model(move || {
             let errand = Arc::new(Errand::new());
             let told = Arc::clone(&errand);
             let sender = thread::spawn(move || {
