@@ -1,7 +1,5 @@
 //! How the benchmark asks a worker to answer raw UCX messages for a while.
 
-pub mod graph_in_c;
-
 use urom_abi::{urom_command, urom_notification};
 
 /// Room for a UCX worker address.

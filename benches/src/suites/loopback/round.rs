@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use anyhow::{Result, ensure};
-use bench_protocol::graph_in_c;
 use bench_raw::{Peer, Style};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -101,45 +100,10 @@ pub(in crate::suites) fn raw(peer: &Peer, style: Style, work: Work) -> Result<Do
     )
 }
 
-/// A client of a plugin that answers loopbacks.
-pub(in crate::suites) trait Loopbacks {
-    type Sent;
-
-    fn send(&self, worker: &Worker, data: u64) -> urom_host::Result<Self::Sent>;
-
-    fn answer(sent: Self::Sent) -> urom_host::Result<u64>;
-}
-
-impl Loopbacks for graph_protocol::Client<Host> {
-    type Sent = Completion<graph_protocol::Loopback>;
-
-    #[inline]
-    fn send(&self, worker: &Worker, data: u64) -> urom_host::Result<Self::Sent> {
-        self.task_loopback(worker, data).submit()
-    }
-
-    #[inline]
-    fn answer(sent: Self::Sent) -> urom_host::Result<u64> {
-        Ok(sent.wait()?.data)
-    }
-}
-
-impl Loopbacks for graph_in_c::Client<Host> {
-    type Sent = Completion<graph_in_c::Loopback>;
-
-    #[inline]
-    fn send(&self, worker: &Worker, data: u64) -> urom_host::Result<Self::Sent> {
-        self.task_loopback(worker, data).submit()
-    }
-
-    #[inline]
-    fn answer(sent: Self::Sent) -> urom_host::Result<u64> {
-        Ok(sent.wait()?.data)
-    }
-}
+type Graph = graph_protocol::Client<Host>;
 
 /// A round of the kit.
-pub(in crate::suites) fn kit<L: Loopbacks>(client: &L, worker: &Worker, work: Work) -> Result<Done> {
+pub(in crate::suites) fn kit(client: &Graph, worker: &Worker, work: Work) -> Result<Done> {
     (0..WARM_UP.min(work.trips)).try_for_each(|data| round_trip(client, worker, data))?;
     timed(
         work,
@@ -151,25 +115,35 @@ pub(in crate::suites) fn kit<L: Loopbacks>(client: &L, worker: &Worker, work: Wo
     )
 }
 
-fn round_trip<L: Loopbacks>(client: &L, worker: &Worker, data: u64) -> Result<()> {
-    check::<L>(data, client.send(worker, data)?)
+fn round_trip(client: &Graph, worker: &Worker, data: u64) -> Result<()> {
+    check(data, send(client, worker, data)?)
 }
 
-fn in_flight<L: Loopbacks>(client: &L, worker: &Worker, count: u64, depth: u64) -> Result<()> {
+fn in_flight(client: &Graph, worker: &Worker, count: u64, depth: u64) -> Result<()> {
     let mut in_flight = VecDeque::with_capacity(depth as usize);
     for data in 0..count {
         if in_flight.len() as u64 == depth
             && let Some((sent, task)) = in_flight.pop_front()
         {
-            check::<L>(sent, task)?;
+            check(sent, task)?;
         }
-        in_flight.push_back((data, client.send(worker, data)?));
+        in_flight.push_back((data, send(client, worker, data)?));
     }
-    in_flight.into_iter().try_for_each(|(sent, task)| check::<L>(sent, task))
+    in_flight.into_iter().try_for_each(|(sent, task)| check(sent, task))
 }
 
-fn check<L: Loopbacks>(sent: u64, task: L::Sent) -> Result<()> {
-    let got = L::answer(task)?;
+#[inline]
+fn send(
+    client: &Graph,
+    worker: &Worker,
+    data: u64,
+) -> urom_host::Result<Completion<graph_protocol::Loopback>> {
+    client.task_loopback(worker, data).submit()
+}
+
+#[inline]
+fn check(sent: u64, task: Completion<graph_protocol::Loopback>) -> Result<()> {
+    let got = task.wait()?.data;
     ensure!(got == sent, "sent {sent}, got {got}");
     Ok(())
 }

@@ -1,5 +1,6 @@
-//! The graph plugin in Rust against the same plugin in C: both in one worker, called by one host through clients that are the
-//! same code. The sandbox plugin in both languages as well, in two workers of its own.
+//! The graph plugin in Rust against the same plugin in C: both in one worker, called by one host through the same code. Clients of two
+//! types would be two copies of it, and where each comes to lie makes more of a difference than the plugins do. The sandbox plugin in
+//! both languages as well, in two workers of its own.
 
 mod sandbox;
 
@@ -7,11 +8,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use graph_protocol::{Client, Protocol};
 use serde::{Deserialize, Serialize};
-use urom_host::{CpuSet, Service, Worker, block_on};
+use urom_abi::protocol::Protocol as _;
+use urom_host::{CpuSet, Host, Service, Worker, block_on};
 use urom_tests::{PluginDirectory, Uromd};
 
-use super::loopback::round::{self, Done, Loopbacks, Work};
+use super::loopback::round::{self, Done, Work};
 use super::{Suite, in_c};
 use crate::child::Child;
 use crate::cores::pin;
@@ -113,8 +116,8 @@ fn child(arguments: &str) -> Result<()> {
 
 fn graph(arguments: &Arguments) -> Result<Vec<Figure>> {
     let service = Service::builder().address(&arguments.address).connect()?;
-    let in_rust = service.plugin::<graph_protocol::Protocol>()?;
-    let in_c = service.plugin::<bench_protocol::graph_in_c::Protocol>()?;
+    let in_rust = service.plugin::<Protocol>()?;
+    let in_c = Protocol::client::<Host>(service.plugin_named(in_c::GRAPH)?);
     let cpus: CpuSet = [arguments.cores[1]].into_iter().collect();
     let builder = service.worker().any_id().plugin(in_rust.plugin()).plugin(in_c.plugin()).cpus(cpus);
     let worker = block_on(builder.max_inflight(DEPTH as u32).start())?;
@@ -135,13 +138,13 @@ fn graph(arguments: &Arguments) -> Result<Vec<Figure>> {
 }
 
 /// Nanoseconds a command in one round.
-fn each<L: Loopbacks>(client: &L, worker: &Worker, trips: u64, depth: u64) -> Result<f64> {
+fn each(client: &Client<Host>, worker: &Worker, trips: u64, depth: u64) -> Result<f64> {
     let Done { begin, end, .. } = round::kit(client, worker, Work { trips, depth, single: false })?;
     Ok((end - begin) as f64 / trips as f64)
 }
 
 /// How many trips a round's time is enough for.
-fn calibrate<L: Loopbacks>(client: &L, worker: &Worker, depth: u64, arguments: &Arguments) -> Result<u64> {
+fn calibrate(client: &Client<Host>, worker: &Worker, depth: u64, arguments: &Arguments) -> Result<u64> {
     let first = 1_000;
     let each = each(client, worker, first, depth)?;
     Ok(((arguments.round.as_nanos() as f64 / each) as u64).max(first))
