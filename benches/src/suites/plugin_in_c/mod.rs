@@ -58,7 +58,7 @@ fn run(extent: &Extent) -> Result<Vec<Figure>> {
         let mut figures = Vec::new();
         for (what, in_c) in &in_c {
             for transport in Transport::ALL {
-                for _ in 0..starts(extent, *what, transport) {
+                for _ in 0..starts(extent, *what) {
                     figures.extend(launch(extent, *what, in_c, transport)?);
                 }
             }
@@ -69,10 +69,9 @@ fn run(extent: &Extent) -> Result<Vec<Figure>> {
 
 /// How many processes a launch starts, one after the other. Where code and memory of the two come to lie decides, once for each
 /// process, about one in a hundred of a round trip. Over TCP a plugin's part of it is two in a thousand, over shared memory one in ten.
-fn starts(extent: &Extent, what: What, transport: Transport) -> usize {
-    match (what, transport) {
-        (What::Graph, Transport::Tcp) if !extent.quick => 10,
-        (What::Graph, Transport::SharedMemory) if !extent.quick => 4,
+fn starts(extent: &Extent, what: What) -> usize {
+    match what {
+        What::Graph if !extent.quick => 10,
         _ => 1,
     }
 }
