@@ -30,7 +30,8 @@ use crate::wire::frame::AM_PROBE;
 const LIMIT: Duration = Duration::from_millis(500);
 
 /// How long it may take while other messages come: it may have found no place yet. They may come on other ways, too, so they do not show
-/// that the queue moves. With the 3.5 s after which a stopped peer counts as lost this is below 5 s.
+/// that the queue moves. With the 3.5 s after which a stopped peer counts as lost this is below 5 s. A message that only now got its place
+/// has [`LIMIT`] from then on: before a place that nobody fills a queue moves to its end soon, and behind it not at all.
 const LIMIT_IN_TRAFFIC: Duration = Duration::from_millis(1250);
 
 /// How long the thread of a test may take to end. It has to take down a context of UCX's.
@@ -203,9 +204,11 @@ struct Probe {
     awaited: Rc<Awaited>,
     errand: Arc<Errand>,
     seen: Seen,
-    /// When the message was first known to be where it is, with UCX or in the queue.
-    since: Option<Instant>,
-    /// When something else last came, since then.
+    /// When the message was first known to be UCX's, ...
+    sent: Option<Instant>,
+    /// ... when it was first known to be where it is, ...
+    further: Option<Instant>,
+    /// ... and when something else last came, since then.
     traffic: Option<Instant>,
     thread: Option<Thread>,
 }
@@ -238,7 +241,8 @@ impl Probe {
             awaited,
             errand,
             seen: Seen::default(),
-            since: None,
+            sent: None,
+            further: None,
             traffic: None,
             thread: Some(Thread { handle, closed }),
         })
@@ -258,16 +262,18 @@ impl Probe {
         }
         if further {
             // Anew: somebody may have taken a place before it just now, and has as long to fill it.
-            (self.since, self.traffic) = (Some(now), None);
+            self.sent.get_or_insert(now);
+            (self.further, self.traffic) = (Some(now), None);
             return Verdict::Unknown;
         }
-        let Some(since) = self.since else { return Verdict::Unknown };
+        let (Some(sent), Some(further)) = (self.sent, self.further) else { return Verdict::Unknown };
         let enough = self.seen.look(&self.errand, empty, &ENOUGH);
         if !empty {
             self.traffic = Some(now);
         }
         let long = |since: Instant, limit| now.saturating_duration_since(since) >= limit;
-        let late = long(since, LIMIT_IN_TRAFFIC) || long(self.traffic.unwrap_or(since), LIMIT);
+        let late = long(self.traffic.unwrap_or(further), LIMIT)
+            || long(sent, LIMIT_IN_TRAFFIC) && long(further, LIMIT);
         match enough && late {
             true => Verdict::Blocked,
             false => Verdict::Unknown,
@@ -301,6 +307,9 @@ fn send(address: &[u8], config: Config, nonce: Nonce, told: &Errand) -> ucx::Res
     let begun = Instant::now();
     while !request.is_done() && told.is_wanted() && begun.elapsed() < 20 * LIMIT {
         worker.progress();
+        if request.is_done() {
+            break;
+        }
         told.turn();
         thread::sleep(NAP);
     }

@@ -31,7 +31,8 @@ fn unsent() -> Probe {
         awaited: Rc::default(),
         errand: Arc::new(Errand::new()),
         seen: Seen::default(),
-        since: None,
+        sent: None,
+        further: None,
         traffic: None,
         thread: None,
     }
@@ -211,10 +212,28 @@ fn a_message_that_came_into_the_queue_a_moment_ago_has_its_time_to_come_out() {
     // The owner found nothing before it came.
     let arrived = begin + 10 * LIMIT;
     assert_eq!(probe.look(true, arrived), Verdict::Unknown);
-    for _ in 0..2 * ENOUGH.looks {
-        assert_eq!(probe.look(true, arrived + LIMIT / 2), Verdict::Unknown);
+    assert_eq!(probe.look(true, arrived + LIMIT / 2), Verdict::Unknown);
+    // Nor does what it found before count.
+    for _ in 0..ENOUGH.looks - 2 {
+        assert_eq!(probe.look(true, arrived + LIMIT), Verdict::Unknown);
     }
     assert_eq!(probe.look(true, arrived + LIMIT), Verdict::Blocked);
+}
+
+#[test]
+fn a_message_that_had_to_wait_for_its_place_is_late_as_soon_as_others() {
+    let mut probe = sent(0);
+    let begin = Instant::now();
+    assert_eq!(probe.look(true, begin), Verdict::Unknown);
+    probe.errand.reach(Stage::Arrived);
+    let arrived = begin + LIMIT_IN_TRAFFIC - LIMIT;
+    assert_eq!(probe.look(true, arrived), Verdict::Unknown);
+    for _ in 0..ENOUGH.looks {
+        assert_eq!(probe.look(true, arrived), Verdict::Unknown);
+    }
+    // Something else came, and says nothing.
+    assert_eq!(probe.look(false, begin + LIMIT_IN_TRAFFIC - LIMIT / 2), Verdict::Unknown);
+    assert_eq!(probe.look(true, begin + LIMIT_IN_TRAFFIC), Verdict::Blocked);
 }
 
 #[test]
@@ -223,11 +242,15 @@ fn a_worker_without_shared_memory_has_no_queue_that_could_be_blocked() {
     let mut probe = Probe::begin(Queue { config: &[], ..queue }).unwrap();
     let begun = Instant::now();
     // Its worker does not even move.
-    while probe.look(true, Instant::now()) == Verdict::Unknown {
+    loop {
+        let verdict = probe.look(true, Instant::now());
+        assert!(!matches!(probe.errand.stage(), Stage::Sent | Stage::Arrived), "{probe:?}");
         assert!(begun.elapsed() < Duration::from_secs(30));
+        if verdict != Verdict::Unknown {
+            break assert_eq!(verdict, Verdict::Moves);
+        }
         thread::yield_now();
     }
-    assert!(matches!(probe.errand.stage(), Stage::Unsent | Stage::Failed));
 }
 
 fn threads() -> usize {

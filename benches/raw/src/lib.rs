@@ -11,6 +11,8 @@ mod tag;
 
 use std::cell::RefCell;
 use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use ucx_sys as sys;
 
@@ -32,6 +34,8 @@ pub struct Peer {
     context: sys::ucp_context_h,
     worker: sys::ucp_worker_h,
     sleeps: bool,
+    /// How often it has slept.
+    slept: Arc<AtomicU64>,
     endpoints: Vec<sys::ucp_ep_h>,
     /// The active-message id of what it sends.
     number: u32,
@@ -60,6 +64,7 @@ impl Peer {
             context,
             worker: ptr::null_mut(),
             sleeps: kind.sleeps,
+            slept: Arc::default(),
             endpoints: Vec::new(),
             number: number as u32,
             task: RefCell::default(),
@@ -251,6 +256,7 @@ impl Drop for Peer {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
     use std::sync::mpsc::channel;
 
     use super::*;
@@ -295,25 +301,37 @@ mod tests {
 
     #[test]
     fn one_that_sleeps_is_woken_by_each_request_and_by_the_stop() {
-        let kind = Kind { sleeps: true, ..Kind::default() };
+        (0..Kind::COUNT as u64).filter_map(Kind::of).filter(|kind| kind.sleeps).for_each(asleep);
+    }
+
+    fn asleep(kind: Kind) {
         let (tell, addresses) = channel::<Vec<u8>>();
         let (back, server_address) = channel();
         let server = std::thread::spawn(move || {
             let mut server = Peer::new(0, kind).unwrap();
-            back.send(server.address().unwrap()).unwrap();
+            back.send((server.address().unwrap(), Arc::clone(&server.slept))).unwrap();
             server.connect(&addresses.recv().unwrap()).unwrap();
             assert!(server.serve(Style::Doca).unwrap_err().contains("ShortAtOnce"));
             server.serve(Style::ShortAtOnce).unwrap();
         });
         let mut host = Peer::new(0, kind).unwrap();
-        host.connect(&server_address.recv().unwrap()).unwrap();
+        let (address, slept) = server_address.recv().unwrap();
+        host.connect(&address).unwrap();
         tell.send(host.address().unwrap()).unwrap();
+        let until_it_sleeps = |before| {
+            while slept.load(Ordering::Relaxed) == before {
+                assert!(!server.is_finished(), "it failed");
+                host.progress();
+            }
+            slept.load(Ordering::Relaxed)
+        };
+        let mut sleeps = 0;
         for _ in 0..10 {
-            // Longer than it looks before it sleeps.
-            std::thread::sleep(std::time::Duration::from_millis(1));
-            host.round_trip_asleep(Style::ShortAtOnce).unwrap();
+            sleeps = until_it_sleeps(sleeps);
+            host.round_trip_asleep().unwrap();
         }
         assert_eq!(host.received(0), 10);
+        until_it_sleeps(sleeps);
         host.send(STOP);
         while !server.is_finished() {
             host.progress();

@@ -9,11 +9,16 @@ use crate::protocol::{Reply, Request};
 
 /// Reads a command, lets `run` answer it, and writes the answer with the fields that it repeats.
 ///
+/// It reads and calls `run` at once; what `run` gave is polled with the future, and is dropped with it.
+///
 /// It is generic so that generated code names nothing of the answer: when that is no notification, the error is where
 /// the answer is named, and nowhere else.
 ///
 /// # Errors
 /// The future's are those of `read`, of `run`, and of [`Reply::into_descriptor`].
+///
+/// # Panics
+/// The future, when it is polled again after it gave an error of `read`.
 #[inline]
 pub fn serve<C, F, E>(
     read: impl FnOnce() -> Result<C, DecodeError>,
@@ -33,10 +38,9 @@ where
     }
 }
 
-/// What an `async fn` would be, but for what that moves: its arguments from one place in the future to another, and the handler's
-/// future once more.
+/// Not an `async` block, because that would move into another place what it awaits, for each command.
 enum Answering<C: Request, F> {
-    /// What is wrong with the command, until that was told.
+    /// What is wrong with the command, until it was told.
     Unread(Option<DecodeError>),
     Begun {
         answer: F,
@@ -54,17 +58,18 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: the handler's future stays where it is: nothing here moves it, and there is no `Drop` that could.
+        // SAFETY: of the fields only `answer` is pinned with this, and it stays where it is: nothing here moves it, there is no `Drop`
+        // that could, and this is `Unpin` only where it is. The error is moved out, and never pinned.
         match unsafe { self.get_unchecked_mut() } {
             Answering::Begun { answer, echo } => {
-                // SAFETY: this future is pinned, and it is a part of it.
+                // SAFETY: `answer` is pinned with this future, as said above.
                 let answer = unsafe { Pin::new_unchecked(answer) };
                 answer.poll(cx).map(|reply| Ok(reply?.into_descriptor(echo)?))
             }
-            Answering::Unread(error) => match error.take() {
-                Some(error) => Poll::Ready(Err(error.into())),
-                None => Poll::Pending,
-            },
+            Answering::Unread(error) => {
+                let Some(error) = error.take() else { unreachable!("a future that has ended was polled again") };
+                Poll::Ready(Err(error.into()))
+            }
         }
     }
 }

@@ -26,7 +26,7 @@ impl Stage {
 pub(crate) struct Errand {
     /// The number of the stage, which the sender writes.
     stage: AtomicU32,
-    /// How often UCX has looked for a place.
+    /// How often UCX has looked for a place in vain.
     turns: AtomicU32,
     /// Nobody waits for the message any more.
     abandoned: AtomicBool,
@@ -46,7 +46,7 @@ impl Errand {
         self.stage.store(stage as u32, Ordering::Release);
     }
 
-    /// The sender's: UCX has looked for a place again.
+    /// The sender's: UCX has looked for a place in vain.
     pub(crate) fn turn(&self) {
         self.turns.fetch_add(1, Ordering::Relaxed);
     }
@@ -64,7 +64,8 @@ impl Errand {
     /// How far the message is. What was done before is seen by whoever sees that it got there.
     pub(crate) fn stage(&self) -> Stage {
         let number = self.stage.load(Ordering::Acquire);
-        Stage::ALL.into_iter().find(|stage| *stage as u32 == number).unwrap_or(Stage::Failed)
+        let stage = Stage::ALL.into_iter().find(|stage| *stage as u32 == number);
+        stage.unwrap_or_else(|| unreachable!("{number} is no stage: only `reach` writes it"))
     }
 }
 
@@ -74,8 +75,8 @@ pub(crate) struct Enough {
     /// How often the owner must have found its queue empty since the message got where it is: one that was stopped itself has not
     /// looked.
     pub(crate) looks: u32,
-    /// How often UCX must have looked for a place for one that has none: on a machine with many processes its thread's turns are far
-    /// apart.
+    /// How often UCX must have looked in vain for a place for one that has none: on a machine with many processes its thread's turns
+    /// are far apart.
     pub(crate) turns: u32,
 }
 

@@ -34,15 +34,14 @@ pub(super) struct Latencies {
     pub(super) commands: Vec<u64>,
     /// The same of a host that never sleeps.
     pub(super) spinning: Vec<u64>,
+    /// Of raw UCX between the same two threads.
     pub(super) raw: Vec<u64>,
+    /// Of two threads that wake each other.
     pub(super) threads: Vec<u64>,
 }
 
-/// How long a host of the kit looks before it sleeps.
+/// How long a host of the kit looks before it sleeps, over shared memory; over TCP it looks some times longer.
 const HOST_SPINS: Duration = Duration::from_micros(50);
-
-/// As a worker of the kit answers.
-const STYLE: Style = Style::ShortAtOnce;
 
 /// The process from beginning to end.
 pub(super) fn run(arguments: &str) -> Result<()> {
@@ -94,7 +93,7 @@ fn after_a_pause(number: u64, work: impl Fn() -> Result<()>) -> Result<u64> {
     Ok(begin.elapsed().as_nanos() as u64)
 }
 
-/// Raw UCX of this process and of the worker's, both asleep between messages.
+/// Raw UCX of this process and of the worker's, both asleep between messages until they are woken.
 struct RawUcx<'a> {
     bench: bench_protocol::Client<Host>,
     worker: &'a Worker,
@@ -104,7 +103,7 @@ struct RawUcx<'a> {
 
 impl RawUcx<'_> {
     fn new(bench: bench_protocol::Client<Host>, worker: &Worker, transport: Transport) -> Result<RawUcx<'_>> {
-        // The settings are about shared memory, and would allow it.
+        // The settings are about shared memory, and would have UCX use it.
         let same_settings = transport == Transport::SharedMemory;
         let kind = Kind { same_settings, sleeps: true, ..Kind::default() };
         let peer = connect(&bench, worker, 0, kind)?;
@@ -113,10 +112,11 @@ impl RawUcx<'_> {
 
     /// Has the worker serve nothing else meanwhile.
     fn after_a_pause(&self, number: u64) -> Result<u64> {
-        let serve = self.bench.task_serve(self.worker, self.kind.number(), STYLE.number()).submit()?;
+        let serve =
+            self.bench.task_serve(self.worker, self.kind.number(), Style::ShortAtOnce.number()).submit()?;
         // From here on only raw UCX has its turn, and the command may still wait to leave.
         self.worker.engine().progress();
-        let time = after_a_pause(number, || self.peer.round_trip_asleep(STYLE).map_err(|what| anyhow!(what)));
+        let time = after_a_pause(number, || self.peer.round_trip_asleep().map_err(|what| anyhow!(what)));
         self.peer.send(STOP);
         self.peer.progress();
         let bench_protocol::Served {} = serve.wait()?;

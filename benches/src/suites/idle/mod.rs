@@ -1,8 +1,9 @@
 //! A worker that has nothing to do: how much of a core it takes, and how soon it answers the first command after a pause.
 //!
-//! UCX and the machine have their part in the latter. Beside it stand raw UCX between the same two threads, which sleep as well, and two
-//! threads on the same two cores that wake each other through the kernel, without UCX and without a worker: by an event, or by a
-//! connection over the loopback device. Who asks looks for the answer as long as a host does before it sleeps.
+//! UCX and the machine have their part in the latter. Beside it stand raw UCX between the same two threads, which sleep until they are
+//! woken, and two threads on the same two cores that wake each other through the kernel, without UCX and without a worker: by an event,
+//! or by a connection over the loopback device. Who asks looks for the answer for 50 us before it sleeps, as a host does over shared memory;
+//! over TCP a host looks longer.
 
 mod host;
 
@@ -88,7 +89,7 @@ fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
         figure("first-command/99-percent", |spread| spread.p99).note("of the same commands"),
         by_itself("raw-ucx/median", raw.p50)
             .histograms(Some(raw.clone()), None)
-            .note("raw UCX between the same two threads, which sleep as the kit's do"),
+            .note("raw UCX between the same two threads, asleep until they are woken; the kit's worker looks for work now and then"),
         by_itself("raw-ucx/99-percent", raw.p99).note("of the same messages"),
         by_itself("spinning-host/median", spinning.p50).note("the kit where the host never sleeps"),
         by_itself("spinning-host/99-percent", spinning.p99).note("of the same commands"),

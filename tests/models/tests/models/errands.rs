@@ -1,4 +1,5 @@
-//! `urom-service/src/queue/errand.rs`: from the thread that sends a message into a queue to the queue's owner, and back.
+//! `urom-service/src/queue/errand.rs`: from the thread that sends a message into a queue to the queue's owner, and back. `send` and
+//! `Probe::look` of `queue.rs` use it in this order.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +17,7 @@ fn a_queue_that_moves_is_never_taken_for_one_that_does_not() {
         let (told, place) = (Arc::clone(&errand), Arc::clone(&queue));
         let sender = thread::spawn(move || {
             told.reach(Stage::Sent);
-            // The queue is full at first.
+            // The queue is full at first, for less turns than are enough.
             told.turn();
             place.store(true, PLACE);
             told.reach(Stage::Arrived);
@@ -33,27 +34,6 @@ fn a_queue_that_moves_is_never_taken_for_one_that_does_not() {
         }
         sender.join().unwrap();
     });
-}
-
-#[test]
-fn one_that_does_not_move_is_found_out_whether_the_message_has_a_place_in_it_or_none() {
-    for stages in [&[Stage::Sent][..], &[Stage::Sent, Stage::Arrived]] {
-        loom::model(move || {
-            let errand = Arc::new(Errand::new());
-            let told = Arc::clone(&errand);
-            let sender = thread::spawn(move || {
-                stages.iter().for_each(|stage| told.reach(*stage));
-                told.turn();
-            });
-            sender.join().unwrap();
-            let mut seen = Seen::default();
-            assert!(seen.got_further(&errand) && Some(&seen.stage()) == stages.last());
-            assert!(!seen.got_further(&errand), "it is where it was");
-            let enough = Enough { looks: 2, turns: 1 };
-            assert!(!seen.look(&errand, true, &enough) && !seen.look(&errand, false, &enough));
-            assert!(seen.look(&errand, true, &enough));
-        });
-    }
 }
 
 #[test]
