@@ -67,7 +67,9 @@ where
                 answer.poll(cx).map(|reply| Ok(reply?.into_descriptor(echo)?))
             }
             Answering::Unread(error) => {
-                let Some(error) = error.take() else { unreachable!("a future that has ended was polled again") };
+                let Some(error) = error.take() else {
+                    unreachable!("a future that has ended was polled again")
+                };
                 Poll::Ready(Err(error.into()))
             }
         }
