@@ -25,6 +25,7 @@ fn a_queue_that_moves_is_never_taken_for_one_that_does_not() {
         let mut seen = Seen::default();
         for _ in 0..4 {
             let empty = !queue.load(PLACE);
+            assert!(!empty || seen.stage() < Stage::Arrived, "it is said to be there");
             if !empty {
                 break;
             }
