@@ -49,8 +49,8 @@ impl Opening {
 pub enum KeyError {
     /// This host has none.
     #[error(
-        "the {0} asks for a key, and this program has none: name a copy of the service's key file with --key-file, \
-         ServiceBuilder::key_file or UROM_KEY_FILE"
+        "the {0} asks for a key, and this program has none: name a copy of the service's key file with UROM_KEY_FILE, \
+         ServiceBuilder::key_file, or an option such as --key-file if it has one"
     )]
     Missing(Role),
     /// This host has one, and the other end does not ask.
@@ -61,8 +61,8 @@ pub enum KeyError {
     NotAsked(Role),
     /// The other end closed the connection in the place of an answer to this host's proof.
     #[error(
-        "the {0} closed the connection when this program showed its key: it has another one, as its log then says, or was \
-         full, or ended; use a copy of the service's key file, or try again"
+        "the {0} closed the connection when this program showed its key: most likely the keys differ, \
+         as its log then says, or it was full, or ended; use a copy of the service's key file, or try again"
     )]
     NotTaken(Role),
     /// The other end's proof is wrong.
