@@ -115,4 +115,5 @@ pub mod by_path {
 }
 
 // The same protocol is the same, whatever the kit is called.
-const _: () = assert!(by_name::Protocol::FINGERPRINT == by_path::Protocol::FINGERPRINT);
+const _: () =
+    assert!(by_name::Protocol::DESCRIPTION.fingerprint() == by_path::Protocol::DESCRIPTION.fingerprint());

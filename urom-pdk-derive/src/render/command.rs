@@ -32,18 +32,18 @@ impl Commands<'_> {
     /// The enum's own `decode` and `encode`.
     fn decode_enum(&self) -> TokenStream {
         let bytes = names::local("bytes");
-        let this = self.render.enum_type();
+        let (_, parameters, _) = self.render.model.generics.split_for_impl();
         let by_tag = self.render.by_tag(&bytes, |variant| {
             let name = &variant.ident;
             let ty = self.render.own_type(variant);
-            quote!(<#this as ::core::convert::From<#ty>>::from(#name::decode(#bytes)?))
+            quote!(<#ty as __Variant #parameters>::whole(#name::decode(#bytes)?))
         });
         self.render.enum_impl(quote!(::core::result::Result::Ok(#by_tag)))
     }
 
     fn request(&self, variant: &Variant, reply: &Path) -> TokenStream {
         let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
-        let (ident, name) = (&self.render.model.ident, &variant.ident);
+        let name = &variant.ident;
         let (bytes, out, fixed) = (names::local("bytes"), names::local("out"), names::local("fixed"));
         let check = self.render.check_tag(&fixed, variant);
         let (reading, members) =
@@ -57,15 +57,9 @@ impl Commands<'_> {
         let encoded_len = self.render.body(self.render.length(variant, value));
         let echoed = self.echo_of(variant, reply, |field, constant| quote!(#constant.copy(&self.#field)));
         let (echo, receiver) = (self.render.body(echoed), quote!(&self));
-        let command = names::local("command");
-        let moved = variant.values().map(|field| {
-            let field = &field.ident;
-            quote!(#field: #command.#field)
-        });
-        let from = self.render.body(quote!(#ident::#name { #(#moved),* }));
+        let whole = self.render.variant_impl(variant, &self.render.own_type(variant));
         let clone = self.render.clone_impl(variant, &variant.values().collect::<Vec<_>>());
-        let (this, whole, generics) =
-            (self.render.own_type(variant), self.render.enum_type(), &self.render.model.generics);
+        let this = self.render.own_type(variant);
         let (parameters, lifetime) = (self.render.parameters(variant), self.render.borrowed(variant));
         let (answer, echo_type) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
         // On the answer's span too: rustc reports a wrong answer once more for a function whose signature depends on it.
@@ -77,13 +71,7 @@ impl Commands<'_> {
             #clone
             #echo_check
 
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#this> for #whole {
-                #[inline]
-                fn from(#command: #this) -> #whole {
-                    #from
-                }
-            }
+            #whole
 
             #[automatically_derived]
             impl #parameters #this {
@@ -169,24 +157,12 @@ impl Commands<'_> {
     }
 
     fn protocol_impl(&self) -> TokenStream {
-        let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
+        let (krate, wire) = (&self.render.model.krate, self.render.wire());
         let (name, version) = (self.plugin.text(), self.plugin.version);
         let notification = self.notifications();
         let command = names::local("command");
         let refusal = self.render.body(self.refusal());
         quote! {
-            #[automatically_derived]
-            impl Protocol {
-                /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-                /// one agree on the bytes.
-                #vis const FINGERPRINT: ::core::primitive::u64 = #wire::Fingerprint::new()
-                    .text(#name)
-                    .number(#version)
-                    .number(__FINGERPRINT)
-                    .number(#notification::HASH)
-                    .value();
-            }
-
             #[automatically_derived]
             impl #krate::protocol::Protocol for Protocol {
                 const NAME: &'static ::core::primitive::str = #name;
@@ -196,7 +172,6 @@ impl Commands<'_> {
                 const DESCRIPTION: &'static #krate::describe::Protocol = &#krate::describe::Protocol {
                     name: #name,
                     version: #version,
-                    fingerprint: Protocol::FINGERPRINT,
                     commands: __DESCRIPTION,
                     notifications: #notification::DESCRIPTION,
                 };

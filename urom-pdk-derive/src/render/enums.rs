@@ -142,6 +142,50 @@ impl Render<'_> {
         self.body(quote!(match self { #(#arms)* }))
     }
 
+    /// The conversions of structures into the enum. One implementation of `From` serves them all:
+    /// rustc compares each implementation for one type with each other.
+    fn conversion(&self) -> TokenStream {
+        let (generics, this) = (&self.model.generics, self.enum_type());
+        let (_, parameters, _) = generics.split_for_impl();
+        let lifetime = self.model.lifetime.iter();
+        let message = format!("`{{Self}}` is no variant of `{}`", names::text(&self.model.ident));
+        quote! {
+            #[diagnostic::on_unimplemented(message = #message)]
+            pub trait __Variant #generics: ::core::marker::Sized {
+                fn whole(self) -> #this;
+            }
+
+            #[automatically_derived]
+            impl<#(#lifetime,)* AnyVariant: __Variant #parameters> ::core::convert::From<AnyVariant> for #this {
+                #[inline]
+                fn from(variant: AnyVariant) -> #this {
+                    variant.whole()
+                }
+            }
+        }
+    }
+
+    /// What makes the variant's structure `ty`, all of whose fields the variant has, the variant.
+    pub(super) fn variant_impl(&self, variant: &Variant, ty: &TokenStream) -> TokenStream {
+        let (ident, name, this) = (&self.model.ident, &variant.ident, self.enum_type());
+        let generics = &self.model.generics;
+        let (_, parameters, _) = generics.split_for_impl();
+        let fields = variant.values().map(|field| {
+            let field = &field.ident;
+            quote!(#field: self.#field)
+        });
+        let body = self.body(quote!(#ident::#name { #(#fields),* }));
+        quote! {
+            #[automatically_derived]
+            impl #generics __Variant #parameters for #ty {
+                #[inline]
+                fn whole(self) -> #this {
+                    #body
+                }
+            }
+        }
+    }
+
     /// The enum's inherent constants and functions.
     pub(super) fn enum_impl(&self, decode: TokenStream) -> TokenStream {
         let wire = self.wire();
@@ -156,14 +200,14 @@ impl Render<'_> {
         } else {
             self.match_self(|variant, value| self.length(variant, value))
         };
+        let conversion = self.conversion();
         quote! {
+            #conversion
+
             #[automatically_derived]
             impl #generics #this {
                 /// The size in bytes of every message without its inline payloads.
                 #vis const FIXED_LEN: ::core::primitive::usize = __LEN;
-
-                /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-                #vis const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
 
                 /// Reads a message of any variant.
                 ///

@@ -7,7 +7,6 @@ mod describe;
 mod enums;
 mod export;
 mod exprs;
-mod fingerprint;
 mod host;
 mod layout;
 mod notification;

@@ -289,7 +289,7 @@ fn while_a_plugin_hangs_as_it_is_loaded_hosts_are_told_and_their_places_become_f
 fn described(name: &'static str) -> String {
     let tag = Type::Int { bytes: 8, signed: false };
     let none = Messages { name: "None", docs: "", tag, len: 8, union_at: 8, header: &[], variants: &[] };
-    let protocol = Protocol { name, version: 1, fingerprint: 0, commands: none, notifications: none };
+    let protocol = Protocol { name, version: 1, commands: none, notifications: none };
     let build = Build { kit: "0", panic: Panic::Unwind };
     let mut bytes = vec![0; section::len(&protocol, &build)];
     section::write(&protocol, &build, &mut bytes);

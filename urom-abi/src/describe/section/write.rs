@@ -124,7 +124,6 @@ impl Writer<'_> {
         });
         self.text(protocol.name);
         self.number(protocol.version);
-        self.number(protocol.fingerprint);
         self.messages(&protocol.commands);
         self.messages(&protocol.notifications);
     }
