@@ -65,7 +65,7 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
     let uromd = Uromd::start_with(&directories, &[]);
     let client = Client::connect(uromd.address);
     let found: Vec<_> =
-        client.plugins.iter().map(|entry| (entry.name.as_str(), entry.id, entry.version)).collect();
+        client.plugins.iter().map(|entry| (entry.name.as_str(), entry.id, entry.build.version)).collect();
     assert_eq!(found, [("a_fine", 1, 3), ("i_long_iface", 2, 3), (longest.as_str(), 4, 3), ("z_last", 8, 3)]);
     for (file, reason) in [
         ("b_version_fails.so", "`urom_plugin_get_version` failed"),
@@ -121,7 +121,7 @@ fn a_plugin_keeps_its_id_while_others_come_and_go() {
     let uromd = Uromd::start(&plugins);
     let seen = || {
         let plugins = Client::connect(uromd.address).plugins;
-        plugins.into_iter().map(|entry| (entry.name, entry.id, entry.version)).collect::<Vec<_>>()
+        plugins.into_iter().map(|entry| (entry.name, entry.id, entry.build.version)).collect::<Vec<_>>()
     };
     let entry = |name: &str, id, version| (name.to_owned(), id, version);
     assert_eq!(seen(), [entry("m", 1, 1), entry("n", 2, 1)]);

@@ -23,7 +23,7 @@ use std::fmt;
 use super::Protocol;
 
 pub use read::{check, read};
-pub use write::{array, len, write};
+pub use write::{array, len, without_docs, write};
 
 /// The section's name.
 pub const SECTION: &str = ".urom.description";
