@@ -42,7 +42,10 @@ fn a_plugin_of_another_layout_is_refused_with_the_first_difference() {
     assert_eq!(error.code(), DocaError::UNSUPPORTED_VERSION);
     let text = error.to_string();
     assert!(text.contains("`worker_graph` version 1"), "{text}");
-    assert!(text.contains("the plugin's") && text.contains("rebuild the plugin, or raise `version`"), "{text}");
+    assert!(
+        text.contains("the plugin's") && text.contains("rebuild the plugin, or raise `version`"),
+        "{text}"
+    );
     let error = connect().plugin_with("worker_graph", Graph::DESCRIPTION).unwrap_err();
     assert_eq!(error.to_string(), text);
     assert!(connect().plugin_with("worker_graph", other::Protocol::DESCRIPTION).is_ok());

@@ -32,11 +32,11 @@ impl Commands<'_> {
     /// The enum's own `decode` and `encode`.
     fn decode_enum(&self) -> TokenStream {
         let bytes = names::local("bytes");
-        let (_, parameters, _) = self.render.model.generics.split_for_impl();
+        let this = self.render.enum_type();
         let by_tag = self.render.by_tag(&bytes, |variant| {
             let name = &variant.ident;
             let ty = self.render.own_type(variant);
-            quote!(<#ty as __Variant #parameters>::whole(#name::decode(#bytes)?))
+            quote!(<#this as ::core::convert::From<#ty>>::from(#name::decode(#bytes)?))
         });
         self.render.enum_impl(quote!(::core::result::Result::Ok(#by_tag)))
     }
@@ -57,7 +57,7 @@ impl Commands<'_> {
         let encoded_len = self.render.body(self.render.length(variant, value));
         let echoed = self.echo_of(variant, reply, |field, constant| quote!(#constant.copy(&self.#field)));
         let (echo, receiver) = (self.render.body(echoed), quote!(&self));
-        let whole = self.render.variant_impl(variant, &self.render.own_type(variant));
+        let conversion = self.render.conversion(variant, &self.render.own_type(variant));
         let clone = self.render.clone_impl(variant, &variant.values().collect::<Vec<_>>());
         let this = self.render.own_type(variant);
         let (parameters, lifetime) = (self.render.parameters(variant), self.render.borrowed(variant));
@@ -71,7 +71,7 @@ impl Commands<'_> {
             #clone
             #echo_check
 
-            #whole
+            #conversion
 
             #[automatically_derived]
             impl #parameters #this {

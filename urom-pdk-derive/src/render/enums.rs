@@ -142,44 +142,20 @@ impl Render<'_> {
         self.body(quote!(match self { #(#arms)* }))
     }
 
-    /// The conversions of structures into the enum. One implementation of `From` serves them all:
-    /// rustc compares each implementation for one type with each other.
-    fn conversion(&self) -> TokenStream {
-        let (generics, this) = (&self.model.generics, self.enum_type());
-        let (_, parameters, _) = generics.split_for_impl();
-        let lifetime = self.model.lifetime.iter();
-        let message = format!("`{{Self}}` is no variant of `{}`", names::text(&self.model.ident));
-        quote! {
-            #[diagnostic::on_unimplemented(message = #message)]
-            pub trait __Variant #generics: ::core::marker::Sized {
-                fn whole(self) -> #this;
-            }
-
-            #[automatically_derived]
-            impl<#(#lifetime,)* AnyVariant: __Variant #parameters> ::core::convert::From<AnyVariant> for #this {
-                #[inline]
-                fn from(variant: AnyVariant) -> #this {
-                    variant.whole()
-                }
-            }
-        }
-    }
-
-    /// What makes the variant's structure `ty`, all of whose fields the variant has, the variant.
-    pub(super) fn variant_impl(&self, variant: &Variant, ty: &TokenStream) -> TokenStream {
+    /// The conversion of a variant's structure `ty`, which has all fields of the variant.
+    pub(super) fn conversion(&self, variant: &Variant, ty: &TokenStream) -> TokenStream {
         let (ident, name, this) = (&self.model.ident, &variant.ident, self.enum_type());
-        let generics = &self.model.generics;
-        let (_, parameters, _) = generics.split_for_impl();
+        let (generics, message) = (&self.model.generics, names::local("message"));
         let fields = variant.values().map(|field| {
             let field = &field.ident;
-            quote!(#field: self.#field)
+            quote!(#field: #message.#field)
         });
         let body = self.body(quote!(#ident::#name { #(#fields),* }));
         quote! {
             #[automatically_derived]
-            impl #generics __Variant #parameters for #ty {
+            impl #generics ::core::convert::From<#ty> for #this {
                 #[inline]
-                fn whole(self) -> #this {
+                fn from(#message: #ty) -> #this {
                     #body
                 }
             }
@@ -200,10 +176,7 @@ impl Render<'_> {
         } else {
             self.match_self(|variant, value| self.length(variant, value))
         };
-        let conversion = self.conversion();
         quote! {
-            #conversion
-
             #[automatically_derived]
             impl #generics #this {
                 /// The size in bytes of every message without its inline payloads.

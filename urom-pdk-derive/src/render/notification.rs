@@ -77,8 +77,8 @@ impl Render<'_> {
 
         let clone = self.clone_impl(variant, &variant.own().collect::<Vec<_>>());
         // Without echoed fields the structure has all fields of the variant.
-        let whole = variant.echoed().next().is_none();
-        let whole = whole.then(|| self.variant_impl(variant, &variant.ident.to_token_stream()));
+        let is_whole = variant.echoed().next().is_none();
+        let conversion = is_whole.then(|| self.conversion(variant, &variant.ident.to_token_stream()));
         let payload = self.payload_maker(variant);
         let echo_texts = variant.echoed().map(|field| names::text(&field.ident));
         let zero = variant.echoed().map(|field| {
@@ -89,7 +89,7 @@ impl Render<'_> {
         let echoes = variant.echoed().map(|field| self.echoes(&echo_name, field));
         quote! {
             #clone
-            #whole
+            #conversion
             #payload
 
             #[automatically_derived]

@@ -75,7 +75,6 @@ struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 #[allow(unused, reason = "the definition has an error, so these stand without bodies")]
 const _: () = {
     const __LEN: ::core::primitive::usize = 0;
-    const __FINGERPRINT: ::core::primitive::u64 = 0;
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -91,8 +90,6 @@ const _: () = {
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -127,7 +124,7 @@ const _: () = {
     #[automatically_derived]
     impl ::core::convert::From<Wait> for Command {
         #[inline]
-        fn from(command: Wait) -> Command {
+        fn from(message: Wait) -> Command {
             ::core::unreachable!()
         }
     }
@@ -169,17 +166,6 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl Protocol {
-        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-        /// one agree on the bytes.
-        const FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-            .text("mistaken")
-            .number(1u64)
-            .number(__FINGERPRINT)
-            .number(<Notification as ::urom_abi::wire::Notifications>::HASH)
-            .value();
-    }
-    #[automatically_derived]
     impl ::urom_abi::protocol::Protocol for Protocol {
         const NAME: &'static ::core::primitive::str = "mistaken";
         const VERSION: ::core::primitive::u64 = 1u64;
@@ -188,7 +174,6 @@ const _: () = {
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "mistaken",
             version: 1u64,
-            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
         };

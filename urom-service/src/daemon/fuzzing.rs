@@ -195,5 +195,9 @@ fn failure() -> Failure {
 
 fn found(id: u64) -> Found {
     let name = format!("plugin{id}");
-    Found { file: format!("/p/{name}.so").into(), entry: PluginEntry { id, build: PluginBuild { version: 1, fingerprint: None }, name }, description: None }
+    Found {
+        file: format!("/p/{name}.so").into(),
+        entry: PluginEntry { id, build: PluginBuild { version: 1, fingerprint: None }, name },
+        description: None,
+    }
 }

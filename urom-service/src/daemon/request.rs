@@ -99,7 +99,11 @@ mod tests {
 
     fn found(id: u64) -> Found {
         let name = format!("plugin{id}");
-        Found { file: format!("/p/{name}.so").into(), entry: PluginEntry { id, build: PluginBuild { version: 1, fingerprint: None }, name }, description: None }
+        Found {
+            file: format!("/p/{name}.so").into(),
+            entry: PluginEntry { id, build: PluginBuild { version: 1, fingerprint: None }, name },
+            description: None,
+        }
     }
 
     fn resolve_with(wish: &StartWorker) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {

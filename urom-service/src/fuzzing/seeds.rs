@@ -27,7 +27,11 @@ pub(super) fn of_control() -> Vec<(String, Vec<u8>)> {
     };
     let env = Some(vec!["A=b".to_owned(), "C=".to_owned()]);
     let welcome = DaemonToHost::Welcome {
-        plugins: vec![PluginEntry { id: 1, build: PluginBuild { version: 2, fingerprint: None }, name: "one".to_owned() }],
+        plugins: vec![PluginEntry {
+            id: 1,
+            build: PluginBuild { version: 2, fingerprint: None },
+            name: "one".to_owned(),
+        }],
         cpus: "0-3".to_owned(),
         max_message: 4096,
     };
@@ -35,10 +39,10 @@ pub(super) fn of_control() -> Vec<(String, Vec<u8>)> {
     let attach =
         Attach { ticket: 7, ucx_address: vec![1; 50], channel: 3, max_inflight: 32, max_message: 4096 };
     let plugins = vec![PluginAddress {
-            name: "one".to_owned(),
-            build: PluginBuild { version: 2, fingerprint: Some(6) },
-            address: vec![8; 9],
-        }];
+        name: "one".to_owned(),
+        build: PluginBuild { version: 2, fingerprint: Some(6) },
+        address: vec![8; 9],
+    }];
     let attached =
         WorkerToHost::Attached { ucx_address: vec![2; 50], channel: 4, max_message: 4096, plugins };
     let domain = |word| sent(&HostToWorker::Domain { domain: 5, word });
@@ -121,8 +125,16 @@ pub(super) fn of_host_control() -> Vec<(String, Vec<u8>)> {
     let success = [sent(&WorkerToHost::Refused(Failure { code: 0, text: String::new() }))];
     let welcome = |cpus: &str| DaemonToHost::Welcome {
         plugins: vec![
-            PluginEntry { id: 1, build: PluginBuild { version: 2, fingerprint: None }, name: "one".to_owned() },
-            PluginEntry { id: 2, build: PluginBuild { version: 2, fingerprint: None }, name: "a\0b".to_owned() },
+            PluginEntry {
+                id: 1,
+                build: PluginBuild { version: 2, fingerprint: None },
+                name: "one".to_owned(),
+            },
+            PluginEntry {
+                id: 2,
+                build: PluginBuild { version: 2, fingerprint: None },
+                name: "a\0b".to_owned(),
+            },
         ],
         cpus: cpus.to_owned(),
         max_message: 4096,

@@ -56,7 +56,11 @@ impl Fake {
 
     fn welcome_with(&self, max_message: u64) -> TcpStream {
         let mut stream = self.accept(Hello::new(Role::Daemon));
-        let plugins = vec![PluginEntry { id: 1, build: PluginBuild { version: 1, fingerprint: None }, name: "fake".to_owned() }];
+        let plugins = vec![PluginEntry {
+            id: 1,
+            build: PluginBuild { version: 1, fingerprint: None },
+            name: "fake".to_owned(),
+        }];
         self.send(&mut stream, &DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message });
         stream
     }

@@ -257,6 +257,31 @@ fn a_file_as_cargo_names_it_is_the_plugin_that_it_states_and_no_other() {
     assert_eq!(names, ["as-stated", "libother", "libplain", "renamed"]);
 }
 
+#[test]
+fn a_host_gets_the_fingerprint_and_on_request_the_description_of_a_file() {
+    let (plugins, text) = (Plugins::new(), source("*version = 1; return 0;", "return 0;"));
+    plugins.add_source("described", &format!("{text}{}", described("described")));
+    plugins.add_source("in_c", &text);
+    let damaged = described("damaged").replace("{117,", "{118,");
+    plugins.add_source("damaged", &format!("{text}{damaged}"));
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let of = |name: &str| client.plugins.iter().find(|entry| entry.name == name).unwrap().clone();
+    let [with, in_c, damaged] = ["described", "in_c", "damaged"].map(of);
+    let bytes = client.describe(with.id).unwrap();
+    let description = section::read(&bytes).unwrap();
+    assert_eq!(description.protocol.name, "described");
+    assert_eq!(with.build.fingerprint, Some(description.protocol.fingerprint()));
+    for without in [in_c, damaged] {
+        assert_eq!(without.build.fingerprint, None, "{}", without.name);
+        let failure = client.describe(without.id).unwrap_err();
+        assert_eq!(failure.code(), DocaError::NOT_FOUND, "{failure}");
+    }
+    for no_id in [0, 1 << 40, u64::MAX] {
+        assert_eq!(client.describe(no_id).unwrap_err().code(), DocaError::INVALID_VALUE);
+    }
+}
+
 /// Plugins find each other by name, across workers of services that may have the file under other names.
 #[test]
 fn a_worker_calls_a_plugin_as_its_daemon_does() {
