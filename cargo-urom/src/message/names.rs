@@ -17,7 +17,7 @@ pub(crate) fn command(messages: &Messages, name: &str) -> Result<&'static Varian
 }
 
 /// A name without what styles differ in.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }
 
@@ -41,6 +41,10 @@ pub(crate) fn type_name(ty: &Type) -> String {
         Type::Int { bytes, signed } => format!("{}{}", if signed { 'i' } else { 'u' }, 8 * bytes),
         Type::Float { bytes } => format!("f{}", 8 * bytes),
         Type::Array { of, len } => format!("[{}; {len}]", type_name(of)),
+        Type::Bool => "bool".to_owned(),
+        Type::Char => "char".to_owned(),
+        Type::Utf8 => "str".to_owned(),
+        Type::Enum(of) => of.name.to_owned(),
         Type::Struct(of) => of.name.to_owned(),
         Type::Opaque { name, .. } => name.to_owned(),
     }
@@ -56,6 +60,7 @@ pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
     let payloads = variant.payloads.iter().map(|payload| {
         let text = match payload.ty {
             Type::Int { bytes: 1, signed: false } => format!("{}=<bytes>", payload.name),
+            Type::Utf8 => format!("{}=<text>", payload.name),
             ty => format!("{}=<[{}]>", payload.name, type_name(&ty)),
         };
         (payload.optional || payload.when.is_some(), text)

@@ -106,7 +106,9 @@ messages! {
     can_panic(what, instead): "`{what}` can panic on the numbers that a peer sends: call a function that cannot, such as `{instead}`";
 
     // Descriptions.
-    not_a_struct(found): "`Described` cannot be derived for {found}: derive it for a structure of plain fields";
+    not_described(found): "`Described` cannot be derived for {found}: derive it for a structure of plain fields, or for an enum without fields";
+    enum_with_fields(variant): "`{variant}` has fields, and an enum travels as one number: remove them, or send them as fields or payloads of the message";
+    enum_without_repr(name): "nothing says how many bytes `{name}` has: add `#[repr(u8)]`, or another of `u8` to `u64` and `i8` to `i64`";
     generic_described(parameter): "a description is that of one type: remove `{parameter}` and name the types";
     described_field_key(): "a field has no keys for its description: remove this attribute";
 
