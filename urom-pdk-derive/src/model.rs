@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Span};
 use syn::{Attribute, Generics, Lifetime, LitStr, Path, Visibility};
 
 pub(crate) use field::{Addr, Field, Inline, Len, Role};
-pub(crate) use payload::{Address, Count, Form, Given, Presence, Shape};
+pub(crate) use payload::{Address, Count, Form, Given, Presence, Shape, last_segment, only_type, plainly};
 
 /// An enum of messages.
 pub(crate) struct Messages {

@@ -74,6 +74,11 @@ pub(crate) fn field_const(variant: &Variant, field: &Field) -> Ident {
     constant(&format!("__AT_{}_", owner(variant)), &field.ident)
 }
 
+/// The function that gives one field its value of zeros.
+pub(crate) fn zero_const(variant: &Variant, field: &Field) -> Ident {
+    constant(&format!("__ZERO_OF_{}_", owner(variant)), &field.ident)
+}
+
 /// The constant that places the address word at a payload's own place.
 pub(crate) fn address_const(variant: &Variant, payload: &Field) -> Ident {
     constant(&format!("__ADDRESS_OF_{}_", owner(variant)), &payload.ident)

@@ -16,6 +16,7 @@ pub mod layout;
 mod notifications;
 mod read;
 mod serve;
+mod value;
 mod word;
 mod write;
 
@@ -23,7 +24,7 @@ pub use echo::{Answer, Echo, Echoes, echo_name, echoes_all};
 pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use fingerprint::Fingerprint;
 pub use fixed::{
-    Field, Plain, Tag, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
+    Field, Tag, any_field, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
 };
 #[cfg(feature = "test-util")]
 pub(crate) use inline::Readable;
@@ -32,6 +33,7 @@ pub use known::{element, fixed_size, known_fits, size_of_elements};
 pub use notifications::Notifications;
 pub use read::{Behind, Part, Tail, by_address, invalid, start};
 pub use serve::serve;
+pub use value::{AnyBytes, NotAnyBytes, Plain, Value, Zero};
 pub use word::{Count, Word};
 pub use write::{
     address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message, payload, reply,

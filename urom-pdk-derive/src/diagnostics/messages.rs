@@ -85,6 +85,7 @@ messages! {
     payload_not_inline(found): "`{found}` travels behind the fields, as a payload: add `#[urom(inline)]`";
     borrows_without_inline(found): "`{found}` borrows, which only payloads do: use a type without a lifetime";
     not_a_payload(found, expected): "`{found}` cannot be a payload: expected one of {expected}, or an `Option`, spelled out, because aliases are not seen through";
+    use_payload(found, payload): "`{found}` owns its memory, and a payload lies in the message: use {payload}";
     element_without_bytes(element): "`{element}` has no bytes, so nothing could count such elements: use a type with at least one";
     owned_in_command(found, expected): "`{found}` owns its bytes, and a command borrows them: expected one of {expected}";
     borrowed_in_notification(found, expected): "`{found}` borrows its bytes, and a notification owns them: expected one of {expected}";

@@ -4,13 +4,16 @@
 
 use proc_macro2::Span;
 use quote::ToTokens;
-use syn::{Fields, GenericArgument, GenericParam, ItemEnum, Lifetime, PathArguments, Type, parse_quote};
+use syn::{
+    Field, Fields, GenericArgument, GenericParam, Ident, ItemEnum, Lifetime, Meta, PathArguments, Type,
+    parse_quote,
+};
 
 use super::Macro;
 use crate::diagnostics::{Errors, messages};
 use crate::model::Shape;
-use crate::names;
 use crate::tokens::lifetimes_in;
+use crate::{names, tokens};
 
 /// The enum's only lifetime. Every other parameter is an error.
 pub(super) fn declared(which: Macro, item: &ItemEnum, errors: &mut Errors) -> Option<Lifetime> {
@@ -50,7 +53,10 @@ pub(super) fn borrow(
             if used.iter().any(known) {
                 continue;
             }
-            errors.on(&field.ty, messages::payload_lifetime(&item.ident, &lifetime));
+            // One that is not marked as a payload is told that first.
+            if is_payload(field) {
+                errors.on(&field.ty, messages::payload_lifetime(&item.ident, &lifetime));
+            }
             state(&mut field.ty, &lifetime);
             repaired = true;
         }
@@ -59,6 +65,14 @@ pub(super) fn borrow(
         item.generics.params.insert(0, parse_quote!(#lifetime));
     }
     if repaired { Some(lifetime) } else { declared }
+}
+
+fn is_payload(field: &Field) -> bool {
+    let inline = Ident::new("inline", Span::call_site());
+    field.attrs.iter().any(|attribute| match &attribute.meta {
+        Meta::List(keys) => keys.path.is_ident("urom") && tokens::mentions(keys.tokens.clone(), &inline),
+        _ => false,
+    })
 }
 
 /// Writes `lifetime` wherever a borrowed payload's type lacks or misnames it.
@@ -109,7 +123,8 @@ mod tests {
     fn only_known_forms_are_taken_for_payloads() {
         let form = |ty: Type| Shape::of(&ty).form.is_borrowed();
         assert!(form(parse_quote!(&[u8])) && form(parse_quote!(Option<kit::Elements<'a, u8>>)));
-        assert!(!form(parse_quote!(u64)) && !form(parse_quote!(&'a str)) && !form(parse_quote!(&mut [u8])));
+        assert!(form(parse_quote!(&'a str)) && form(parse_quote!(Option<&str>)));
+        assert!(!form(parse_quote!(u64)) && !form(parse_quote!(&'a u64)) && !form(parse_quote!(&mut [u8])));
         assert!(matches!(Shape::of(&parse_quote!(&'a [u8; 4])).form, Form::Array(_)));
     }
 }

@@ -98,9 +98,13 @@ impl Render<'_> {
             match field.role() {
                 Role::Codec(_) => {
                     let decode = names::expression("decode", variant, field);
-                    quote!(let #local = #krate::arbitrary::coded(#input, #constant, #decode)?;)
+                    let ty = self.checked_type(field);
+                    quote!(let #local = #krate::arbitrary::coded(#input, #constant, #ty, #decode)?;)
                 }
-                _ => quote!(let mut #local = #krate::arbitrary::plain(#input, #constant)?;),
+                _ => match self.checked_type(field) {
+                    None => quote!(let mut #local = #krate::arbitrary::plain(#input, #constant)?;),
+                    Some(ty) => quote!(let mut #local = #krate::arbitrary::value(#input, #constant, #ty)?;),
+                },
             }
         });
         let payloads = variant.payloads().map(|payload| self.made_up(variant, payload, &input));

@@ -55,7 +55,10 @@ impl Commands<'_> {
         };
         let encode = self.render.body(self.render.encoding(&out, variant, value));
         let encoded_len = self.render.body(self.render.length(variant, value));
-        let echoed = self.echo_of(variant, reply, |field, constant| quote!(#constant.copy(&self.#field)));
+        let echoed = self.echo_of(variant, reply, |field| {
+            let (ident, constant) = (&field.ident, names::field_const(variant, field));
+            quote!(#constant.copy(&self.#ident))
+        });
         let (echo, receiver) = (self.render.body(echoed), quote!(&self));
         let command = names::local("command");
         let moved = variant.values().map(|field| {
@@ -126,19 +129,14 @@ impl Commands<'_> {
         quote_spanned!(reply.span()=> <#reply as #wire::Answer>::#name)
     }
 
-    /// The echo of `variant`, each field of it what `value` makes of the field's name and constant.
-    fn echo_of(
-        &self,
-        variant: &Variant,
-        reply: &Path,
-        value: impl Fn(&Ident, &Ident) -> TokenStream,
-    ) -> TokenStream {
+    /// The echo of `variant`, each field of it what `value` gives for it.
+    fn echo_of(&self, variant: &Variant, reply: &Path, value: impl Fn(&Field) -> TokenStream) -> TokenStream {
         let (wire, echo_type) = (self.render.wire(), self.of_answer(reply, "Echo"));
         // A local is of the answer's type, so it stands on the answer's span too.
         let echo = Ident::new("__echo", reply.span());
         let setters = variant.echoed().map(|field| {
-            let (ident, constant) = (&field.ident, names::field_const(variant, field));
-            let (name, value) = (names::text(ident), value(ident, &constant));
+            let ident = &field.ident;
+            let (name, value) = (names::text(ident), value(field));
             // On the field's span, so that a field the answer does not have, or has otherwise, is underlined itself.
             let set = quote!(#wire::Echoes::<{ #wire::echo_name(#name) }>::set(&mut #echo, #value););
             tokens::at(set, ident.span())
@@ -229,7 +227,8 @@ impl Commands<'_> {
         let tag = self.render.tag_type();
         let arms = self.pairs().map(|(variant, reply)| {
             let (tag, echoed) = (variant.tag, Ident::new("__echoed", reply.span()));
-            let echo = self.echo_of(variant, reply, |_, constant| quote!(#constant.read_or_zero(#command)));
+            let echo =
+                self.echo_of(variant, reply, |field| self.render.read_or_zero(variant, field, &command));
             quote_spanned! {reply.span()=>
                 ::core::result::Result::Ok(#tag) => {
                     let #echoed = { #echo };

@@ -124,8 +124,8 @@ impl Commands<'_> {
         let (ident, ty) = (&field.ident, self.render.with_lifetime(&field.ty, &task_lifetime()));
         let shape = field.shape();
         // A reference is passed as one, so that arrays and vectors become slices by themselves.
-        let as_is =
-            !field.is_payload() || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_));
+        let as_is = !field.is_payload()
+            || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_) | Form::Str);
         if as_is {
             (ty, quote!(#ident))
         } else {
@@ -135,11 +135,11 @@ impl Commands<'_> {
 
     /// The value that nobody set.
     fn unset(&self, variant: &Variant, field: &Field) -> TokenStream {
-        let (wire, constant) = (self.render.wire(), names::field_const(variant, field));
+        let wire = self.render.wire();
         match field.role() {
             Role::Codec(_) => quote_spanned!(field.ty.span()=> ::core::default::Default::default()),
             Role::Payload(_) => quote!(#wire::unset()),
-            Role::Plain | Role::Word => quote!(#constant.zero()),
+            Role::Plain | Role::Word => self.render.zero(variant, field),
         }
     }
 

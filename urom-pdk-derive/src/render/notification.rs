@@ -85,8 +85,8 @@ impl Render<'_> {
         let payload = self.payload_maker(variant);
         let echo_texts = variant.echoed().map(|field| names::text(&field.ident));
         let zero = variant.echoed().map(|field| {
-            let (field, constant) = (&field.ident, names::field_const(variant, field));
-            quote!(#field: #constant.zero())
+            let (ident, zero) = (&field.ident, self.zero(variant, field));
+            quote!(#ident: #zero)
         });
         let zero = self.body(quote!(#echo_name { #(#zero),* }));
         let echoes = variant.echoed().map(|field| self.echoes(&echo_name, field));

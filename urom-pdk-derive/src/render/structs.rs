@@ -125,7 +125,7 @@ fn is_known(field: &Field) -> bool {
             let shape = field.shape();
             !matches!(shape.form, Form::Other) && shape.element().is_none_or(validate::is_number)
         }
-        Role::Plain | Role::Word => validate::is_number(&field.ty),
+        Role::Plain | Role::Word => validate::is_primitive(&field.ty),
     }
 }
 

@@ -86,6 +86,7 @@ pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     reason = "not every program uses every part of a protocol"
 )]
 const _: () = {
+    use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
     const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
         ::core::primitive::u64,
@@ -549,6 +550,7 @@ pub struct LoopbackDoneEcho;
     reason = "not every program uses every part of a protocol"
 )]
 const _: () = {
+    use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
     const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
         ::core::primitive::u64,

@@ -1,14 +1,17 @@
-::core::compile_error! {
-    "`bool` cannot travel, because most bytes are no `bool`: use `u8`"
-}
 enum Command {
     Wait { forever: bool },
 }
 /// The command `Wait`.
+#[derive(
+    ::core::clone::Clone,
+    ::core::fmt::Debug,
+    ::core::cmp::PartialEq,
+    ::core::marker::Copy
+)]
 #[allow(dead_code, reason = "not every program uses every part of a protocol")]
 struct Wait {
     /// The field `forever`.
-    forever: (),
+    forever: bool,
 }
 /// The protocol of the plugin `mistaken`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
@@ -72,10 +75,66 @@ struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     command: Wait,
     deadline: ::core::option::Option<::core::time::Duration>,
 }
-#[allow(unused, reason = "the definition has an error, so these stand without bodies")]
+#[allow(
+    clippy::too_many_arguments,
+    dead_code,
+    deprecated,
+    non_snake_case,
+    non_upper_case_globals,
+    reason = "not every program uses every part of a protocol"
+)]
 const _: () = {
-    const __LEN: ::core::primitive::usize = 0;
-    const __FINGERPRINT: ::core::primitive::u64 = 0;
+    use ::urom_abi::wire::NotAnyBytes as _;
+    use ::urom_abi::wire::layout as __layout;
+    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
+        0,
+        __LEN,
+    >();
+    const __UNION: __layout::Extent = __layout::union(
+        &[__layout::structure(&__EXTENTS_Wait)],
+    );
+    const __PARTS: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __UNION,
+    ];
+    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
+    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
+    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
+        ("Wait", 0u64),
+    ];
+    const __EXTENTS_Wait: [__layout::Extent; 1usize] = [__layout::Extent::of::<bool>()];
+    const __OFFSETS_Wait: [::core::primitive::usize; 1usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_Wait,
+    );
+    const __AT_Wait_forever: ::urom_abi::wire::Field<
+        bool,
+        { __OFFSETS_Wait[0usize] },
+        __LEN,
+        { <::urom_abi::wire::AnyBytes<bool>>::ANY },
+    > = ::urom_abi::wire::any_field::<
+        bool,
+        { __OFFSETS_Wait[0usize] },
+        __LEN,
+        { <::urom_abi::wire::AnyBytes<bool>>::ANY },
+    >();
+    const _: () = ::core::assert!(
+        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
+        ::urom_abi::plugin::WorkerCmd > (),
+        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+    );
+    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
+        .text("Command")
+        .number(__LEN as ::core::primitive::u64)
+        .text("Wait")
+        .number(0u64)
+        .number(__OFFSETS_Wait[0usize] as ::core::primitive::u64)
+        .number(__EXTENTS_Wait[0usize].size as ::core::primitive::u64)
+        .text("forever")
+        .number(0u64)
+        .value();
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -83,10 +142,58 @@ const _: () = {
         docs: "",
         tag: <::core::primitive::u64 as __describe::Described>::TYPE,
         len: __LEN,
-        union_at: 0,
+        union_at: __UNION_AT,
         header: &[],
-        variants: &[],
+        variants: &[
+            __describe::Variant {
+                name: "Wait",
+                docs: "",
+                tag: 0u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::Some("Done"),
+                fields: &[
+                    __describe::Field {
+                        name: "forever",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            bool,
+                        >(<__describe::Probe<bool>>::FOUND, "bool"),
+                        offset: __OFFSETS_Wait[0usize],
+                        optional: false,
+                    },
+                ],
+                payloads: &[],
+            },
+        ],
     };
+    ::urom_abi::__arbitrary! {
+        #[allow(unused_mut, unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_Wait <
+        'arbitrary > (input : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,)
+        -> ::core::result::Result < Command, ::urom_abi::arbitrary::Unfit > { let mut
+        field_0 = ::urom_abi::arbitrary::value(input, __AT_Wait_forever, const { &
+        __describe::found_or_opaque:: < bool > (< __describe::Probe < bool >> ::FOUND,
+        "bool") }) ?; ::core::result::Result::Ok(Command::Wait { forever : field_0 }) }
+        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
+        'arbitrary > for Command { fn arbitrary(input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::urom_abi::arbitrary::Result < Self > { ::urom_abi::arbitrary::attempt(input, |
+        input | { let chosen = ::urom_abi::arbitrary::choose(input, 1usize) ?; match
+        chosen { 0usize => __arbitrary_Wait(input), _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
+        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) } } #[automatically_derived] impl < 'arbitrary >
+        ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for Wait { fn arbitrary(input : &
+        mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::urom_abi::arbitrary::Result < Self > { match
+        ::urom_abi::arbitrary::attempt(input, __arbitrary_Wait, | made | {
+        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) ? { Command::Wait { forever, .. } =>
+        ::core::result::Result::Ok(Wait { forever }), #[allow(unreachable_patterns,
+        reason = "there may be one variant")] _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+    }
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
@@ -101,7 +208,23 @@ const _: () = {
         fn decode(
             bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Command, ::urom_abi::wire::DecodeError> {
-            ::core::unreachable!()
+            ::core::result::Result::Ok(
+                match ::urom_abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Command", bytes)? {
+                    0u64 => {
+                        <Command as ::core::convert::From<
+                            Wait,
+                        >>::from(Wait::decode(bytes)?)
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
         }
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
@@ -116,19 +239,33 @@ const _: () = {
             ::core::primitive::usize,
             ::urom_abi::wire::EncodeError,
         > {
-            ::core::unreachable!()
+            match self {
+                Command::Wait { forever: field_0 } => {
+                    let fixed = ::urom_abi::wire::room::<__LEN>("Wait", out)?;
+                    __TAG.write(fixed, &0);
+                    __AT_Wait_forever.write(fixed, field_0);
+                    ::core::result::Result::Ok(__LEN)
+                }
+            }
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::core::unreachable!()
+            ::core::option::Option::Some(__LEN)
         }
     }
+    const _: () = ::core::assert!(
+        ::urom_abi::wire::echoes_all(< < Done as ::urom_abi::wire::Answer > ::Echo as
+        ::urom_abi::wire::Echo > ::NAMES, & []),
+        "`Done` echoes a field that `Wait` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
+    );
     #[automatically_derived]
     impl ::core::convert::From<Wait> for Command {
         #[inline]
         fn from(command: Wait) -> Command {
-            ::core::unreachable!()
+            Command::Wait {
+                forever: command.forever,
+            }
         }
     }
     #[automatically_derived]
@@ -141,7 +278,28 @@ const _: () = {
         fn decode(
             bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Wait, ::urom_abi::wire::DecodeError> {
-            ::core::unreachable!()
+            let fixed = ::urom_abi::wire::exact::<__LEN>("Wait", bytes)?;
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
+            if found != 0u64 {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::other_tag("Wait", found, 0u64),
+                );
+            }
+            ::core::result::Result::Ok(Wait {
+                forever: __AT_Wait_forever
+                    .checked(
+                        fixed,
+                        "Wait",
+                        "forever",
+                        const {
+                            &__describe::found_or_opaque::<
+                                bool,
+                            >(<__describe::Probe<bool>>::FOUND, "bool")
+                        },
+                    )?,
+            })
         }
     }
     #[automatically_derived]
@@ -151,7 +309,7 @@ const _: () = {
         type Kind = Wait;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::core::unreachable!()
+            ::core::option::Option::Some(__LEN)
         }
         #[inline]
         fn encode(
@@ -161,11 +319,15 @@ const _: () = {
             ::core::primitive::usize,
             ::urom_abi::wire::EncodeError,
         > {
-            ::core::unreachable!()
+            let fixed = ::urom_abi::wire::room::<__LEN>("Wait", out)?;
+            __TAG.write(fixed, &0);
+            __AT_Wait_forever.write(fixed, &self.forever);
+            ::core::result::Result::Ok(__LEN)
         }
         #[inline]
         fn echo(&self) -> <Done as ::urom_abi::wire::Answer>::Echo {
-            ::core::unreachable!()
+            let __echo = <<Done as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+            __echo
         }
     }
     #[automatically_derived]
@@ -204,7 +366,24 @@ const _: () = {
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
-            ::core::unreachable!()
+            match ::urom_abi::wire::tag::<
+                ::core::primitive::u64,
+                __LEN,
+            >("Command", command) {
+                ::core::result::Result::Ok(0u64) => {
+                    let __echoed = {
+                        let __echo = <<Done as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        __echo
+                    };
+                    __echoed.refusal()
+                }
+                ::core::result::Result::Ok(found) => {
+                    <Notification as ::urom_abi::wire::Notifications>::refusal(found)
+                }
+                ::core::result::Result::Err(_) => {
+                    <Notification as ::urom_abi::wire::Notifications>::refusal(0)
+                }
+            }
         }
     }
     #[automatically_derived]
@@ -238,7 +417,27 @@ const _: () = {
             ::urom_abi::descriptor::NotificationDesc,
             AnySide::Error,
         > {
-            ::core::unreachable!()
+            ::core::result::Result::Ok(
+                match ::urom_abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Command", bytes)? {
+                    0u64 => {
+                        ::urom_abi::wire::serve(
+                                move || Wait::decode(bytes),
+                                move |command| <AnyHandler as Handler<
+                                    AnySide,
+                                >>::wait(handler, cx, command),
+                            )
+                            .await?
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
         }
     }
     #[automatically_derived]
@@ -277,9 +476,14 @@ const _: () = {
         fn task_wait<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
-            forever: (),
+            forever: bool,
         ) -> WaitTask<'task, AnyHost> {
-            ::core::unreachable!()
+            WaitTask {
+                plugin: &self.plugin,
+                worker: worker,
+                command: Wait { forever: forever },
+                deadline: ::core::option::Option::None,
+            }
         }
     }
     #[automatically_derived]

@@ -243,6 +243,7 @@ pub struct TagRecvTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     reason = "not every program uses every part of a protocol"
 )]
 const _: () = {
+    use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
     const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
         ::core::primitive::u64,
@@ -286,7 +287,13 @@ const _: () = {
         MapParams,
         { __OFFSETS_MemMap[1usize] },
         __LEN,
-    > = ::urom_abi::wire::field::<MapParams, { __OFFSETS_MemMap[1usize] }, __LEN>();
+        { <::urom_abi::wire::AnyBytes<MapParams>>::ANY },
+    > = ::urom_abi::wire::any_field::<
+        MapParams,
+        { __OFFSETS_MemMap[1usize] },
+        __LEN,
+        { <::urom_abi::wire::AnyBytes<MapParams>>::ANY },
+    >();
     const __LENGTH_OF_MemMap_exported_memh: ::urom_abi::wire::Field<
         ::core::primitive::u64,
         { __OFFSETS_MemMap[2usize] },
@@ -714,20 +721,22 @@ const _: () = {
         < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
         ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
         field_0 = ::urom_abi::arbitrary::plain(input, __AT_MemMap_context) ?; let mut
-        field_1 = ::urom_abi::arbitrary::plain(input, __AT_MemMap_map_params) ?; let
-        is_there = true; let field_2 = ::urom_abi::arbitrary::borrowed:: < & 'a[u8] >
-        (input, is_there, ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 >
-        ::Free) ?; field_1.exported_memh_buffer =
-        ::urom_abi::wire::address_word("MemMap", "exported_memh", & field_2) ?;
-        ::core::result::Result::Ok(Command::MemMap { context : field_0, map_params :
-        field_1, exported_memh : field_2 }) } #[allow(unused_mut, unused_variables,
-        reason = "a field may have no word in it, and a message no field")] fn
-        __arbitrary_TagSend < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured <
-        'a >,) -> ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit >
-        { let mut field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_context) ?;
-        let mut field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let
-        mut field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_tag) ?; let
-        is_there = true; let field_2 = ::urom_abi::arbitrary::data(input,
+        field_1 = ::urom_abi::arbitrary::value(input, __AT_MemMap_map_params, const { &
+        __describe::found_or_opaque:: < MapParams > (< __describe::Probe < MapParams >>
+        ::FOUND, "MapParams") }) ?; let is_there = true; let field_2 =
+        ::urom_abi::arbitrary::borrowed:: < & 'a[u8] > (input, is_there,
+        ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?; field_1
+        .exported_memh_buffer = ::urom_abi::wire::address_word("MemMap", "exported_memh",
+        & field_2) ?; ::core::result::Result::Ok(Command::MemMap { context : field_0,
+        map_params : field_1, exported_memh : field_2 }) } #[allow(unused_mut,
+        unused_variables, reason =
+        "a field may have no word in it, and a message no field")] fn __arbitrary_TagSend
+        < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
+        ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
+        field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_context) ?; let mut
+        field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let mut
+        field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_tag) ?; let is_there =
+        true; let field_2 = ::urom_abi::arbitrary::data(input,
         ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?;
         ::core::result::Result::Ok(Command::TagSend { context : field_0, dest : field_1,
         data : field_2, tag : field_3 }) } #[allow(unused_mut, unused_variables, reason =
@@ -1008,7 +1017,17 @@ const _: () = {
                 );
             }
             let field_0 = __AT_MemMap_context.read(fixed);
-            let field_1 = __AT_MemMap_map_params.read(fixed);
+            let field_1 = __AT_MemMap_map_params
+                .checked(
+                    fixed,
+                    "MemMap",
+                    "map_params",
+                    const {
+                        &__describe::found_or_opaque::<
+                            MapParams,
+                        >(<__describe::Probe<MapParams>>::FOUND, "MapParams")
+                    },
+                )?;
             let field_2 = behind
                 .take::<
                     &'a [u8],
@@ -1787,6 +1806,7 @@ pub struct TagReceivedEcho {
     reason = "not every program uses every part of a protocol"
 )]
 const _: () = {
+    use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
     const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
         ::core::primitive::u64,

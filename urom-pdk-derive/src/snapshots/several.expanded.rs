@@ -154,6 +154,7 @@ pub(crate) struct SumTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     reason = "not every program uses every part of a protocol"
 )]
 const _: () = {
+    use kit::abi::wire::NotAnyBytes as _;
     use kit::abi::wire::layout as __layout;
     const __TAG: kit::abi::wire::Field<::core::primitive::u16, 0, __LEN> = kit::abi::wire::field::<
         ::core::primitive::u16,
@@ -212,7 +213,13 @@ const _: () = {
         Point,
         { __OFFSETS_Move[0usize] },
         __LEN,
-    > = kit::abi::wire::field::<Point, { __OFFSETS_Move[0usize] }, __LEN>();
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    > = kit::abi::wire::any_field::<
+        Point,
+        { __OFFSETS_Move[0usize] },
+        __LEN,
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    >();
     const __EXTENTS_Sum: [__layout::Extent; 4usize] = [
         __layout::Extent::of::<codecs::color::Wire>(),
         __layout::Extent::of::<u32>(),
@@ -227,7 +234,13 @@ const _: () = {
         codecs::color::Wire,
         { __OFFSETS_Sum[0usize] },
         __LEN,
-    > = kit::abi::wire::field::<codecs::color::Wire, { __OFFSETS_Sum[0usize] }, __LEN>();
+        { <kit::abi::wire::AnyBytes<codecs::color::Wire>>::ANY },
+    > = kit::abi::wire::any_field::<
+        codecs::color::Wire,
+        { __OFFSETS_Sum[0usize] },
+        __LEN,
+        { <kit::abi::wire::AnyBytes<codecs::color::Wire>>::ANY },
+    >();
     const __AT_Sum_rows: kit::abi::wire::Field<u32, { __OFFSETS_Sum[1usize] }, __LEN> = kit::abi::wire::field::<
         u32,
         { __OFFSETS_Sum[1usize] },
@@ -237,7 +250,13 @@ const _: () = {
         Point,
         { __OFFSETS_Sum[2usize] },
         __LEN,
-    > = kit::abi::wire::field::<Point, { __OFFSETS_Sum[2usize] }, __LEN>();
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    > = kit::abi::wire::any_field::<
+        Point,
+        { __OFFSETS_Sum[2usize] },
+        __LEN,
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    >();
     const __AT_Sum_count: kit::abi::wire::Field<u8, { __OFFSETS_Sum[3usize] }, __LEN> = kit::abi::wire::field::<
         u8,
         { __OFFSETS_Sum[3usize] },
@@ -502,17 +521,21 @@ const _: () = {
         "a field may have no word in it, and a message no field")] fn __arbitrary_Move <
         'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
         ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let mut
-        field_0 = kit::abi::arbitrary::plain(input, __AT_Move_to) ?;
-        ::core::result::Result::Ok(Command::Move { to : field_0 }) } #[allow(unused_mut,
-        unused_variables, reason =
+        field_0 = kit::abi::arbitrary::value(input, __AT_Move_to, const { &
+        __describe::found_or_opaque:: < Point > (< __describe::Probe < Point >> ::FOUND,
+        "Point") }) ?; ::core::result::Result::Ok(Command::Move { to : field_0 }) }
+        #[allow(unused_mut, unused_variables, reason =
         "a field may have no word in it, and a message no field")] fn __arbitrary_Sum <
         'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
         ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let
-        field_0 = kit::abi::arbitrary::coded(input, __AT_Sum_color,
-        __decode_of_Sum_color) ?; let mut field_1 = kit::abi::arbitrary::plain(input,
-        __AT_Sum_rows) ?; let mut field_2 = kit::abi::arbitrary::plain(input,
-        __AT_Sum_place) ?; let is_there = true; let field_3 =
-        kit::abi::arbitrary::borrowed:: < Elements < 'm, u16 > > (input, is_there,
+        field_0 = kit::abi::arbitrary::coded(input, __AT_Sum_color, const { &
+        __describe::found_or_opaque:: < codecs::color::Wire > (< __describe::Probe <
+        codecs::color::Wire >> ::FOUND, "codecs::color::Wire") }, __decode_of_Sum_color)
+        ?; let mut field_1 = kit::abi::arbitrary::plain(input, __AT_Sum_rows) ?; let mut
+        field_2 = kit::abi::arbitrary::value(input, __AT_Sum_place, const { &
+        __describe::found_or_opaque:: < Point > (< __describe::Probe < Point >> ::FOUND,
+        "Point") }) ?; let is_there = true; let field_3 = kit::abi::arbitrary::borrowed::
+        < Elements < 'm, u16 > > (input, is_there,
         kit::abi::arbitrary::Length::Given(__len_of_Sum_table(& field_0, field_1))) ?;
         field_2.x = kit::abi::wire::address_word("Sum", "table", & field_3) ?; let
         is_there = __when_of_Sum_rest(field_3); let field_4 =
@@ -819,7 +842,17 @@ const _: () = {
                 );
             }
             ::core::result::Result::Ok(Move {
-                to: __AT_Move_to.read(fixed),
+                to: __AT_Move_to
+                    .checked(
+                        fixed,
+                        "Move",
+                        "to",
+                        const {
+                            &__describe::found_or_opaque::<
+                                Point,
+                            >(<__describe::Probe<Point>>::FOUND, "Point")
+                        },
+                    )?,
             })
         }
     }
@@ -900,7 +933,22 @@ const _: () = {
                     kit::abi::wire::other_tag("Sum", found, 6u64),
                 );
             }
-            let field_0 = match __decode_of_Sum_color(__AT_Sum_color.read(fixed)) {
+            let field_0 = match __decode_of_Sum_color(
+                __AT_Sum_color
+                    .checked(
+                        fixed,
+                        "Sum",
+                        "color",
+                        const {
+                            &__describe::found_or_opaque::<
+                                codecs::color::Wire,
+                            >(
+                                <__describe::Probe<codecs::color::Wire>>::FOUND,
+                                "codecs::color::Wire",
+                            )
+                        },
+                    )?,
+            ) {
                 ::core::result::Result::Ok(value) => value,
                 ::core::result::Result::Err(what) => {
                     return ::core::result::Result::Err(
@@ -909,7 +957,17 @@ const _: () = {
                 }
             };
             let field_1 = __AT_Sum_rows.read(fixed);
-            let field_2 = __AT_Sum_place.read(fixed);
+            let field_2 = __AT_Sum_place
+                .checked(
+                    fixed,
+                    "Sum",
+                    "place",
+                    const {
+                        &__describe::found_or_opaque::<
+                            Point,
+                        >(<__describe::Probe<Point>>::FOUND, "Point")
+                    },
+                )?;
             let field_3 = behind
                 .take::<
                     Elements<'m, u16>,
@@ -1422,6 +1480,7 @@ pub struct TableEcho;
     reason = "not every program uses every part of a protocol"
 )]
 const _: () = {
+    use kit::abi::wire::NotAnyBytes as _;
     use kit::abi::wire::layout as __layout;
     const __TAG: kit::abi::wire::Field<::core::primitive::u64, 0, __LEN> = kit::abi::wire::field::<
         ::core::primitive::u64,
@@ -1476,7 +1535,13 @@ const _: () = {
         Point,
         { __OFFSETS_Moved[0usize] },
         __LEN,
-    > = kit::abi::wire::field::<Point, { __OFFSETS_Moved[0usize] }, __LEN>();
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    > = kit::abi::wire::any_field::<
+        Point,
+        { __OFFSETS_Moved[0usize] },
+        __LEN,
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    >();
     const __EXTENTS_Table: [__layout::Extent; 3usize] = [
         __layout::Extent::of::<::core::primitive::u64>(),
         __layout::Extent::of::<::core::primitive::u64>(),
@@ -1723,8 +1788,9 @@ const _: () = {
         "a field may have no word in it, and a message no field")] fn __arbitrary_Moved <
         'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
         ::core::result::Result < Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
-        kit::abi::arbitrary::plain(input, __AT_Moved_from) ?;
-        ::core::result::Result::Ok(Answer::Moved { from : field_0 }) }
+        kit::abi::arbitrary::value(input, __AT_Moved_from, const { &
+        __describe::found_or_opaque:: < Point > (< __describe::Probe < Point >> ::FOUND,
+        "Point") }) ?; ::core::result::Result::Ok(Answer::Moved { from : field_0 }) }
         #[allow(unused_mut, unused_variables, reason =
         "a field may have no word in it, and a message no field")] fn __arbitrary_Table <
         'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
@@ -1806,7 +1872,17 @@ const _: () = {
                             __LEN,
                         >("Moved", kit::abi::protocol::Incoming::bytes(&bytes))?;
                         Answer::Moved {
-                            from: __AT_Moved_from.read(fixed),
+                            from: __AT_Moved_from
+                                .checked(
+                                    fixed,
+                                    "Moved",
+                                    "from",
+                                    const {
+                                        &__describe::found_or_opaque::<
+                                            Point,
+                                        >(<__describe::Probe<Point>>::FOUND, "Point")
+                                    },
+                                )?,
                         }
                     }
                     11u64 => {
@@ -2069,7 +2145,17 @@ const _: () = {
                 );
             }
             ::core::result::Result::Ok(Moved {
-                from: __AT_Moved_from.read(fixed),
+                from: __AT_Moved_from
+                    .checked(
+                        fixed,
+                        "Moved",
+                        "from",
+                        const {
+                            &__describe::found_or_opaque::<
+                                Point,
+                            >(<__describe::Probe<Point>>::FOUND, "Point")
+                        },
+                    )?,
             })
         }
         #[inline]
