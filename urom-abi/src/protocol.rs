@@ -35,7 +35,7 @@ pub trait Protocol: Sized + 'static {
     ///
     /// It is the reply that `command` asks for with every field zero but the tag and the echoed ones, as far as
     /// `command` holds those. When the tag is none that the protocol knows, it is a zeroed fixed part with that tag, or
-    /// with tag 0 when `command` is too short to have one.
+    /// with tag 0 when `command` is too short to have one or the notifications' tag too narrow for it.
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room.

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Meta, Path, parse_quote};
+use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Meta, Path, Token, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Kind, Messages, Plugin, Spanned, TagWidth, Variant};
@@ -41,7 +41,7 @@ pub(crate) struct Parsed {
 /// Reads an enum of messages. What is wrong goes to `errors` and is left out of the model.
 pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, errors: &mut Errors) -> Parsed {
     let mut item_enum = match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Enum(item_enum)) => item_enum,
+        Ok(Item::Enum(item_enum)) => without_self(item_enum),
         Ok(other) => {
             errors.on(head(&other), messages::not_an_enum(which.name(), describe(&other)));
             return Parsed { item, model: None };
@@ -81,6 +81,19 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
         variants,
     };
     Parsed { item: item_enum.into_token_stream(), model: Some(model) }
+}
+
+/// The enum with its own name in the place of `Self`, which is another type in the structures made of it.
+fn without_self(mut item: ItemEnum) -> ItemEnum {
+    let own = item.ident.clone();
+    for variant in &mut item.variants {
+        let tokens = tokens::named(variant.to_token_stream(), "Self", &own);
+        // One name for another leaves a variant what it is.
+        if let Ok(named) = syn::parse2(tokens) {
+            *variant = named;
+        }
+    }
+    item
 }
 
 fn variants(which: Macro, item: &mut ItemEnum, tag: TagWidth, errors: &mut Errors) -> Vec<Variant> {
@@ -190,14 +203,22 @@ fn fields(which: Macro, variant: &mut syn::Variant, errors: &mut Errors) -> Opti
 
 /// Takes out what makes a message depend on `cfg`, so that rustc does not report it once more.
 fn refuse_cfg(attributes: &mut Vec<Attribute>, errors: &mut Errors) {
-    let is_conditional = |attribute: &mut Attribute| match &attribute.meta {
-        Meta::List(list) if list.path.is_ident("cfg_attr") => ["cfg", "urom"]
-            .iter()
-            .any(|name| tokens::mentions(list.tokens.clone(), &Ident::new(name, Span::call_site()))),
-        meta => meta.path().is_ident("cfg"),
-    };
-    for attribute in attributes.extract_if(.., is_conditional) {
+    for attribute in attributes.extract_if(.., |attribute| is_conditional(&attribute.meta)) {
         errors.on(attribute, messages::conditional());
+    }
+}
+
+/// Whether an attribute is `cfg`, or a `cfg_attr` that adds a `cfg` or keys of ours. Others change no message: such as
+/// `doc(cfg(..))`.
+fn is_conditional(meta: &Meta) -> bool {
+    match meta {
+        Meta::List(list) if list.path.is_ident("cfg_attr") => {
+            let parts = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+            // What cannot be read is rustc's to report.
+            let added = parts.into_iter().flatten().skip(1);
+            added.into_iter().any(|meta| meta.path().is_ident("urom") || is_conditional(&meta))
+        }
+        meta => meta.path().is_ident("cfg"),
     }
 }
 
@@ -217,7 +238,8 @@ fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
     }
     let tags = variants.iter().map(|variant| variant.tag).collect::<HashSet<_>>();
     if tags.len() < item.variants.len() {
-        // Something is wrong with them, and reported.
+        // Something is wrong with them, and reported: rustc does not say so again.
+        item.variants.iter_mut().for_each(|variant| variant.discriminant = None);
         return;
     }
     for (stated, variant) in item.variants.iter_mut().zip(variants) {

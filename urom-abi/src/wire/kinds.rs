@@ -269,7 +269,7 @@ impl Owned for Received {
 }
 
 /// [`Received`] while it is only looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Landed<'a> {
     /// The bytes themselves.
     Inline(&'a [u8]),

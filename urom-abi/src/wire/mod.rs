@@ -40,6 +40,10 @@ pub use write::{
     selector_word, total, unset,
 };
 
+// For generated code, whose crate may have no `std` in scope.
+#[doc(hidden)]
+pub use std::vec::Vec;
+
 use bytemuck::{AnyBitPattern, NoUninit};
 
 /// Reads a plain value at `offset`, or `None` when the bytes end before it does. The bytes need no alignment.

@@ -32,6 +32,7 @@ macro_rules! messages {
 messages! {
     // Keys and attributes.
     unknown_key(key, expected): "unknown key `{key}`: expected one of {expected}";
+    mistyped_key(key, meant, known): "unknown key `{key}`: did you mean `{meant}`? There is {known}";
     duplicate_key(key): "key `{key}` is given twice: keep one";
     missing_key(key, example): "key `{key}` is missing: add `{example}`";
     flag_with_value(key): "key `{key}` takes no value: write just `{key}`";

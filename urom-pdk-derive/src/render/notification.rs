@@ -33,7 +33,10 @@ impl Render<'_> {
         let tag_type = self.tag_type();
         let (tag, fixed) = (names::local("tag"), names::local("fixed"));
         let body = self.body(quote! {
-            #wire::notification::<__LEN>(#text, |#fixed| __TAG.write(#fixed, &(#tag as #tag_type)))
+            let #tag = <#tag_type as #wire::Word>::from_u64(#tag);
+            #wire::notification::<__LEN>(#text, |#fixed| {
+                __TAG.write(#fixed, &::core::option::Option::unwrap_or_default(#tag));
+            })
         });
         quote! {
             #[automatically_derived]

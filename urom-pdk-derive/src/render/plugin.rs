@@ -16,7 +16,7 @@ impl Commands<'_> {
     }
 
     fn handler_trait(&self) -> TokenStream {
-        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
+        let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
         let doc = format!(
             " What a plugin `{}` does: one method for each command, which ends with the notification that answers it.",
             self.plugin.text()
@@ -55,8 +55,8 @@ impl Commands<'_> {
                 ///
                 /// # Errors
                 /// The worker reports the failure and has no address of this plugin then.
-                fn address(&self) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
-                    ::core::result::Result::Ok(::std::vec::Vec::new())
+                fn address(&self) -> ::core::result::Result<#wire::Vec<::core::primitive::u8>, AnySide::Error> {
+                    ::core::result::Result::Ok(#wire::Vec::new())
                 }
 
                 /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
@@ -109,7 +109,7 @@ impl Commands<'_> {
 
                 fn address(
                     #handler: &AnyHandler,
-                ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
+                ) -> ::core::result::Result<#wire::Vec<::core::primitive::u8>, AnySide::Error> {
                     <AnyHandler as Handler<AnySide>>::address(#handler)
                 }
 

@@ -42,8 +42,11 @@ pub trait Handler<
     /// The worker reports the failure and has no address of this plugin then.
     fn address(
         &self,
-    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
-        ::core::result::Result::Ok(::std::vec::Vec::new())
+    ) -> ::core::result::Result<
+        ::urom_abi::wire::Vec<::core::primitive::u8>,
+        AnySide::Error,
+    > {
+        ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
     ///
@@ -389,7 +392,7 @@ const _: () = {
         fn address(
             handler: &AnyHandler,
         ) -> ::core::result::Result<
-            ::std::vec::Vec<::core::primitive::u8>,
+            ::urom_abi::wire::Vec<::core::primitive::u8>,
             AnySide::Error,
         > {
             <AnyHandler as Handler<AnySide>>::address(handler)
@@ -733,11 +736,14 @@ const _: () = {
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
+            let tag = <::core::primitive::u64 as ::urom_abi::wire::Word>::from_u64(tag);
             ::urom_abi::wire::notification::<
                 __LEN,
             >(
                 "Notification",
-                |fixed| __TAG.write(fixed, &(tag as ::core::primitive::u64)),
+                |fixed| {
+                    __TAG.write(fixed, &::core::option::Option::unwrap_or_default(tag));
+                },
             )
         }
     }

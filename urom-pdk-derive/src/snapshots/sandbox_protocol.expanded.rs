@@ -168,8 +168,11 @@ pub trait Handler<
     /// The worker reports the failure and has no address of this plugin then.
     fn address(
         &self,
-    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
-        ::core::result::Result::Ok(::std::vec::Vec::new())
+    ) -> ::core::result::Result<
+        ::urom_abi::wire::Vec<::core::primitive::u8>,
+        AnySide::Error,
+    > {
+        ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
     ///
@@ -522,7 +525,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_MemMap[2usize],
                         optional: false,
@@ -582,7 +585,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagSend[2usize],
                         optional: false,
@@ -597,7 +600,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagSend[3usize],
                         optional: false,
@@ -633,7 +636,7 @@ const _: () = {
                             ::core::primitive::u8,
                         >(
                             <__describe::Probe<::core::primitive::u8>>::FOUND,
-                            ":: core::primitive::u8",
+                            "::core::primitive::u8",
                         ),
                         count: __describe::Count::Word("data_len"),
                         address: ::core::option::Option::Some("data_addr"),
@@ -1390,7 +1393,7 @@ const _: () = {
         fn address(
             handler: &AnyHandler,
         ) -> ::core::result::Result<
-            ::std::vec::Vec<::core::primitive::u8>,
+            ::urom_abi::wire::Vec<::core::primitive::u8>,
             AnySide::Error,
         > {
             <AnyHandler as Handler<AnySide>>::address(handler)
@@ -2061,7 +2064,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagReceived[1usize],
                         optional: false,
@@ -2076,7 +2079,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagReceived[2usize],
                         optional: false,
@@ -2110,7 +2113,7 @@ const _: () = {
                             ::core::primitive::u8,
                         >(
                             <__describe::Probe<::core::primitive::u8>>::FOUND,
-                            ":: core::primitive::u8",
+                            "::core::primitive::u8",
                         ),
                         count: __describe::Count::Word("data_len"),
                         address: ::core::option::Option::Some("data_addr"),
@@ -2362,11 +2365,14 @@ const _: () = {
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
+            let tag = <::core::primitive::u64 as ::urom_abi::wire::Word>::from_u64(tag);
             ::urom_abi::wire::notification::<
                 __LEN,
             >(
                 "Notification",
-                |fixed| __TAG.write(fixed, &(tag as ::core::primitive::u64)),
+                |fixed| {
+                    __TAG.write(fixed, &::core::option::Option::unwrap_or_default(tag));
+                },
             )
         }
     }

@@ -80,8 +80,11 @@ pub(crate) trait Handler<
     /// The worker reports the failure and has no address of this plugin then.
     fn address(
         &self,
-    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
-        ::core::result::Result::Ok(::std::vec::Vec::new())
+    ) -> ::core::result::Result<
+        kit::abi::wire::Vec<::core::primitive::u8>,
+        AnySide::Error,
+    > {
+        ::core::result::Result::Ok(kit::abi::wire::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
     ///
@@ -1133,7 +1136,7 @@ const _: () = {
         fn address(
             handler: &AnyHandler,
         ) -> ::core::result::Result<
-            ::std::vec::Vec<::core::primitive::u8>,
+            kit::abi::wire::Vec<::core::primitive::u8>,
             AnySide::Error,
         > {
             <AnyHandler as Handler<AnySide>>::address(handler)
@@ -1698,7 +1701,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_Table[0usize],
                         optional: false,
@@ -1713,7 +1716,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_Table[1usize],
                         optional: false,
@@ -1728,7 +1731,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_Table[2usize],
                         optional: false,
@@ -1754,7 +1757,7 @@ const _: () = {
                             ::core::primitive::u8,
                         >(
                             <__describe::Probe<::core::primitive::u8>>::FOUND,
-                            ":: core::primitive::u8",
+                            "::core::primitive::u8",
                         ),
                         count: __describe::Count::Given("first.len()"),
                         address: ::core::option::Option::Some("second_addr"),
@@ -2017,9 +2020,15 @@ const _: () = {
             kit::abi::descriptor::NotificationDesc,
             kit::abi::wire::EncodeError,
         > {
+            let tag = <::core::primitive::u64 as kit::abi::wire::Word>::from_u64(tag);
             kit::abi::wire::notification::<
                 __LEN,
-            >("Answer", |fixed| __TAG.write(fixed, &(tag as ::core::primitive::u64)))
+            >(
+                "Answer",
+                |fixed| {
+                    __TAG.write(fixed, &::core::option::Option::unwrap_or_default(tag));
+                },
+            )
         }
     }
     #[automatically_derived]
