@@ -36,23 +36,31 @@ pub(crate) fn method(variant: &Ident) -> Option<Ident> {
     let name = as_is.or_else(|| syn::parse_str::<Ident>(&format!("r#{name}")).ok());
     name.map(|mut name| {
         name.set_span(variant.span());
-        name
+        made(&name)
     })
+}
+
+/// A user's name for an item or a field that is made: it stands where the user's does and names the same, but lints take
+/// it for what it is, a macro's.
+pub(crate) fn made(name: &Ident) -> Ident {
+    let mut name = name.clone();
+    name.set_span(Span::mixed_site().located_at(name.span()));
+    name
 }
 
 /// `TagSend` as the client's method `task_tag_send`.
 pub(crate) fn task_method(variant: &Ident) -> Ident {
-    Ident::new(&format!("task_{}", snake_case(&text(variant))), variant.span())
+    made(&Ident::new(&format!("task_{}", snake_case(&text(variant))), variant.span()))
 }
 
 /// `TagSend` as the task `TagSendTask`.
 pub(crate) fn task(variant: &Ident) -> Ident {
-    Ident::new(&format!("{}Task", text(variant)), variant.span())
+    made(&Ident::new(&format!("{}Task", text(variant)), variant.span()))
 }
 
 /// `TagSent` as the structure of its echoed fields, `TagSentEcho`.
 pub(crate) fn echo(variant: &Ident) -> Ident {
-    Ident::new(&format!("{}Echo", text(variant)), variant.span())
+    made(&Ident::new(&format!("{}Echo", text(variant)), variant.span()))
 }
 
 /// Tokens as their author writes them, without the spaces that they are printed with.

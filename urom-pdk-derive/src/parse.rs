@@ -58,6 +58,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
     }
     let lifetime = lifetimes::declared(which, &item_enum, errors);
     let lifetime = lifetimes::borrow(which, &mut item_enum, lifetime, errors);
+    let allowed = allowed(&item_enum);
     let variants = variants(which, &mut item_enum, keys.tag, errors);
     restate_repr(&mut item_enum, keys.tag, &variants);
     let kind = match which {
@@ -78,6 +79,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
         generics: item_enum.generics.clone(),
         lifetime,
         derives: shared_derives(&item_enum.attrs),
+        allowed,
         variants,
     };
     Parsed { item: item_enum.into_token_stream(), model: Some(model) }
@@ -246,6 +248,27 @@ fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
         let value = Literal::u64_unsuffixed(variant.tag);
         stated.discriminant.get_or_insert_with(|| (Default::default(), parse_quote!(#value)));
     }
+}
+
+/// The lints that the enum, its variants and their fields allow, as attributes; `deprecated` too where one of them is that.
+fn allowed(item: &ItemEnum) -> Vec<Attribute> {
+    let variants = item.variants.iter();
+    let inner = variants
+        .flat_map(|variant| variant.attrs.iter().chain(variant.fields.iter().flat_map(|field| &field.attrs)));
+    let inner = inner.collect::<Vec<_>>();
+    let mut allowed = Vec::new();
+    for attribute in item.attrs.iter().chain(inner.iter().copied()) {
+        if let Meta::List(list) = &attribute.meta
+            && (list.path.is_ident("allow") || list.path.is_ident("expect"))
+        {
+            let lints = &list.tokens;
+            allowed.push(parse_quote!(#[allow(#lints)]));
+        }
+    }
+    if inner.iter().any(|attribute| attribute.path().is_ident("deprecated")) {
+        allowed.push(parse_quote!(#[allow(deprecated)]));
+    }
+    allowed
 }
 
 /// Those of the enum's derives that make sense for its variants' structures too.

@@ -80,7 +80,6 @@ impl Render<'_> {
         let body = quote! {
             match #attempt? {
                 #ident::#name { #(#wanted,)* .. } => ::core::result::Result::Ok(#name { #(#wanted),* }),
-                #[allow(unreachable_patterns, reason = "there may be one variant")]
                 _ => ::core::result::Result::Err(#krate::arbitrary::Error::IncorrectFormat),
             }
         };
@@ -113,7 +112,6 @@ impl Render<'_> {
             quote!(#ident: #local)
         });
         quote! {
-            #[allow(unused_mut, unused_variables, reason = "a field may have no word in it, and a message no field")]
             fn #maker<#lifetime>(
                 #input: &mut #krate::arbitrary::Unstructured<#lifetime>,
             ) -> ::core::result::Result<#this, #krate::arbitrary::Unfit> {

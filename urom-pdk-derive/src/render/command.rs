@@ -17,10 +17,11 @@ impl Commands<'_> {
         let (name, vis) = (self.plugin.text(), &self.render.model.vis);
         let doc =
             format!(" The protocol of the plugin `{name}`: its commands and notifications as one type.");
+        let allowed = self.render.allowed();
         let item = quote! {
             #[doc = #doc]
             #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #allowed
             #vis struct Protocol;
         };
         let decode = self.decode_enum();

@@ -17,9 +17,10 @@ impl Commands<'_> {
         let name = self.plugin.text();
         let doc = format!(" Sends commands to the plugin `{name}`: one `task_*` method for each command.");
         let tasks = self.pairs().map(|(variant, _)| self.task_type(variant));
+        let allowed = self.render.allowed();
         let items = quote! {
             #[doc = #doc]
-            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #allowed
             #vis struct Client<AnyHost: #krate::protocol::HostSide> {
                 plugin: AnyHost::Plugin,
             }
@@ -70,10 +71,11 @@ impl Commands<'_> {
         let (name, task) = (&variant.ident, names::task(&variant.ident));
         let command = self.render.message_type(variant, &task_lifetime());
         let doc = format!(" A command [`{}`] that is ready to be submitted.", names::text(name));
+        let allowed = self.render.allowed();
         quote! {
             #[doc = #doc]
             #[must_use = "a task does nothing until it is submitted"]
-            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #allowed
             #vis struct #task<'task, AnyHost: #krate::protocol::HostSide> {
                 plugin: &'task AnyHost::Plugin,
                 worker: &'task AnyHost::Worker,

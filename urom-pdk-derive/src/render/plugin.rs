@@ -34,16 +34,13 @@ impl Commands<'_> {
                 ) -> ::core::result::Result<#reply, AnySide::Error>;
             })
         });
+        let allowed = self.render.allowed();
         quote! {
             #[doc = #doc]
             ///
             /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
             /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
-            #[allow(
-                async_fn_in_trait,
-                dead_code,
-                reason = "a plugin's futures stay on the thread that polls them"
-            )]
+            #allowed
             #vis trait Handler<AnySide: #krate::protocol::PluginSide>: ::core::marker::Sized + 'static {
                 /// Makes the handler, when a worker opens the plugin.
                 ///

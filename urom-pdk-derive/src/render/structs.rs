@@ -28,21 +28,22 @@ impl Render<'_> {
     }
 
     fn structure(&self, variant: &Variant, what: &str, fields: &[&Field]) -> TokenStream {
-        let (name, parameters) = (&variant.ident, self.parameters(variant));
-        let docs = documented(&variant.docs, &format!(" The {what} `{}`.", names::text(name)));
+        let (name, parameters) = (names::made(&variant.ident), self.parameters(variant));
+        let allowed = self.allowed();
+        let docs = documented(&variant.docs, &format!(" The {what} `{}`.", names::text(&name)));
         let derives = self.derives(fields);
         let body = self.members(fields);
         let vis = &self.model.vis;
         quote! {
             #docs
             #derives
-            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #allowed
             #vis struct #name #parameters #body
         }
     }
 
     fn echo(&self, variant: &Variant) -> TokenStream {
-        let name = names::echo(&variant.ident);
+        let (name, allowed) = (names::echo(&variant.ident), self.allowed());
         let doc = format!(" The fields of `{}` that repeat the command's.", names::text(&variant.ident));
         let body = self.members(&variant.echoed().collect::<Vec<_>>());
         let vis = &self.model.vis;
@@ -50,7 +51,7 @@ impl Render<'_> {
             #[doc = #doc]
             #[doc(hidden)]
             #[derive(::core::clone::Clone, ::core::marker::Copy)]
-            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #allowed
             #vis struct #name #body
         }
     }
@@ -63,6 +64,7 @@ impl Render<'_> {
         let members = fields.iter().map(|field| {
             let Field { ident, ty, docs, .. } = field;
             let docs = documented(docs, &format!(" The field `{}`.", names::text(ident)));
+            let ident = names::made(ident);
             quote!(#docs #vis #ident: #ty)
         });
         quote!({ #(#members),* })

@@ -10,24 +10,17 @@ pub enum Command {
 }
 /// Asks for `data` back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Loopback {
     /// Any value.
     pub data: u64,
 }
 /// The protocol of the plugin `worker_graph`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Protocol;
 /// What a plugin `worker_graph` does: one method for each command, which ends with the notification that answers it.
 ///
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
-#[allow(
-    async_fn_in_trait,
-    dead_code,
-    reason = "a plugin's futures stay on the thread that polls them"
-)]
 pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide,
 >: ::core::marker::Sized + 'static {
@@ -67,27 +60,17 @@ pub trait Handler<
     }
 }
 /// Sends commands to the plugin `worker_graph`: one `task_*` method for each command.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: AnyHost::Plugin,
 }
 /// A command [`Loopback`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: Loopback,
     deadline: ::core::option::Option<::core::time::Duration>,
 }
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
     use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
@@ -169,9 +152,7 @@ const _: () = {
         ],
     };
     ::urom_abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn
-        __arbitrary_Loopback < 'arbitrary > (input : & mut
+        fn __arbitrary_Loopback < 'arbitrary > (input : & mut
         ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
         Command, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
         ::urom_abi::arbitrary::plain(input, __AT_Loopback_data) ?;
@@ -191,8 +172,7 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_Loopback, | made | {
         ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::Loopback { data, .. } =>
-        ::core::result::Result::Ok(Loopback { data }), #[allow(unreachable_patterns,
-        reason = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Loopback { data }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
     #[automatically_derived]
@@ -534,7 +514,6 @@ pub enum Notification {
 }
 /// Answers a loopback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct LoopbackDone {
     /// The value that was sent.
     pub data: u64,
@@ -542,16 +521,7 @@ pub struct LoopbackDone {
 /// The fields of `LoopbackDone` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct LoopbackDoneEcho;
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
     use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
@@ -633,9 +603,7 @@ const _: () = {
         ],
     };
     ::urom_abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn
-        __arbitrary_LoopbackDone < 'arbitrary > (input : & mut
+        fn __arbitrary_LoopbackDone < 'arbitrary > (input : & mut
         ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
         Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
         ::urom_abi::arbitrary::plain(input, __AT_LoopbackDone_data) ?;
@@ -655,8 +623,7 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_LoopbackDone, | made | {
         ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
         Notification::encode(made, out)) }) ? { Notification::LoopbackDone { data, .. }
-        => ::core::result::Result::Ok(LoopbackDone { data }),
-        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        => ::core::result::Result::Ok(LoopbackDone { data }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
     #[automatically_derived]

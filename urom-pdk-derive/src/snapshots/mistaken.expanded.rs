@@ -8,24 +8,17 @@ enum Command {
     ::core::cmp::PartialEq,
     ::core::marker::Copy
 )]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 struct Wait {
     /// The field `forever`.
     forever: bool,
 }
 /// The protocol of the plugin `mistaken`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 struct Protocol;
 /// What a plugin `mistaken` does: one method for each command, which ends with the notification that answers it.
 ///
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
-#[allow(
-    async_fn_in_trait,
-    dead_code,
-    reason = "a plugin's futures stay on the thread that polls them"
-)]
 trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide,
 >: ::core::marker::Sized + 'static {
@@ -65,27 +58,17 @@ trait Handler<
     }
 }
 /// Sends commands to the plugin `mistaken`: one `task_*` method for each command.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: AnyHost::Plugin,
 }
 /// A command [`Wait`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: Wait,
     deadline: ::core::option::Option<::core::time::Duration>,
 }
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
     use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
@@ -171,11 +154,10 @@ const _: () = {
         ],
     };
     ::urom_abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Wait <
-        'arbitrary > (input : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,)
-        -> ::core::result::Result < Command, ::urom_abi::arbitrary::Unfit > { let mut
-        field_0 = ::urom_abi::arbitrary::value(input, __AT_Wait_forever, const { &
+        fn __arbitrary_Wait < 'arbitrary > (input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Command, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
+        ::urom_abi::arbitrary::value(input, __AT_Wait_forever, const { &
         __describe::found_or_opaque:: < bool > (< __describe::Probe < bool >> ::FOUND,
         "bool") }) ?; ::core::result::Result::Ok(Command::Wait { forever : field_0 }) }
         #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
@@ -193,8 +175,7 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_Wait, | made | {
         ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::Wait { forever, .. } =>
-        ::core::result::Result::Ok(Wait { forever }), #[allow(unreachable_patterns,
-        reason = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Wait { forever }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
     #[automatically_derived]

@@ -99,7 +99,6 @@ pub enum Command<'a> {
 /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
 /// host that made it only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MemMap<'a> {
     /// Any value; the answer repeats it.
     pub context: u64,
@@ -111,7 +110,6 @@ pub struct MemMap<'a> {
 }
 /// Sends `data` to worker `dest` of the domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagSend<'a> {
     /// Any value; the answer repeats it.
     pub context: u64,
@@ -125,7 +123,6 @@ pub struct TagSend<'a> {
 }
 /// Receives the first message whose tag matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagRecv {
     /// Any value; the answer repeats it.
     pub context: u64,
@@ -143,17 +140,11 @@ pub struct TagRecv {
 }
 /// The protocol of the plugin `worker_sandbox`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Protocol;
 /// What a plugin `worker_sandbox` does: one method for each command, which ends with the notification that answers it.
 ///
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
-#[allow(
-    async_fn_in_trait,
-    dead_code,
-    reason = "a plugin's futures stay on the thread that polls them"
-)]
 pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide,
 >: ::core::marker::Sized + 'static {
@@ -206,13 +197,11 @@ pub trait Handler<
     }
 }
 /// Sends commands to the plugin `worker_sandbox`: one `task_*` method for each command.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: AnyHost::Plugin,
 }
 /// A command [`MemMap`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
@@ -221,7 +210,6 @@ pub struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 }
 /// A command [`TagSend`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
@@ -230,21 +218,12 @@ pub struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 }
 /// A command [`TagRecv`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagRecvTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: TagRecv,
     deadline: ::core::option::Option<::core::time::Duration>,
 }
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
     use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
@@ -719,22 +698,18 @@ const _: () = {
         ],
     };
     ::urom_abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_MemMap
-        < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
-        ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
-        field_0 = ::urom_abi::arbitrary::plain(input, __AT_MemMap_context) ?; let mut
-        field_1 = ::urom_abi::arbitrary::value(input, __AT_MemMap_map_params, const { &
-        __describe::found_or_opaque:: < MapParams > (< __describe::Probe < MapParams >>
-        ::FOUND, "MapParams") }) ?; let is_there = true; let field_2 =
+        fn __arbitrary_MemMap < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured <
+        'a >,) -> ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit >
+        { let mut field_0 = ::urom_abi::arbitrary::plain(input, __AT_MemMap_context) ?;
+        let mut field_1 = ::urom_abi::arbitrary::value(input, __AT_MemMap_map_params,
+        const { & __describe::found_or_opaque:: < MapParams > (< __describe::Probe <
+        MapParams >> ::FOUND, "MapParams") }) ?; let is_there = true; let field_2 =
         ::urom_abi::arbitrary::borrowed:: < & 'a[u8] > (input, is_there,
         ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?; field_1
         .exported_memh_buffer = ::urom_abi::wire::address_word("MemMap", "exported_memh",
         & field_2) ?; ::core::result::Result::Ok(Command::MemMap { context : field_0,
-        map_params : field_1, exported_memh : field_2 }) } #[allow(unused_mut,
-        unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_TagSend
-        < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
+        map_params : field_1, exported_memh : field_2 }) } fn __arbitrary_TagSend < 'a >
+        (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
         ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
         field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_context) ?; let mut
         field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let mut
@@ -742,16 +717,15 @@ const _: () = {
         true; let field_2 = ::urom_abi::arbitrary::data(input,
         ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?;
         ::core::result::Result::Ok(Command::TagSend { context : field_0, dest : field_1,
-        data : field_2, tag : field_3 }) } #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_TagRecv
-        < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
-        ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
-        field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_context) ?; let mut
-        field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_buffer) ?; let mut
-        field_2 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_count) ?; let mut
-        field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag) ?; let mut
-        field_4 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag_mask) ?; let mut
-        field_5 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_memh_id) ?;
+        data : field_2, tag : field_3 }) } fn __arbitrary_TagRecv < 'a > (input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'a >,) -> ::core::result::Result < Command
+        < 'a >, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_context) ?; let mut field_1 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_buffer) ?; let mut field_2 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_count) ?; let mut field_3 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag) ?; let mut field_4 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag_mask) ?; let mut field_5 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_memh_id) ?;
         ::core::result::Result::Ok(Command::TagRecv { context : field_0, buffer :
         field_1, count : field_2, tag : field_3, tag_mask : field_4, memh_id : field_5 })
         } #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a >
@@ -771,8 +745,7 @@ const _: () = {
         ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::MemMap { context, map_params,
         exported_memh, .. } => ::core::result::Result::Ok(MemMap { context, map_params,
-        exported_memh }), #[allow(unreachable_patterns, reason =
-        "there may be one variant")] _ =>
+        exported_memh }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a > for
         TagSend < 'a > { fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured <
@@ -780,8 +753,7 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_TagSend, | made | {
         ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::TagSend { context, dest, data, tag,
-        .. } => ::core::result::Result::Ok(TagSend { context, dest, data, tag }),
-        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        .. } => ::core::result::Result::Ok(TagSend { context, dest, data, tag }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a > for
         TagRecv { fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,)
@@ -790,8 +762,7 @@ const _: () = {
         ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::TagRecv { context, buffer, count,
         tag, tag_mask, memh_id, .. } => ::core::result::Result::Ok(TagRecv { context,
-        buffer, count, tag, tag_mask, memh_id }), #[allow(unreachable_patterns, reason =
-        "there may be one variant")] _ =>
+        buffer, count, tag, tag_mask, memh_id }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
     #[automatically_derived]
@@ -1753,7 +1724,6 @@ pub enum Notification {
 }
 /// The memory is registered. C's plugin sends the tag of the next one.
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MemMapped {
     /// The handle for later commands, never 0.
     pub memh_id: u64,
@@ -1761,14 +1731,12 @@ pub struct MemMapped {
 /// The fields of `MemMapped` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MemMappedEcho {
     /// The command's.
     pub context: u64,
 }
 /// The data may be changed again; it need not have been received.
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagSent {
     /// How the send ended.
     pub status: i8,
@@ -1776,14 +1744,12 @@ pub struct TagSent {
 /// The fields of `TagSent` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagSentEcho {
     /// The command's.
     pub context: u64,
 }
 /// A message came.
 #[derive(Debug, PartialEq, ::core::clone::Clone)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagReceived {
     /// The message, or how much of it is now in registered memory. Nothing when there was an error.
     pub data: Received,
@@ -1795,19 +1761,10 @@ pub struct TagReceived {
 /// The fields of `TagReceived` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagReceivedEcho {
     /// The command's.
     pub context: u64,
 }
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
     use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
@@ -2126,24 +2083,19 @@ const _: () = {
         ],
     };
     ::urom_abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn
-        __arbitrary_MemMapped < 'arbitrary > (input : & mut
+        fn __arbitrary_MemMapped < 'arbitrary > (input : & mut
         ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
         Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
         ::urom_abi::arbitrary::plain(input, __AT_MemMapped_context) ?; let mut field_1 =
         ::urom_abi::arbitrary::plain(input, __AT_MemMapped_memh_id) ?;
         ::core::result::Result::Ok(Notification::MemMapped { context : field_0, memh_id :
-        field_1 }) } #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_TagSent
-        < 'arbitrary > (input : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary
-        >,) -> ::core::result::Result < Notification, ::urom_abi::arbitrary::Unfit > {
-        let mut field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagSent_context) ?;
-        let mut field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagSent_status) ?;
+        field_1 }) } fn __arbitrary_TagSent < 'arbitrary > (input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagSent_context) ?; let mut field_1 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagSent_status) ?;
         ::core::result::Result::Ok(Notification::TagSent { context : field_0, status :
-        field_1 }) } #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn
-        __arbitrary_TagReceived < 'arbitrary > (input : & mut
+        field_1 }) } fn __arbitrary_TagReceived < 'arbitrary > (input : & mut
         ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
         Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
         ::urom_abi::arbitrary::plain(input, __AT_TagReceived_context) ?; let mut field_2
@@ -2169,8 +2121,7 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_MemMapped, | made | {
         ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
         Notification::encode(made, out)) }) ? { Notification::MemMapped { memh_id, .. }
-        => ::core::result::Result::Ok(MemMapped { memh_id }),
-        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        => ::core::result::Result::Ok(MemMapped { memh_id }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
         'arbitrary > for TagSent { fn arbitrary(input : & mut
@@ -2179,8 +2130,7 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_TagSent, | made | {
         ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
         Notification::encode(made, out)) }) ? { Notification::TagSent { status, .. } =>
-        ::core::result::Result::Ok(TagSent { status }), #[allow(unreachable_patterns,
-        reason = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(TagSent { status }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
         'arbitrary > for TagReceived { fn arbitrary(input : & mut
@@ -2190,8 +2140,7 @@ const _: () = {
         ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
         Notification::encode(made, out)) }) ? { Notification::TagReceived { data,
         sender_tag, status, .. } => ::core::result::Result::Ok(TagReceived { data,
-        sender_tag, status }), #[allow(unreachable_patterns, reason =
-        "there may be one variant")] _ =>
+        sender_tag, status }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
     #[automatically_derived]

@@ -22,7 +22,6 @@ pub(crate) enum Command<'m> {
 }
 /// Numbers and an echo.
 #[derive(Debug, ::core::clone::Clone, ::core::cmp::PartialEq, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct TagSend {
     /// Repeated by the answer.
     pub(crate) context: u64,
@@ -33,14 +32,12 @@ pub(crate) struct TagSend {
 }
 /// A structure, which only the compiler knows to be plain data.
 #[derive(Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct Move {
     /// The field `to`.
     pub(crate) to: Point,
 }
 /// With expressions and a codec.
 #[derive(Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct Sum<'m> {
     /// The field `color`.
     pub(crate) color: Color,
@@ -55,17 +52,11 @@ pub(crate) struct Sum<'m> {
 }
 /// The protocol of the plugin `worker_several`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct Protocol;
 /// What a plugin `worker_several` does: one method for each command, which ends with the notification that answers it.
 ///
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
-#[allow(
-    async_fn_in_trait,
-    dead_code,
-    reason = "a plugin's futures stay on the thread that polls them"
-)]
 pub(crate) trait Handler<
     AnySide: kit::abi::protocol::PluginSide,
 >: ::core::marker::Sized + 'static {
@@ -117,13 +108,11 @@ pub(crate) trait Handler<
     }
 }
 /// Sends commands to the plugin `worker_several`: one `task_*` method for each command.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct Client<AnyHost: kit::abi::protocol::HostSide> {
     plugin: AnyHost::Plugin,
 }
 /// A command [`TagSend`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct TagSendTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
@@ -132,7 +121,6 @@ pub(crate) struct TagSendTask<'task, AnyHost: kit::abi::protocol::HostSide> {
 }
 /// A command [`Move`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct MoveTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
@@ -141,21 +129,12 @@ pub(crate) struct MoveTask<'task, AnyHost: kit::abi::protocol::HostSide> {
 }
 /// A command [`Sum`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct SumTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: Sum<'task>,
     deadline: ::core::option::Option<::core::time::Duration>,
 }
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
     use kit::abi::wire::NotAnyBytes as _;
     use kit::abi::wire::layout as __layout;
@@ -486,19 +465,14 @@ const _: () = {
         ],
     };
     #[inline]
-    #[allow(
-        unused_variables,
-        reason = "an expression may name a field without using it"
-    )]
     fn __len_of_Sum_table(color: &Color, rows: u32) -> impl kit::abi::wire::Count {
+        let _ = color;
+        let _ = rows;
         cells(rows, color)
     }
     #[inline]
-    #[allow(
-        unused_variables,
-        reason = "an expression may name a field without using it"
-    )]
     fn __when_of_Sum_rest<'m>(table: Elements<'m, u16>) -> ::core::primitive::bool {
+        let _ = table;
         table.len() > 3
     }
     #[inline]
@@ -512,25 +486,20 @@ const _: () = {
         codecs::color::decode(value)
     }
     kit::abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_TagSend
-        < 'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
-        ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let mut
-        field_0 = kit::abi::arbitrary::plain(input, __AT_TagSend_context) ?; let mut
-        field_1 = kit::abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let mut field_2
-        = kit::abi::arbitrary::plain(input, __AT_TagSend_key) ?;
+        fn __arbitrary_TagSend < 'm > (input : & mut kit::abi::arbitrary::Unstructured <
+        'm >,) -> ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > {
+        let mut field_0 = kit::abi::arbitrary::plain(input, __AT_TagSend_context) ?; let
+        mut field_1 = kit::abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let mut
+        field_2 = kit::abi::arbitrary::plain(input, __AT_TagSend_key) ?;
         ::core::result::Result::Ok(Command::TagSend { context : field_0, dest : field_1,
-        key : field_2 }) } #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Move <
-        'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
-        ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let mut
-        field_0 = kit::abi::arbitrary::value(input, __AT_Move_to, const { &
+        key : field_2 }) } fn __arbitrary_Move < 'm > (input : & mut
+        kit::abi::arbitrary::Unstructured < 'm >,) -> ::core::result::Result < Command <
+        'm >, kit::abi::arbitrary::Unfit > { let mut field_0 =
+        kit::abi::arbitrary::value(input, __AT_Move_to, const { &
         __describe::found_or_opaque:: < Point > (< __describe::Probe < Point >> ::FOUND,
-        "Point") }) ?; ::core::result::Result::Ok(Command::Move { to : field_0 }) }
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Sum <
-        'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
-        ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let
+        "Point") }) ?; ::core::result::Result::Ok(Command::Move { to : field_0 }) } fn
+        __arbitrary_Sum < 'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,)
+        -> ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let
         field_0 = kit::abi::arbitrary::coded(input, __AT_Sum_color, const { &
         __describe::found_or_opaque:: < codecs::color::Wire > (< __describe::Probe <
         codecs::color::Wire >> ::FOUND, "codecs::color::Wire") }, __decode_of_Sum_color)
@@ -560,8 +529,7 @@ const _: () = {
         > { match kit::abi::arbitrary::attempt(input, __arbitrary_TagSend, | made | {
         kit::abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::TagSend { context, dest, key, .. } =>
-        ::core::result::Result::Ok(TagSend { context, dest, key }),
-        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(TagSend { context, dest, key }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'm > kit::abi::arbitrary::Arbitrary < 'm > for
         Move { fn arbitrary(input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
@@ -569,8 +537,7 @@ const _: () = {
         __arbitrary_Move, | made | {
         kit::abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::Move { to, .. } =>
-        ::core::result::Result::Ok(Move { to }), #[allow(unreachable_patterns, reason =
-        "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Move { to }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'm > kit::abi::arbitrary::Arbitrary < 'm > for
         Sum < 'm > { fn arbitrary(input : & mut kit::abi::arbitrary::Unstructured < 'm
@@ -579,7 +546,7 @@ const _: () = {
         kit::abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::Sum { color, rows, place, table,
         rest, .. } => ::core::result::Result::Ok(Sum { color, rows, place, table, rest
-        }), #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
     }
     #[automatically_derived]
@@ -1436,7 +1403,6 @@ pub enum Answer {
     ::core::cmp::PartialEq,
     ::core::marker::Copy
 )]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Done {
     /// The field `status`.
     pub status: i8,
@@ -1444,13 +1410,11 @@ pub struct Done {
 /// The fields of `Done` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct DoneEcho {
     /// The field `context`.
     pub context: u64,
 }
 /// With a structure.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Moved {
     /// The field `from`.
     pub from: Point,
@@ -1458,11 +1422,9 @@ pub struct Moved {
 /// The fields of `Moved` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MovedEcho;
 /// With two payloads.
 #[derive(::core::clone::Clone, ::core::fmt::Debug, ::core::cmp::PartialEq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Table {
     /// The field `first`.
     pub first: Payload<u16>,
@@ -1472,16 +1434,7 @@ pub struct Table {
 /// The fields of `Table` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TableEcho;
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
     use kit::abi::wire::NotAnyBytes as _;
     use kit::abi::wire::layout as __layout;
@@ -1770,37 +1723,30 @@ const _: () = {
         ],
     };
     #[inline]
-    #[allow(
-        unused_variables,
-        reason = "an expression may name a field without using it"
-    )]
     fn __len_of_Table_second(
         first: <Payload<u16> as kit::abi::wire::Owned>::View<'_>,
     ) -> impl kit::abi::wire::Count {
+        let _ = first;
         first.len()
     }
     kit::abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Done <
-        'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::core::result::Result < Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
+        fn __arbitrary_Done < 'arbitrary > (input : & mut
+        kit::abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
         kit::abi::arbitrary::plain(input, __AT_Done_context) ?; let mut field_1 =
         kit::abi::arbitrary::plain(input, __AT_Done_status) ?;
         ::core::result::Result::Ok(Answer::Done { context : field_0, status : field_1 })
-        } #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Moved <
-        'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::core::result::Result < Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
+        } fn __arbitrary_Moved < 'arbitrary > (input : & mut
+        kit::abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
         kit::abi::arbitrary::value(input, __AT_Moved_from, const { &
         __describe::found_or_opaque:: < Point > (< __describe::Probe < Point >> ::FOUND,
-        "Point") }) ?; ::core::result::Result::Ok(Answer::Moved { from : field_0 }) }
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Table <
-        'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::core::result::Result < Answer, kit::abi::arbitrary::Unfit > { let is_there =
-        true; let field_0 = kit::abi::arbitrary::owned:: < Payload < u16 > > (input,
-        is_there, kit::abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?; let
-        is_there = kit::abi::arbitrary::flip(input) ?; let field_1 =
+        "Point") }) ?; ::core::result::Result::Ok(Answer::Moved { from : field_0 }) } fn
+        __arbitrary_Table < 'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured
+        < 'arbitrary >,) -> ::core::result::Result < Answer, kit::abi::arbitrary::Unfit >
+        { let is_there = true; let field_0 = kit::abi::arbitrary::owned:: < Payload < u16
+        > > (input, is_there, kit::abi::arbitrary::Length:: < ::core::primitive::u64 >
+        ::Free) ?; let is_there = kit::abi::arbitrary::flip(input) ?; let field_1 =
         kit::abi::arbitrary::owned:: < Option < Payload > > (input, is_there,
         kit::abi::arbitrary::Length::Given(__len_of_Table_second(kit::abi::wire::Owned::view(&
         field_0)))) ?; ::core::result::Result::Ok(Answer::Table { first : field_0, second
@@ -1820,8 +1766,7 @@ const _: () = {
         __arbitrary_Done, | made | {
         kit::abi::arbitrary::can_be_written(Answer::encoded_len(made), | out |
         Answer::encode(made, out)) }) ? { Answer::Done { status, .. } =>
-        ::core::result::Result::Ok(Done { status }), #[allow(unreachable_patterns, reason
-        = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Done { status }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'arbitrary > kit::abi::arbitrary::Arbitrary <
         'arbitrary > for Moved { fn arbitrary(input : & mut
@@ -1829,8 +1774,7 @@ const _: () = {
         < Self > { match kit::abi::arbitrary::attempt(input, __arbitrary_Moved, | made |
         { kit::abi::arbitrary::can_be_written(Answer::encoded_len(made), | out |
         Answer::encode(made, out)) }) ? { Answer::Moved { from, .. } =>
-        ::core::result::Result::Ok(Moved { from }), #[allow(unreachable_patterns, reason
-        = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Moved { from }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'arbitrary > kit::abi::arbitrary::Arbitrary <
         'arbitrary > for Table { fn arbitrary(input : & mut
@@ -1838,8 +1782,7 @@ const _: () = {
         < Self > { match kit::abi::arbitrary::attempt(input, __arbitrary_Table, | made |
         { kit::abi::arbitrary::can_be_written(Answer::encoded_len(made), | out |
         Answer::encode(made, out)) }) ? { Answer::Table { first, second, .. } =>
-        ::core::result::Result::Ok(Table { first, second }),
-        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Table { first, second }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
     }
     #[automatically_derived]
