@@ -50,4 +50,22 @@ pub mod protocol {
         },
     }
 }
+
+use protocol::{Done, Handler, Put};
+use urom_abi::Payload;
+use urom_pdk::prelude::*;
+
+struct Plugin;
+
+#[urom_plugin]
+impl Handler for Plugin {
+    fn open(_: &OpenContext) -> Result<Self> {
+        Ok(Plugin)
+    }
+
+    async fn put(&self, _: &Context, cmd: Put<'_>) -> Result<Done> {
+        Ok(Done { data: Payload::from(&[cmd.a]) })
+    }
+}
+
 fn main() {}

@@ -2,6 +2,7 @@
 
 mod keys;
 mod lifetimes;
+mod own_name;
 pub(crate) mod plugin;
 
 use std::collections::HashSet;
@@ -41,7 +42,7 @@ pub(crate) struct Parsed {
 /// Reads an enum of messages. What is wrong goes to `errors` and is left out of the model.
 pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, errors: &mut Errors) -> Parsed {
     let mut item_enum = match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Enum(item_enum)) => without_self(item_enum),
+        Ok(Item::Enum(item_enum)) => own_name::named(item_enum),
         Ok(other) => {
             errors.on(head(&other), messages::not_an_enum(which.name(), describe(&other)));
             return Parsed { item, model: None };
@@ -83,19 +84,6 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
         variants,
     };
     Parsed { item: item_enum.into_token_stream(), model: Some(model) }
-}
-
-/// The enum with its own name in the place of `Self`, which is another type in the structures made of it.
-fn without_self(mut item: ItemEnum) -> ItemEnum {
-    let own = item.ident.clone();
-    for variant in &mut item.variants {
-        let tokens = tokens::named(variant.to_token_stream(), "Self", &own);
-        // One name for another leaves a variant what it is.
-        if let Ok(named) = syn::parse2(tokens) {
-            *variant = named;
-        }
-    }
-    item
 }
 
 fn variants(which: Macro, item: &mut ItemEnum, tag: TagWidth, errors: &mut Errors) -> Vec<Variant> {

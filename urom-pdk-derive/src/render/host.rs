@@ -6,7 +6,6 @@ use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Commands;
-use super::structs::documented;
 use crate::model::{Field, Form, Role, Variant};
 use crate::names;
 
@@ -91,9 +90,10 @@ impl Commands<'_> {
         let (name, task) = (&variant.ident, names::task(&variant.ident));
         let method = names::task_method(&variant.ident);
         let worker = names::local("worker");
-        let docs = documented(&variant.docs, &format!(" Makes the command [`{}`].", names::text(name)));
+        let otherwise = format!(" Makes the command [`{}`].", names::text(name));
+        let docs = self.render.copied_docs(&variant.docs, &otherwise);
         let arguments = variant.values().filter(|field| !field.has_setter()).map(|field| {
-            let (ident, (ty, _)) = (&field.ident, self.argument(field));
+            let (ident, (ty, _)) = (names::made(&field.ident), self.argument(field));
             quote!(#ident: #ty)
         });
         let members = variant.values().map(|field| {
@@ -123,7 +123,7 @@ impl Commands<'_> {
 
     /// The type by which a value is passed, and the value made of it.
     fn argument(&self, field: &Field) -> (TokenStream, TokenStream) {
-        let (ident, ty) = (&field.ident, self.render.with_lifetime(&field.ty, &task_lifetime()));
+        let (ident, ty) = (names::made(&field.ident), self.render.with_lifetime(&field.ty, &task_lifetime()));
         let shape = field.shape();
         // A reference is passed as one, so that arrays and vectors become slices by themselves.
         let as_is = !field.is_payload()
@@ -156,10 +156,12 @@ impl Commands<'_> {
                 (None, true) => "; empty or not there unless set",
                 (None, false) => "; 0 unless set",
             };
-            let docs = documented(&field.docs, &format!(" Sets `{}`{doc}.", names::text(ident)));
+            let otherwise = format!(" Sets `{}`{doc}.", names::text(ident));
+            let docs = self.render.copied_docs(&field.docs, &otherwise);
+            let name = names::made(ident);
             quote! {
                 #docs
-                #vis fn #ident(mut self, #ident: #ty) -> Self {
+                #vis fn #name(mut self, #name: #ty) -> Self {
                     self.command.#ident = #value;
                     self
                 }

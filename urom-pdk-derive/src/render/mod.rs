@@ -4,6 +4,7 @@ mod arbitrary;
 mod codec;
 mod command;
 mod describe;
+mod docs;
 mod enums;
 mod export;
 mod exprs;

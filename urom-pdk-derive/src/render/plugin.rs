@@ -5,7 +5,6 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use super::Commands;
-use super::structs::documented;
 use crate::model::Variant;
 use crate::names;
 
@@ -24,7 +23,8 @@ impl Commands<'_> {
         let methods = self.pairs().filter_map(|(variant, reply)| {
             let (name, method) = (&variant.ident, names::method(&variant.ident)?);
             let command = self.render.message_type(variant, &syn::Lifetime::new("'_", Span::call_site()));
-            let docs = documented(&variant.docs, &format!(" Answers the command [`{}`].", names::text(name)));
+            let otherwise = format!(" Answers the command [`{}`].", names::text(name));
+            let docs = self.render.copied_docs(&variant.docs, &otherwise);
             Some(quote! {
                 #docs
                 async fn #method(

@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Path, parse_quote};
+use syn::{Path, parse_quote};
 
 use super::Render;
 use crate::model::{Field, Form, Kind, Role, Variant};
@@ -30,7 +30,7 @@ impl Render<'_> {
     fn structure(&self, variant: &Variant, what: &str, fields: &[&Field]) -> TokenStream {
         let (name, parameters) = (names::made(&variant.ident), self.parameters(variant));
         let allowed = self.allowed();
-        let docs = documented(&variant.docs, &format!(" The {what} `{}`.", names::text(&name)));
+        let docs = self.copied_docs(&variant.docs, &format!(" The {what} `{}`.", names::text(&name)));
         let derives = self.derives(fields);
         let body = self.members(fields);
         let vis = &self.model.vis;
@@ -63,7 +63,7 @@ impl Render<'_> {
         let vis = &self.model.vis;
         let members = fields.iter().map(|field| {
             let Field { ident, ty, docs, .. } = field;
-            let docs = documented(docs, &format!(" The field `{}`.", names::text(ident)));
+            let docs = self.copied_docs(docs, &format!(" The field `{}`.", names::text(ident)));
             let ident = names::made(ident);
             quote!(#docs #vis #ident: #ty)
         });
@@ -133,11 +133,6 @@ fn is_known(field: &Field) -> bool {
 
 fn last(path: &Path) -> Option<String> {
     path.segments.last().map(|segment| segment.ident.to_string())
-}
-
-/// The user's documentation, or a sentence in its place.
-pub(super) fn documented(docs: &[Attribute], otherwise: &str) -> TokenStream {
-    if docs.is_empty() { quote!(#[doc = #otherwise]) } else { quote!(#(#docs)*) }
 }
 
 /// A pattern that names every value of a variant `field_0`, `field_1`, ..., and those names.

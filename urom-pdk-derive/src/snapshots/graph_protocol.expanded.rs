@@ -8,10 +8,12 @@ pub enum Command {
         data: u64,
     },
 }
-/// Asks for `data` back.
+#[cfg_attr(not(doctest), doc = " Asks for `data` back.")]
+#[cfg_attr(doctest, doc = " The command `Loopback`.")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loopback {
-    /// Any value.
+    #[cfg_attr(not(doctest), doc = " Any value.")]
+    #[cfg_attr(doctest, doc = " The field `data`.")]
     pub data: u64,
 }
 /// The protocol of the plugin `worker_graph`: its commands and notifications as one type.
@@ -48,7 +50,8 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Asks for `data` back.
+    #[cfg_attr(not(doctest), doc = " Asks for `data` back.")]
+    #[cfg_attr(doctest, doc = " Answers the command [`Loopback`].")]
     async fn loopback(
         &self,
         cx: &AnySide::Context,
@@ -443,7 +446,8 @@ const _: () = {
         pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        /// Asks for `data` back.
+        #[cfg_attr(not(doctest), doc = " Asks for `data` back.")]
+        #[cfg_attr(doctest, doc = " Makes the command [`Loopback`].")]
         pub fn task_loopback<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -512,10 +516,12 @@ pub enum Notification {
         data: u64,
     },
 }
-/// Answers a loopback.
+#[cfg_attr(not(doctest), doc = " Answers a loopback.")]
+#[cfg_attr(doctest, doc = " The notification `LoopbackDone`.")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopbackDone {
-    /// The value that was sent.
+    #[cfg_attr(not(doctest), doc = " The value that was sent.")]
+    #[cfg_attr(doctest, doc = " The field `data`.")]
     pub data: u64,
 }
 /// The fields of `LoopbackDone` that repeat the command's.

@@ -96,46 +96,73 @@ pub enum Command<'a> {
         memh_id: u64,
     },
 }
-/// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
-/// host that made it only.
+#[cfg_attr(
+    not(doctest),
+    doc = " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only."
+)]
+#[cfg_attr(doctest, doc = " The command `MemMap`.")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemMap<'a> {
-    /// Any value; the answer repeats it.
+    #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
-    /// Which memory.
+    #[cfg_attr(not(doctest), doc = " Which memory.")]
+    #[cfg_attr(doctest, doc = " The field `map_params`.")]
     pub map_params: MapParams,
-    /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
-    /// what `ucx::Memory::window` makes.
+    #[cfg_attr(
+        not(doctest),
+        doc = " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes."
+    )]
+    #[cfg_attr(doctest, doc = " The field `exported_memh`.")]
     pub exported_memh: &'a [u8],
 }
-/// Sends `data` to worker `dest` of the domain.
+#[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
+#[cfg_attr(doctest, doc = " The command `TagSend`.")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TagSend<'a> {
-    /// Any value; the answer repeats it.
+    #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
-    /// The receiver's id in the domain.
+    #[cfg_attr(not(doctest), doc = " The receiver's id in the domain.")]
+    #[cfg_attr(doctest, doc = " The field `dest`.")]
     pub dest: u64,
-    /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
-    /// registered bytes.
+    #[cfg_attr(
+        not(doctest),
+        doc = " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes."
+    )]
+    #[cfg_attr(doctest, doc = " The field `data`.")]
     pub data: Data<'a>,
-    /// The tag to send with.
+    #[cfg_attr(not(doctest), doc = " The tag to send with.")]
+    #[cfg_attr(doctest, doc = " The field `tag`.")]
     pub tag: u64,
 }
-/// Receives the first message whose tag matches.
+#[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
+#[cfg_attr(doctest, doc = " The command `TagRecv`.")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TagRecv {
-    /// Any value; the answer repeats it.
+    #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
-    /// Where to receive in registered memory; not used without `memh_id`.
+    #[cfg_attr(
+        not(doctest),
+        doc = " Where to receive in registered memory; not used without `memh_id`."
+    )]
+    #[cfg_attr(doctest, doc = " The field `buffer`.")]
     pub buffer: u64,
-    /// How many bytes fit.
+    #[cfg_attr(not(doctest), doc = " How many bytes fit.")]
+    #[cfg_attr(doctest, doc = " The field `count`.")]
     pub count: u64,
-    /// The tag to match.
+    #[cfg_attr(not(doctest), doc = " The tag to match.")]
+    #[cfg_attr(doctest, doc = " The field `tag`.")]
     pub tag: u64,
-    /// Which bits of the tag must match.
+    #[cfg_attr(not(doctest), doc = " Which bits of the tag must match.")]
+    #[cfg_attr(doctest, doc = " The field `tag_mask`.")]
     pub tag_mask: u64,
-    /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
-    /// (unless set) receives into the answer.
+    #[cfg_attr(
+        not(doctest),
+        doc = " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer."
+    )]
+    #[cfg_attr(doctest, doc = " The field `memh_id`.")]
     pub memh_id: u64,
 }
 /// The protocol of the plugin `worker_sandbox`: its commands and notifications as one type.
@@ -172,20 +199,25 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
-    /// host that made it only.
+    #[cfg_attr(
+        not(doctest),
+        doc = " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only."
+    )]
+    #[cfg_attr(doctest, doc = " Answers the command [`MemMap`].")]
     async fn mem_map(
         &self,
         cx: &AnySide::Context,
         cmd: MemMap<'_>,
     ) -> ::core::result::Result<MemMapped, AnySide::Error>;
-    /// Sends `data` to worker `dest` of the domain.
+    #[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
+    #[cfg_attr(doctest, doc = " Answers the command [`TagSend`].")]
     async fn tag_send(
         &self,
         cx: &AnySide::Context,
         cmd: TagSend<'_>,
     ) -> ::core::result::Result<TagSent, AnySide::Error>;
-    /// Receives the first message whose tag matches.
+    #[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
+    #[cfg_attr(doctest, doc = " Answers the command [`TagRecv`].")]
     async fn tag_recv(
         &self,
         cx: &AnySide::Context,
@@ -1453,8 +1485,11 @@ const _: () = {
         pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
-        /// host that made it only.
+        #[cfg_attr(
+            not(doctest),
+            doc = " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only."
+        )]
+        #[cfg_attr(doctest, doc = " Makes the command [`MemMap`].")]
         pub fn task_mem_map<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1471,7 +1506,8 @@ const _: () = {
                 deadline: ::core::option::Option::None,
             }
         }
-        /// Sends `data` to worker `dest` of the domain.
+        #[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
+        #[cfg_attr(doctest, doc = " Makes the command [`TagSend`].")]
         pub fn task_tag_send<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1490,7 +1526,8 @@ const _: () = {
                 deadline: ::core::option::Option::None,
             }
         }
-        /// Receives the first message whose tag matches.
+        #[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
+        #[cfg_attr(doctest, doc = " Makes the command [`TagRecv`].")]
         pub fn task_tag_recv<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1515,13 +1552,23 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> MemMapTask<'task, AnyHost> {
-        /// Any value; the answer repeats it.
+        #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+        #[cfg_attr(
+            doctest,
+            doc = " Sets `context`, which the answer repeats; 0 unless set."
+        )]
         pub fn context(mut self, context: u64) -> Self {
             self.command.context = context;
             self
         }
-        /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
-        /// what `ucx::Memory::window` makes.
+        #[cfg_attr(
+            not(doctest),
+            doc = " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes."
+        )]
+        #[cfg_attr(
+            doctest,
+            doc = " Sets `exported_memh`; empty or not there unless set."
+        )]
         pub fn exported_memh(mut self, exported_memh: &'task [u8]) -> Self {
             self.command.exported_memh = exported_memh;
             self
@@ -1574,13 +1621,20 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> TagSendTask<'task, AnyHost> {
-        /// Any value; the answer repeats it.
+        #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+        #[cfg_attr(
+            doctest,
+            doc = " Sets `context`, which the answer repeats; 0 unless set."
+        )]
         pub fn context(mut self, context: u64) -> Self {
             self.command.context = context;
             self
         }
-        /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
-        /// registered bytes.
+        #[cfg_attr(
+            not(doctest),
+            doc = " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes."
+        )]
+        #[cfg_attr(doctest, doc = " Sets `data`; empty or not there unless set.")]
         pub fn data(mut self, data: impl ::core::convert::Into<Data<'task>>) -> Self {
             self.command.data = ::core::convert::Into::into(data);
             self
@@ -1633,18 +1687,29 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> TagRecvTask<'task, AnyHost> {
-        /// Any value; the answer repeats it.
+        #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+        #[cfg_attr(
+            doctest,
+            doc = " Sets `context`, which the answer repeats; 0 unless set."
+        )]
         pub fn context(mut self, context: u64) -> Self {
             self.command.context = context;
             self
         }
-        /// Where to receive in registered memory; not used without `memh_id`.
+        #[cfg_attr(
+            not(doctest),
+            doc = " Where to receive in registered memory; not used without `memh_id`."
+        )]
+        #[cfg_attr(doctest, doc = " Sets `buffer`; 0 unless set.")]
         pub fn buffer(mut self, buffer: u64) -> Self {
             self.command.buffer = buffer;
             self
         }
-        /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
-        /// (unless set) receives into the answer.
+        #[cfg_attr(
+            not(doctest),
+            doc = " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer."
+        )]
+        #[cfg_attr(doctest, doc = " Sets `memh_id`; 0 unless set.")]
         pub fn memh_id(mut self, memh_id: u64) -> Self {
             self.command.memh_id = memh_id;
             self
@@ -1722,47 +1787,70 @@ pub enum Notification {
         status: i8,
     },
 }
-/// The memory is registered. C's plugin sends the tag of the next one.
+#[cfg_attr(
+    not(doctest),
+    doc = " The memory is registered. C's plugin sends the tag of the next one."
+)]
+#[cfg_attr(doctest, doc = " The notification `MemMapped`.")]
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
 pub struct MemMapped {
-    /// The handle for later commands, never 0.
+    #[cfg_attr(not(doctest), doc = " The handle for later commands, never 0.")]
+    #[cfg_attr(doctest, doc = " The field `memh_id`.")]
     pub memh_id: u64,
 }
 /// The fields of `MemMapped` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 pub struct MemMappedEcho {
-    /// The command's.
+    #[cfg_attr(not(doctest), doc = " The command's.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
 }
-/// The data may be changed again; it need not have been received.
+#[cfg_attr(
+    not(doctest),
+    doc = " The data may be changed again; it need not have been received."
+)]
+#[cfg_attr(doctest, doc = " The notification `TagSent`.")]
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
 pub struct TagSent {
-    /// How the send ended.
+    #[cfg_attr(not(doctest), doc = " How the send ended.")]
+    #[cfg_attr(doctest, doc = " The field `status`.")]
     pub status: i8,
 }
 /// The fields of `TagSent` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 pub struct TagSentEcho {
-    /// The command's.
+    #[cfg_attr(not(doctest), doc = " The command's.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
 }
-/// A message came.
+#[cfg_attr(not(doctest), doc = " A message came.")]
+#[cfg_attr(doctest, doc = " The notification `TagReceived`.")]
 #[derive(Debug, PartialEq, ::core::clone::Clone)]
 pub struct TagReceived {
-    /// The message, or how much of it is now in registered memory. Nothing when there was an error.
+    #[cfg_attr(
+        not(doctest),
+        doc = " The message, or how much of it is now in registered memory. Nothing when there was an error."
+    )]
+    #[cfg_attr(doctest, doc = " The field `data`.")]
     pub data: Received,
-    /// The sender's tag; 0 when there was an error.
+    #[cfg_attr(not(doctest), doc = " The sender's tag; 0 when there was an error.")]
+    #[cfg_attr(doctest, doc = " The field `sender_tag`.")]
     pub sender_tag: u64,
-    /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
+    #[cfg_attr(
+        not(doctest),
+        doc = " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped."
+    )]
+    #[cfg_attr(doctest, doc = " The field `status`.")]
     pub status: i8,
 }
 /// The fields of `TagReceived` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 pub struct TagReceivedEcho {
-    /// The command's.
+    #[cfg_attr(not(doctest), doc = " The command's.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
 }
 const _: () = {

@@ -20,23 +20,30 @@ pub(crate) enum Command<'m> {
         rest: Option<&'m [u8]>,
     },
 }
-/// Numbers and an echo.
+#[cfg_attr(not(doctest), doc = " Numbers and an echo.")]
+#[cfg_attr(doctest, doc = " The command `TagSend`.")]
 #[derive(Debug, ::core::clone::Clone, ::core::cmp::PartialEq, ::core::marker::Copy)]
 pub(crate) struct TagSend {
-    /// Repeated by the answer.
+    #[cfg_attr(not(doctest), doc = " Repeated by the answer.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub(crate) context: u64,
     /// The field `dest`.
     pub(crate) dest: u64,
     /// The field `key`.
     pub(crate) key: [u8; 16],
 }
-/// A structure, which only the compiler knows to be plain data.
+#[cfg_attr(
+    not(doctest),
+    doc = " A structure, which only the compiler knows to be plain data."
+)]
+#[cfg_attr(doctest, doc = " The command `Move`.")]
 #[derive(Debug)]
 pub(crate) struct Move {
     /// The field `to`.
     pub(crate) to: Point,
 }
-/// With expressions and a codec.
+#[cfg_attr(not(doctest), doc = " With expressions and a codec.")]
+#[cfg_attr(doctest, doc = " The command `Sum`.")]
 #[derive(Debug)]
 pub(crate) struct Sum<'m> {
     /// The field `color`.
@@ -84,19 +91,25 @@ pub(crate) trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Numbers and an echo.
+    #[cfg_attr(not(doctest), doc = " Numbers and an echo.")]
+    #[cfg_attr(doctest, doc = " Answers the command [`TagSend`].")]
     async fn tag_send(
         &self,
         cx: &AnySide::Context,
         cmd: TagSend,
     ) -> ::core::result::Result<answers::Done, AnySide::Error>;
-    /// A structure, which only the compiler knows to be plain data.
+    #[cfg_attr(
+        not(doctest),
+        doc = " A structure, which only the compiler knows to be plain data."
+    )]
+    #[cfg_attr(doctest, doc = " Answers the command [`Move`].")]
     async fn r#move(
         &self,
         cx: &AnySide::Context,
         cmd: Move,
     ) -> ::core::result::Result<answers::Moved, AnySide::Error>;
-    /// With expressions and a codec.
+    #[cfg_attr(not(doctest), doc = " With expressions and a codec.")]
+    #[cfg_attr(doctest, doc = " Answers the command [`Sum`].")]
     async fn sum(
         &self,
         cx: &AnySide::Context,
@@ -1191,7 +1204,8 @@ const _: () = {
         pub(crate) fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        /// Numbers and an echo.
+        #[cfg_attr(not(doctest), doc = " Numbers and an echo.")]
+        #[cfg_attr(doctest, doc = " Makes the command [`TagSend`].")]
         pub(crate) fn task_tag_send<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1209,7 +1223,11 @@ const _: () = {
                 deadline: ::core::option::Option::None,
             }
         }
-        /// A structure, which only the compiler knows to be plain data.
+        #[cfg_attr(
+            not(doctest),
+            doc = " A structure, which only the compiler knows to be plain data."
+        )]
+        #[cfg_attr(doctest, doc = " Makes the command [`Move`].")]
         pub(crate) fn task_move<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1222,7 +1240,8 @@ const _: () = {
                 deadline: ::core::option::Option::None,
             }
         }
-        /// With expressions and a codec.
+        #[cfg_attr(not(doctest), doc = " With expressions and a codec.")]
+        #[cfg_attr(doctest, doc = " Makes the command [`Sum`].")]
         pub(crate) fn task_sum<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1248,7 +1267,11 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: kit::abi::protocol::HostSide> TagSendTask<'task, AnyHost> {
-        /// Repeated by the answer.
+        #[cfg_attr(not(doctest), doc = " Repeated by the answer.")]
+        #[cfg_attr(
+            doctest,
+            doc = " Sets `context`, which the answer repeats; 0 unless set."
+        )]
         pub(crate) fn context(mut self, context: u64) -> Self {
             self.command.context = context;
             self
@@ -1396,7 +1419,8 @@ pub enum Answer {
     /// With two payloads.
     Table { first: Payload<u16>, second: Option<Payload> } = 11,
 }
-/// With an echo and a value.
+#[cfg_attr(not(doctest), doc = " With an echo and a value.")]
+#[cfg_attr(doctest, doc = " The notification `Done`.")]
 #[derive(
     ::core::clone::Clone,
     ::core::fmt::Debug,
@@ -1414,7 +1438,8 @@ pub struct DoneEcho {
     /// The field `context`.
     pub context: u64,
 }
-/// With a structure.
+#[cfg_attr(not(doctest), doc = " With a structure.")]
+#[cfg_attr(doctest, doc = " The notification `Moved`.")]
 pub struct Moved {
     /// The field `from`.
     pub from: Point,
@@ -1423,7 +1448,8 @@ pub struct Moved {
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 pub struct MovedEcho;
-/// With two payloads.
+#[cfg_attr(not(doctest), doc = " With two payloads.")]
+#[cfg_attr(doctest, doc = " The notification `Table`.")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug, ::core::cmp::PartialEq)]
 pub struct Table {
     /// The field `first`.
