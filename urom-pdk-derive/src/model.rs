@@ -28,6 +28,8 @@ pub(crate) struct Messages {
     pub(crate) lifetime: Option<Lifetime>,
     /// What the user derives for the enum and the structures derive too.
     pub(crate) derives: Vec<Path>,
+    /// Some of them stand above the macro, where they do not belong.
+    pub(crate) derived_above: bool,
     /// The lints that the user allows for the definition or parts of it.
     pub(crate) allowed: Vec<Attribute>,
     pub(crate) variants: Vec<Variant>,

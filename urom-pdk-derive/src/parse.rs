@@ -1,5 +1,6 @@
 //! From tokens to the model: what stands where. Whether it makes sense together is `validate`'s business.
 
+mod above;
 mod keys;
 mod lifetimes;
 mod own_name;
@@ -53,6 +54,10 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
         }
     };
     let keys = MessagesKeys::read(which, args, errors);
+    let above = above::derives();
+    if !above.is_empty() {
+        errors.at(Span::call_site(), messages::derive_above(which.name()));
+    }
     let misplaced = |attribute: &mut Attribute| attribute.path().is_ident("urom");
     for attribute in item_enum.attrs.extract_if(.., misplaced) {
         errors.on(attribute, messages::attribute_on_enum(which.name()));
@@ -60,7 +65,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
     let lifetime = lifetimes::declared(which, &item_enum, errors);
     let lifetime = lifetimes::borrow(which, &mut item_enum, lifetime, errors);
     let allowed = allowed(&item_enum);
-    let variants = variants(which, &mut item_enum, keys.tag, errors);
+    let variants = variants(which, &mut item_enum, keys.tag, !above.is_empty(), errors);
     restate_repr(&mut item_enum, keys.tag, &variants);
     let kind = match which {
         Macro::Notification => Kind::Notification,
@@ -79,14 +84,21 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
         tag: keys.tag,
         generics: item_enum.generics.clone(),
         lifetime,
-        derives: shared_derives(&item_enum.attrs),
+        derives: shared_derives(&[item_enum.attrs.clone(), above.clone()].concat()),
+        derived_above: !above.is_empty(),
         allowed,
         variants,
     };
     Parsed { item: item_enum.into_token_stream(), model: Some(model) }
 }
 
-fn variants(which: Macro, item: &mut ItemEnum, tag: TagWidth, errors: &mut Errors) -> Vec<Variant> {
+fn variants(
+    which: Macro,
+    item: &mut ItemEnum,
+    tag: TagWidth,
+    keep_words: bool,
+    errors: &mut Errors,
+) -> Vec<Variant> {
     if item.variants.is_empty() {
         errors.on(&item.ident, messages::no_variants(&item.ident));
     }
@@ -111,7 +123,7 @@ fn variants(which: Macro, item: &mut ItemEnum, tag: TagWidth, errors: &mut Error
             let value = literal_tag(&key.value, tag, errors)?;
             Some(Spanned { value, span: key.span })
         });
-        let fields = fields(which, variant, errors);
+        let fields = fields(which, variant, keep_words, errors);
         if which == Macro::Command && keys.reply.is_none() && !keys.reply_is_wrong {
             errors.on(&variant.ident, messages::no_reply(&variant.ident));
         }
@@ -161,8 +173,13 @@ fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64>
 
 /// The variant's fields, or `None` when they have no names.
 ///
-/// Words have no value, so they are left out of the user's enum.
-fn fields(which: Macro, variant: &mut syn::Variant, errors: &mut Errors) -> Option<Vec<Field>> {
+/// Words have no value, so they are left out of the user's enum; unless a derive, wrongly, has seen them there.
+fn fields(
+    which: Macro,
+    variant: &mut syn::Variant,
+    keep_words: bool,
+    errors: &mut Errors,
+) -> Option<Vec<Field>> {
     let named = match &mut variant.fields {
         Fields::Unit => return Some(Vec::new()),
         Fields::Named(named) => named,
@@ -183,7 +200,7 @@ fn fields(which: Macro, variant: &mut syn::Variant, errors: &mut Errors) -> Opti
             let (ty, docs) = (field.ty.clone(), docs(&field.attrs));
             fields.push(Field { ident, ty, docs, echo, header, optional, word, codec, inline });
         }
-        if word.is_none() {
+        if word.is_none() || keep_words {
             kept.push(field);
         }
     }

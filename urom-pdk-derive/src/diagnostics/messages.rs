@@ -44,6 +44,7 @@ messages! {
     attribute_on_enum(attribute): "`#[urom(...)]` is for variants and fields: write the enum's keys as `#[{attribute}(...)]`";
 
     // What the macros may stand on.
+    derive_above(attribute): "a `derive` above `#[{attribute}]` does not see what the macro makes of the enum, nor the structures: put it below";
     not_an_enum(attribute, found): "`#[{attribute}]` cannot stand on {found}: put it on an enum with one variant for each message";
     not_a_handler_impl(found): "`#[urom_plugin]` cannot stand on {found}: put it on `impl Handler for YourType`";
     handler_with_arguments(name): "`#[urom_plugin]` fills in the arguments of `{name}`: write just `{name}`";

@@ -87,7 +87,9 @@ impl Render<'_> {
                 }
             }
         }
-        if derives.is_empty() || self.inert { TokenStream::new() } else { quote!(#[derive(#(#derives),*)]) }
+        // Of a definition with another error it is not known whether they can be derived.
+        let wrong = self.inert && !self.model.derived_above;
+        if derives.is_empty() || wrong { TokenStream::new() } else { quote!(#[derive(#(#derives),*)]) }
     }
 
     /// A `Clone` for structures that derive none: every field can be one, or is plain data.
