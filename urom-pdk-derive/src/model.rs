@@ -26,6 +26,8 @@ pub(crate) struct Messages {
     pub(crate) generics: Generics,
     /// The lifetime that a command's payloads borrow for.
     pub(crate) lifetime: Option<Lifetime>,
+    /// These are notifications that had a lifetime, which was an error.
+    pub(crate) refused_lifetime: bool,
     /// What the user derives for the enum and the structures derive too.
     pub(crate) derives: Vec<Path>,
     /// Some of them stand above the macro, where they do not belong.

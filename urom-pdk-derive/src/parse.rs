@@ -64,6 +64,10 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
     }
     let lifetime = lifetimes::declared(which, &item_enum, errors);
     let lifetime = lifetimes::borrow(which, &mut item_enum, lifetime, errors);
+    let refused_lifetime = which == Macro::Notification && item_enum.generics.lifetimes().next().is_some();
+    if refused_lifetime {
+        lifetimes::remove(&mut item_enum);
+    }
     let allowed = allowed(&item_enum);
     let variants = variants(which, &mut item_enum, keys.tag, !above.is_empty(), errors);
     restate_repr(&mut item_enum, keys.tag, &variants);
@@ -84,6 +88,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
         tag: keys.tag,
         generics: item_enum.generics.clone(),
         lifetime,
+        refused_lifetime,
         derives: shared_derives(&[item_enum.attrs.clone(), above.clone()].concat()),
         derived_above: !above.is_empty(),
         allowed,

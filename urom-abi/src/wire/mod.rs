@@ -15,6 +15,7 @@ mod known;
 pub mod layout;
 mod notifications;
 mod read;
+mod sentence;
 mod serve;
 mod value;
 mod word;
@@ -29,9 +30,10 @@ pub use fixed::{
 #[cfg(feature = "test-util")]
 pub(crate) use inline::Readable;
 pub use inline::{Borrowed, Optional, Outgoing, Owned};
-pub use known::{element, fixed_size, known_fits, size_of_elements};
+pub use known::{element, fixed_size, known_len, size_of_elements};
 pub use notifications::Notifications;
 pub use read::{Behind, Part, Tail, by_address, invalid, start};
+pub use sentence::{Sentence, too_big, variant_too_big};
 pub use serve::serve;
 pub use value::{AnyBytes, NotAnyBytes, Plain, Value, Zero};
 pub use word::{Count, Word};

@@ -118,9 +118,8 @@ messages! {
     // The plugin's name and the sizes.
     name_length(found): "a plugin's name has 1 to 47 bytes, because it names a file in a 48-byte field: this one has {found}";
     name_byte(found): "a plugin's name cannot hold {found}, because it is the name of a file: remove it";
-    command_too_big(name): "every variant of `{name}` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller";
-    notification_too_big(name): "every variant of `{name}` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller";
-    variant_too_big(variant): "with its fixed-length payloads, `{variant}` exceeds the default message limit of 4096 bytes: make it smaller, or give a payload a length word";
+    too_big(): "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload";
+    variant_too_big(): "a message has at most 4096 bytes by default: give a payload a length word, to send it in parts";
 
     // Building.
     panic_abort(): "a plugin built with `panic = \"abort\"` takes the whole worker down when a handler panics: build with `panic = \"unwind\"`, or accept it with `#[urom_plugin(abort = \"allowed\")]`";

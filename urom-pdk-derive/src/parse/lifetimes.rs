@@ -33,6 +33,21 @@ pub(super) fn declared(which: Macro, item: &ItemEnum, errors: &mut Errors) -> Op
     lifetime
 }
 
+/// Takes the lifetimes out of an enum of notifications, where they were the mistake: what is left of it is no error again.
+pub(super) fn remove(item: &mut ItemEnum) {
+    let lifetimes = item.generics.lifetimes().map(|parameter| parameter.lifetime.clone()).collect::<Vec<_>>();
+    let forever = Lifetime::new("'static", Span::call_site());
+    for field in item.variants.iter_mut().flat_map(|variant| &mut variant.fields) {
+        for lifetime in &lifetimes {
+            let ty = tokens::with_lifetime(field.ty.to_token_stream(), lifetime, &forever);
+            field.ty = parse_quote!(#ty);
+        }
+    }
+    let others = std::mem::take(&mut item.generics.params).into_iter();
+    item.generics.params =
+        others.filter(|parameter| !matches!(parameter, GenericParam::Lifetime(_))).collect();
+}
+
 /// Sees to it that each payload of a command borrows for the enum's lifetime, and gives that.
 pub(super) fn borrow(
     which: Macro,

@@ -27,7 +27,10 @@ impl Commands<'_> {
         let decode = self.decode_enum();
         let requests = self.pairs().map(|(variant, reply)| self.request(variant, reply));
         let protocol = self.protocol_impl();
-        (item, quote!(#decode #(#requests)* #protocol))
+        let (notification, span) = (&self.plugin.notification, self.plugin.notification.span());
+        // Named once, so that one that does not exist is one error.
+        let notification = tokens::at(quote!(#notification), span);
+        (item, quote!(type __Notifications = #notification; #decode #(#requests)* #protocol))
     }
 
     /// The enum's own `decode` and `encode`.
@@ -127,7 +130,7 @@ impl Commands<'_> {
     /// and once.
     fn of_answer(&self, reply: &Path, name: &str) -> TokenStream {
         let (wire, name) = (self.render.wire(), Ident::new(name, reply.span()));
-        quote_spanned!(reply.span()=> <#reply as #wire::Answer>::#name)
+        quote_spanned!(reply.span()=> <#reply as #wire::Answer<__Notifications>>::#name)
     }
 
     /// The echo of `variant`, each field of it what `value` gives for it.

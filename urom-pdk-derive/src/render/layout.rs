@@ -178,25 +178,34 @@ impl Render<'_> {
         }
     }
 
-    /// How many bytes a fixed part and its fixed payloads may have.
-    fn room(&self) -> TokenStream {
+    /// The size of the header in front of a message, and how many bytes both may have.
+    fn sizes(&self) -> (TokenStream, TokenStream) {
         let krate = &self.model.krate;
         let header = match self.model.kind {
             Kind::Command(_) => quote!(WorkerCmd),
             Kind::Notification => quote!(WorkerNotify),
         };
-        quote!(#krate::DEFAULT_MAX_MESSAGE - ::core::mem::size_of::<#krate::plugin::#header>())
+        (quote!(::core::mem::size_of::<#krate::plugin::#header>()), quote!(#krate::DEFAULT_MAX_MESSAGE))
     }
 
     /// A message that can never be sent does not compile.
     fn limit(&self) -> TokenStream {
-        let ident = &self.model.ident;
-        let text = match self.model.kind {
-            Kind::Command(_) => messages::command_too_big(ident),
-            Kind::Notification => messages::notification_too_big(ident),
-        };
-        let (text, room) = (text.to_string(), self.room());
-        quote_spanned!(ident.span()=> const _: () = ::core::assert!(__LEN <= #room, #text);)
+        let (wire, ident, (header, most)) = (self.wire(), &self.model.ident, self.sizes());
+        let advice = messages::too_big().to_string();
+        let variants = self.model.variants.iter().map(|variant| {
+            let (name, extents) = (names::text(&variant.ident), names::extents_const(variant));
+            match variant.body().next() {
+                None => quote!((#name, 0)),
+                Some(_) => quote!((#name, __layout::structure(&#extents).size)),
+            }
+        });
+        quote_spanned!(ident.span()=>
+            const _: () = ::core::assert!(
+                __LEN <= #most - #header,
+                "{}",
+                #wire::too_big(&[#(#variants),*], __LEN, #header, #advice).as_str(),
+            );
+        )
     }
 
     /// Neither does a variant whose payloads of known length make it too big.
@@ -206,11 +215,21 @@ impl Render<'_> {
         if fixed.is_empty() {
             return TokenStream::new();
         }
-        let (wire, text) = (self.wire(), messages::variant_too_big(&variant.ident).to_string());
-        let room = self.room();
+        let (wire, name, (header, most)) = (self.wire(), names::text(&variant.ident), self.sizes());
+        let advice = messages::variant_too_big().to_string();
         quote_spanned!(variant.ident.span()=>
             // That the fixed part alone fits is asserted above, with another message.
-            const _: () = ::core::assert!(__LEN > #room || #wire::known_fits(__LEN, &[#(#fixed),*], #room), #text);
+            const _: () = ::core::assert!(
+                __LEN > #most - #header || #wire::known_len(__LEN, &[#(#fixed),*]) <= #most - #header,
+                "{}",
+                #wire::variant_too_big(
+                    #name,
+                    #wire::known_len(__LEN, &[#(#fixed),*]),
+                    #header,
+                    #advice,
+                )
+                .as_str(),
+            );
         )
     }
 

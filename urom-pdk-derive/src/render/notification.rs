@@ -56,7 +56,7 @@ impl Render<'_> {
 
     fn reply(&self, variant: &Variant) -> TokenStream {
         let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
-        let name = &variant.ident;
+        let (name, this) = (&variant.ident, self.enum_type());
         let (text, echo_name) = (names::text(name), names::echo(name));
         let (incoming, fixed, echo) = (names::local("incoming"), names::local("fixed"), names::local("echo"));
 
@@ -120,6 +120,12 @@ impl Render<'_> {
             }
 
             #(#echoes)*
+
+            #[automatically_derived]
+            impl #wire::Answer<#this> for #name {
+                type This = #name;
+                type Echo = #echo_name;
+            }
 
             #[automatically_derived]
             impl #wire::Echo for #echo_name {

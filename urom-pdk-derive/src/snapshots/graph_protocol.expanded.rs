@@ -109,8 +109,11 @@ const _: () = {
     > = ::urom_abi::wire::field::<u64, { __OFFSETS_Loopback[0usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerCmd > (),
-        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+        ::urom_abi::plugin::WorkerCmd > (), "{}", ::urom_abi::wire::too_big(&
+        [("Loopback", __layout::structure(& __EXTENTS_Loopback).size)], __LEN,
+        ::core::mem::size_of:: < ::urom_abi::plugin::WorkerCmd > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
     const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
         .text("Command")
@@ -178,6 +181,7 @@ const _: () = {
         ::core::result::Result::Ok(Loopback { data }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    type __Notifications = Notification;
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
@@ -239,8 +243,8 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < LoopbackDone as ::urom_abi::wire::Answer >
-        ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
+        ::urom_abi::wire::echoes_all(< < LoopbackDone as ::urom_abi::wire::Answer <
+        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
         "`LoopbackDone` echoes a field that `Loopback` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
@@ -279,7 +283,7 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::protocol::Request for Loopback {
         type Protocol = Protocol;
-        type Reply = <LoopbackDone as ::urom_abi::wire::Answer>::This;
+        type Reply = <LoopbackDone as ::urom_abi::wire::Answer<__Notifications>>::This;
         type Kind = Loopback;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -299,8 +303,12 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <LoopbackDone as ::urom_abi::wire::Answer>::Echo {
-            let __echo = <<LoopbackDone as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <LoopbackDone as ::urom_abi::wire::Answer<__Notifications>>::Echo {
+            let __echo = <<LoopbackDone as ::urom_abi::wire::Answer<
+                __Notifications,
+            >>::Echo as ::urom_abi::wire::Echo>::zero();
             __echo
         }
     }
@@ -346,7 +354,9 @@ const _: () = {
             >("Command", command) {
                 ::core::result::Result::Ok(0u64) => {
                     let __echoed = {
-                        let __echo = <<LoopbackDone as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        let __echo = <<LoopbackDone as ::urom_abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as ::urom_abi::wire::Echo>::zero();
                         __echo
                     };
                     __echoed.refusal()
@@ -563,8 +573,11 @@ const _: () = {
     > = ::urom_abi::wire::field::<u64, { __OFFSETS_LoopbackDone[0usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerNotify > (),
-        "every variant of `Notification` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
+        ::urom_abi::plugin::WorkerNotify > (), "{}", ::urom_abi::wire::too_big(&
+        [("LoopbackDone", __layout::structure(& __EXTENTS_LoopbackDone).size)], __LEN,
+        ::core::mem::size_of:: < ::urom_abi::plugin::WorkerNotify > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
     const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
         .text("Notification")
@@ -770,6 +783,11 @@ const _: () = {
                 },
             )
         }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Answer<Notification> for LoopbackDone {
+        type This = LoopbackDone;
+        type Echo = LoopbackDoneEcho;
     }
     #[automatically_derived]
     impl ::urom_abi::wire::Echo for LoopbackDoneEcho {

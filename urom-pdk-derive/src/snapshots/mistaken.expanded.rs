@@ -108,8 +108,11 @@ const _: () = {
     >();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
+        ::urom_abi::plugin::WorkerCmd > (), "{}", ::urom_abi::wire::too_big(& [("Wait",
+        __layout::structure(& __EXTENTS_Wait).size)], __LEN, ::core::mem::size_of:: <
         ::urom_abi::plugin::WorkerCmd > (),
-        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
     const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
         .text("Command")
@@ -178,6 +181,7 @@ const _: () = {
         ::core::result::Result::Ok(Wait { forever }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    type __Notifications = Notification;
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
@@ -239,8 +243,8 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < Done as ::urom_abi::wire::Answer > ::Echo as
-        ::urom_abi::wire::Echo > ::NAMES, & []),
+        ::urom_abi::wire::echoes_all(< < Done as ::urom_abi::wire::Answer <
+        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
         "`Done` echoes a field that `Wait` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
@@ -289,7 +293,7 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::protocol::Request for Wait {
         type Protocol = Protocol;
-        type Reply = <Done as ::urom_abi::wire::Answer>::This;
+        type Reply = <Done as ::urom_abi::wire::Answer<__Notifications>>::This;
         type Kind = Wait;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -309,8 +313,10 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <Done as ::urom_abi::wire::Answer>::Echo {
-            let __echo = <<Done as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+        fn echo(&self) -> <Done as ::urom_abi::wire::Answer<__Notifications>>::Echo {
+            let __echo = <<Done as ::urom_abi::wire::Answer<
+                __Notifications,
+            >>::Echo as ::urom_abi::wire::Echo>::zero();
             __echo
         }
     }
@@ -356,7 +362,9 @@ const _: () = {
             >("Command", command) {
                 ::core::result::Result::Ok(0u64) => {
                     let __echoed = {
-                        let __echo = <<Done as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        let __echo = <<Done as ::urom_abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as ::urom_abi::wire::Echo>::zero();
                         __echo
                     };
                     __echoed.refusal()

@@ -411,8 +411,12 @@ const _: () = {
     > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[5usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerCmd > (),
-        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+        ::urom_abi::plugin::WorkerCmd > (), "{}", ::urom_abi::wire::too_big(& [("MemMap",
+        __layout::structure(& __EXTENTS_MemMap).size), ("TagSend", __layout::structure(&
+        __EXTENTS_TagSend).size), ("TagRecv", __layout::structure(& __EXTENTS_TagRecv)
+        .size)], __LEN, ::core::mem::size_of:: < ::urom_abi::plugin::WorkerCmd > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
     const _: () = ::core::assert!(
         ::urom_abi::wire::element:: < u8 > () > 0,
@@ -797,6 +801,7 @@ const _: () = {
         buffer, count, tag, tag_mask, memh_id }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    type __Notifications = Notification;
     #[automatically_derived]
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
@@ -988,8 +993,9 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < MemMapped as ::urom_abi::wire::Answer > ::Echo
-        as ::urom_abi::wire::Echo > ::NAMES, & [::urom_abi::wire::echo_name("context")]),
+        ::urom_abi::wire::echoes_all(< < MemMapped as ::urom_abi::wire::Answer <
+        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, &
+        [::urom_abi::wire::echo_name("context")]),
         "`MemMapped` echoes a field that `MemMap` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
@@ -1049,7 +1055,7 @@ const _: () = {
     #[automatically_derived]
     impl<'a> ::urom_abi::protocol::Request for MemMap<'a> {
         type Protocol = Protocol;
-        type Reply = <MemMapped as ::urom_abi::wire::Answer>::This;
+        type Reply = <MemMapped as ::urom_abi::wire::Answer<__Notifications>>::This;
         type Kind = MemMap<'static>;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -1094,8 +1100,12 @@ const _: () = {
             )
         }
         #[inline]
-        fn echo(&self) -> <MemMapped as ::urom_abi::wire::Answer>::Echo {
-            let mut __echo = <<MemMapped as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <MemMapped as ::urom_abi::wire::Answer<__Notifications>>::Echo {
+            let mut __echo = <<MemMapped as ::urom_abi::wire::Answer<
+                __Notifications,
+            >>::Echo as ::urom_abi::wire::Echo>::zero();
             ::urom_abi::wire::Echoes::<
                 { ::urom_abi::wire::echo_name("context") },
             >::set(&mut __echo, __AT_MemMap_context.copy(&self.context));
@@ -1103,8 +1113,9 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < TagSent as ::urom_abi::wire::Answer > ::Echo as
-        ::urom_abi::wire::Echo > ::NAMES, & [::urom_abi::wire::echo_name("context")]),
+        ::urom_abi::wire::echoes_all(< < TagSent as ::urom_abi::wire::Answer <
+        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, &
+        [::urom_abi::wire::echo_name("context")]),
         "`TagSent` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
@@ -1162,7 +1173,7 @@ const _: () = {
     #[automatically_derived]
     impl<'a> ::urom_abi::protocol::Request for TagSend<'a> {
         type Protocol = Protocol;
-        type Reply = <TagSent as ::urom_abi::wire::Answer>::This;
+        type Reply = <TagSent as ::urom_abi::wire::Answer<__Notifications>>::This;
         type Kind = TagSend<'static>;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -1210,8 +1221,10 @@ const _: () = {
             )
         }
         #[inline]
-        fn echo(&self) -> <TagSent as ::urom_abi::wire::Answer>::Echo {
-            let mut __echo = <<TagSent as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+        fn echo(&self) -> <TagSent as ::urom_abi::wire::Answer<__Notifications>>::Echo {
+            let mut __echo = <<TagSent as ::urom_abi::wire::Answer<
+                __Notifications,
+            >>::Echo as ::urom_abi::wire::Echo>::zero();
             ::urom_abi::wire::Echoes::<
                 { ::urom_abi::wire::echo_name("context") },
             >::set(&mut __echo, __AT_TagSend_context.copy(&self.context));
@@ -1219,8 +1232,9 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < TagReceived as ::urom_abi::wire::Answer > ::Echo
-        as ::urom_abi::wire::Echo > ::NAMES, & [::urom_abi::wire::echo_name("context")]),
+        ::urom_abi::wire::echoes_all(< < TagReceived as ::urom_abi::wire::Answer <
+        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, &
+        [::urom_abi::wire::echo_name("context")]),
         "`TagReceived` echoes a field that `TagRecv` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
@@ -1269,7 +1283,7 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::protocol::Request for TagRecv {
         type Protocol = Protocol;
-        type Reply = <TagReceived as ::urom_abi::wire::Answer>::This;
+        type Reply = <TagReceived as ::urom_abi::wire::Answer<__Notifications>>::This;
         type Kind = TagRecv;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -1294,8 +1308,12 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <TagReceived as ::urom_abi::wire::Answer>::Echo {
-            let mut __echo = <<TagReceived as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <TagReceived as ::urom_abi::wire::Answer<__Notifications>>::Echo {
+            let mut __echo = <<TagReceived as ::urom_abi::wire::Answer<
+                __Notifications,
+            >>::Echo as ::urom_abi::wire::Echo>::zero();
             ::urom_abi::wire::Echoes::<
                 { ::urom_abi::wire::echo_name("context") },
             >::set(&mut __echo, __AT_TagRecv_context.copy(&self.context));
@@ -1344,7 +1362,9 @@ const _: () = {
             >("Command", command) {
                 ::core::result::Result::Ok(0u64) => {
                     let __echoed = {
-                        let mut __echo = <<MemMapped as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        let mut __echo = <<MemMapped as ::urom_abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as ::urom_abi::wire::Echo>::zero();
                         ::urom_abi::wire::Echoes::<
                             { ::urom_abi::wire::echo_name("context") },
                         >::set(&mut __echo, __AT_MemMap_context.read_or_zero(command));
@@ -1354,7 +1374,9 @@ const _: () = {
                 }
                 ::core::result::Result::Ok(1u64) => {
                     let __echoed = {
-                        let mut __echo = <<TagSent as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        let mut __echo = <<TagSent as ::urom_abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as ::urom_abi::wire::Echo>::zero();
                         ::urom_abi::wire::Echoes::<
                             { ::urom_abi::wire::echo_name("context") },
                         >::set(&mut __echo, __AT_TagSend_context.read_or_zero(command));
@@ -1364,7 +1386,9 @@ const _: () = {
                 }
                 ::core::result::Result::Ok(2u64) => {
                     let __echoed = {
-                        let mut __echo = <<TagReceived as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        let mut __echo = <<TagReceived as ::urom_abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as ::urom_abi::wire::Echo>::zero();
                         ::urom_abi::wire::Echoes::<
                             { ::urom_abi::wire::echo_name("context") },
                         >::set(&mut __echo, __AT_TagRecv_context.read_or_zero(command));
@@ -1962,8 +1986,13 @@ const _: () = {
     > = ::urom_abi::wire::field::<i8, { __OFFSETS_TagReceived[4usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerNotify > (),
-        "every variant of `Notification` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
+        ::urom_abi::plugin::WorkerNotify > (), "{}", ::urom_abi::wire::too_big(&
+        [("MemMapped", __layout::structure(& __EXTENTS_MemMapped).size), ("TagSent",
+        __layout::structure(& __EXTENTS_TagSent).size), ("TagReceived",
+        __layout::structure(& __EXTENTS_TagReceived).size)], __LEN,
+        ::core::mem::size_of:: < ::urom_abi::plugin::WorkerNotify > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
     const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
         .text("Notification")
@@ -2471,6 +2500,11 @@ const _: () = {
         }
     }
     #[automatically_derived]
+    impl ::urom_abi::wire::Answer<Notification> for MemMapped {
+        type This = MemMapped;
+        type Echo = MemMappedEcho;
+    }
+    #[automatically_derived]
     impl ::urom_abi::wire::Echo for MemMappedEcho {
         const NAMES: &'static [::core::primitive::u64] = &[
             ::urom_abi::wire::echo_name("context"),
@@ -2558,6 +2592,11 @@ const _: () = {
         fn set(&mut self, value: u64) {
             self.context = value;
         }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Answer<Notification> for TagSent {
+        type This = TagSent;
+        type Echo = TagSentEcho;
     }
     #[automatically_derived]
     impl ::urom_abi::wire::Echo for TagSentEcho {
@@ -2691,6 +2730,11 @@ const _: () = {
         fn set(&mut self, value: u64) {
             self.context = value;
         }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Answer<Notification> for TagReceived {
+        type This = TagReceived;
+        type Echo = TagReceivedEcho;
     }
     #[automatically_derived]
     impl ::urom_abi::wire::Echo for TagReceivedEcho {

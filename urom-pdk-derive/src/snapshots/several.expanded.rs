@@ -259,8 +259,12 @@ const _: () = {
     >();
     const _: () = ::core::assert!(
         __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        kit::abi::plugin::WorkerCmd > (),
-        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+        kit::abi::plugin::WorkerCmd > (), "{}", kit::abi::wire::too_big(& [("TagSend",
+        __layout::structure(& __EXTENTS_TagSend).size), ("Move", __layout::structure(&
+        __EXTENTS_Move).size), ("Sum", __layout::structure(& __EXTENTS_Sum).size)],
+        __LEN, ::core::mem::size_of:: < kit::abi::plugin::WorkerCmd > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
     const _: () = ::core::assert!(
         kit::abi::wire::element:: < u16 > () > 0,
@@ -562,6 +566,7 @@ const _: () = {
         }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    type __Notifications = answers::Answer;
     #[automatically_derived]
     impl<'m> Command<'m> {
         /// The size in bytes of every message without its inline payloads.
@@ -711,8 +716,9 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        kit::abi::wire::echoes_all(< < answers::Done as kit::abi::wire::Answer > ::Echo
-        as kit::abi::wire::Echo > ::NAMES, & [kit::abi::wire::echo_name("context")]),
+        kit::abi::wire::echoes_all(< < answers::Done as kit::abi::wire::Answer <
+        __Notifications >> ::Echo as kit::abi::wire::Echo > ::NAMES, &
+        [kit::abi::wire::echo_name("context")]),
         "`answers::Done` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
@@ -755,7 +761,7 @@ const _: () = {
     #[automatically_derived]
     impl kit::abi::protocol::Request for TagSend {
         type Protocol = Protocol;
-        type Reply = <answers::Done as kit::abi::wire::Answer>::This;
+        type Reply = <answers::Done as kit::abi::wire::Answer<__Notifications>>::This;
         type Kind = TagSend;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -777,8 +783,12 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <answers::Done as kit::abi::wire::Answer>::Echo {
-            let mut __echo = <<answers::Done as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <answers::Done as kit::abi::wire::Answer<__Notifications>>::Echo {
+            let mut __echo = <<answers::Done as kit::abi::wire::Answer<
+                __Notifications,
+            >>::Echo as kit::abi::wire::Echo>::zero();
             kit::abi::wire::Echoes::<
                 { kit::abi::wire::echo_name("context") },
             >::set(&mut __echo, __AT_TagSend_context.copy(&self.context));
@@ -794,8 +804,8 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        kit::abi::wire::echoes_all(< < answers::Moved as kit::abi::wire::Answer > ::Echo
-        as kit::abi::wire::Echo > ::NAMES, & []),
+        kit::abi::wire::echoes_all(< < answers::Moved as kit::abi::wire::Answer <
+        __Notifications >> ::Echo as kit::abi::wire::Echo > ::NAMES, & []),
         "`answers::Moved` echoes a field that `Move` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
@@ -842,7 +852,7 @@ const _: () = {
     #[automatically_derived]
     impl kit::abi::protocol::Request for Move {
         type Protocol = Protocol;
-        type Reply = <answers::Moved as kit::abi::wire::Answer>::This;
+        type Reply = <answers::Moved as kit::abi::wire::Answer<__Notifications>>::This;
         type Kind = Move;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -862,8 +872,12 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <answers::Moved as kit::abi::wire::Answer>::Echo {
-            let __echo = <<answers::Moved as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <answers::Moved as kit::abi::wire::Answer<__Notifications>>::Echo {
+            let __echo = <<answers::Moved as kit::abi::wire::Answer<
+                __Notifications,
+            >>::Echo as kit::abi::wire::Echo>::zero();
             __echo
         }
     }
@@ -880,8 +894,8 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        kit::abi::wire::echoes_all(< < answers::Table as kit::abi::wire::Answer > ::Echo
-        as kit::abi::wire::Echo > ::NAMES, & []),
+        kit::abi::wire::echoes_all(< < answers::Table as kit::abi::wire::Answer <
+        __Notifications >> ::Echo as kit::abi::wire::Echo > ::NAMES, & []),
         "`answers::Table` echoes a field that `Sum` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
@@ -972,7 +986,7 @@ const _: () = {
     #[automatically_derived]
     impl<'m> kit::abi::protocol::Request for Sum<'m> {
         type Protocol = Protocol;
-        type Reply = <answers::Table as kit::abi::wire::Answer>::This;
+        type Reply = <answers::Table as kit::abi::wire::Answer<__Notifications>>::This;
         type Kind = Sum<'static>;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -1024,8 +1038,12 @@ const _: () = {
             )
         }
         #[inline]
-        fn echo(&self) -> <answers::Table as kit::abi::wire::Answer>::Echo {
-            let __echo = <<answers::Table as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <answers::Table as kit::abi::wire::Answer<__Notifications>>::Echo {
+            let __echo = <<answers::Table as kit::abi::wire::Answer<
+                __Notifications,
+            >>::Echo as kit::abi::wire::Echo>::zero();
             __echo
         }
     }
@@ -1071,7 +1089,9 @@ const _: () = {
             >("Command", command) {
                 ::core::result::Result::Ok(4u64) => {
                     let __echoed = {
-                        let mut __echo = <<answers::Done as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+                        let mut __echo = <<answers::Done as kit::abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as kit::abi::wire::Echo>::zero();
                         kit::abi::wire::Echoes::<
                             { kit::abi::wire::echo_name("context") },
                         >::set(&mut __echo, __AT_TagSend_context.read_or_zero(command));
@@ -1081,14 +1101,18 @@ const _: () = {
                 }
                 ::core::result::Result::Ok(5u64) => {
                     let __echoed = {
-                        let __echo = <<answers::Moved as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+                        let __echo = <<answers::Moved as kit::abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as kit::abi::wire::Echo>::zero();
                         __echo
                     };
                     __echoed.refusal()
                 }
                 ::core::result::Result::Ok(6u64) => {
                     let __echoed = {
-                        let __echo = <<answers::Table as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+                        let __echo = <<answers::Table as kit::abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as kit::abi::wire::Echo>::zero();
                         __echo
                     };
                     __echoed.refusal()
@@ -1562,8 +1586,12 @@ const _: () = {
     >();
     const _: () = ::core::assert!(
         __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        kit::abi::plugin::WorkerNotify > (),
-        "every variant of `Answer` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
+        kit::abi::plugin::WorkerNotify > (), "{}", kit::abi::wire::too_big(& [("Done",
+        __layout::structure(& __EXTENTS_Done).size), ("Moved", __layout::structure(&
+        __EXTENTS_Moved).size), ("Table", __layout::structure(& __EXTENTS_Table).size)],
+        __LEN, ::core::mem::size_of:: < kit::abi::plugin::WorkerNotify > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
     const _: () = ::core::assert!(
         kit::abi::wire::element:: < u16 > () > 0,
@@ -2057,6 +2085,11 @@ const _: () = {
         }
     }
     #[automatically_derived]
+    impl kit::abi::wire::Answer<Answer> for Done {
+        type This = Done;
+        type Echo = DoneEcho;
+    }
+    #[automatically_derived]
     impl kit::abi::wire::Echo for DoneEcho {
         const NAMES: &'static [::core::primitive::u64] = &[
             kit::abi::wire::echo_name("context"),
@@ -2154,6 +2187,11 @@ const _: () = {
                 },
             )
         }
+    }
+    #[automatically_derived]
+    impl kit::abi::wire::Answer<Answer> for Moved {
+        type This = Moved;
+        type Echo = MovedEcho;
     }
     #[automatically_derived]
     impl kit::abi::wire::Echo for MovedEcho {
@@ -2275,6 +2313,11 @@ const _: () = {
                 },
             )
         }
+    }
+    #[automatically_derived]
+    impl kit::abi::wire::Answer<Answer> for Table {
+        type This = Table;
+        type Echo = TableEcho;
     }
     #[automatically_derived]
     impl kit::abi::wire::Echo for TableEcho {

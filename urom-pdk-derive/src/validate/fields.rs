@@ -134,7 +134,7 @@ fn owned(model: &Messages, field: &Field, errors: &mut Errors) {
     let found = names::written(shape.inner);
     match shape.form {
         // The enum's lifetime was the mistake then.
-        form if form.is_borrowed() && model.generics.lifetimes().next().is_some() => {}
+        form if form.is_borrowed() && model.refused_lifetime => {}
         form if form.is_borrowed() => {
             errors.on(shape.inner, messages::borrowed_in_notification(found, OWNED));
         }
