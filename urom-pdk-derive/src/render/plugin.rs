@@ -41,7 +41,9 @@ impl Commands<'_> {
             /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
             /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
             #allowed
-            #vis trait Handler<AnySide: #krate::protocol::PluginSide>: ::core::marker::Sized + 'static {
+            #vis trait Handler<AnySide: #krate::protocol::PluginSide = <Self as #krate::protocol::FilledIn>::Side>:
+                ::core::marker::Sized + 'static
+            {
                 /// Makes the handler, when a worker opens the plugin.
                 ///
                 /// # Errors

@@ -65,7 +65,8 @@ pub(crate) struct Protocol;
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
 pub(crate) trait Handler<
-    AnySide: kit::abi::protocol::PluginSide,
+    AnySide: kit::abi::protocol::PluginSide
+        = <Self as kit::abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
