@@ -5,7 +5,7 @@
 //! | [`macro@urom_command`] | the enum of a plugin's commands | their wire format, the trait `Handler` of the plugin's side, the tasks of the host's |
 //! | [`macro@urom_notification`] | the enum of its notifications | their wire format |
 //! | [`macro@urom_plugin`] | `impl Handler for` a type | the two C functions that a worker looks for in a `.so` |
-//! | [`macro@Described`] | a struct that messages hold | its layout for C headers |
+//! | [`macro@Described`] | a struct or an enum that messages hold | its layout for C headers |
 //!
 //! `urom-abi` re-exports [`macro@urom_command`] and [`macro@urom_notification`], `urom-pdk` re-exports
 //! [`macro@urom_plugin`]: depend on those and not on this crate. The generated code names everything by absolute
@@ -259,7 +259,8 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::plugin(args.into(), item.into()).into()
 }
 
-/// Describes a plain structure, so that a message's field of that type is more than bytes in the C header.
+/// Describes a plain structure or an enum without fields, so that a message's field of that type is more than bytes in
+/// the C header, in `cargo urom` and in errors.
 ///
 /// ```
 /// #[repr(C)]
@@ -273,8 +274,9 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// It implements `urom_abi::describe::Described`: name, size, alignment, and of each field the name, the offset, the type
-/// and the documentation. A `#[repr(transparent)]` structure is described as its field. `#[urom(crate = path)]` says where
-/// `urom-abi` is found, `::urom_abi` without it.
+/// and the documentation. A `#[repr(transparent)]` structure is described as its field. An enum has one of the `repr`s `u8`
+/// to `u64` and `i8` to `i64`, and is described by its values. `#[urom(crate = path)]` says where `urom-abi` is found,
+/// `::urom_abi` without it.
 #[proc_macro_derive(Described, attributes(urom))]
 pub fn described(item: TokenStream) -> TokenStream {
     described::described(item.into()).into()

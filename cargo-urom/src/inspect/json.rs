@@ -6,6 +6,7 @@ use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, T
 
 use crate::description::PluginFile;
 use crate::elf::SYMBOLS;
+use crate::message::Shown;
 
 /// Fields may come to it, and none goes.
 pub(super) fn file(file: &PluginFile) -> Value {
@@ -105,6 +106,16 @@ fn ty(of: &Type) -> Value {
     let inner = match of {
         Type::Int { signed, .. } => ("kind", json!(if *signed { "signed" } else { "unsigned" })),
         Type::Float { .. } => ("kind", json!("float")),
+        Type::Bool => ("kind", json!("bool")),
+        Type::Char => ("kind", json!("char")),
+        Type::Utf8 => ("kind", json!("text")),
+        Type::Enum(of) => {
+            let values = of.values.iter().map(|value| {
+                let number = Shown::Int(value.value).json();
+                json!({ "name": value.name, "docs": docs(value.docs), "value": number })
+            });
+            ("values", values.collect())
+        }
         Type::Opaque { .. } => ("kind", json!("opaque")),
         Type::Array { of, len } => ("array", json!({ "of": ty(of), "len": len })),
         Type::Struct(of) => {

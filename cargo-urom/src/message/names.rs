@@ -17,7 +17,7 @@ pub(crate) fn command(messages: &Messages, name: &str) -> Result<&'static Varian
 }
 
 /// A name without what styles differ in.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }
 
@@ -45,7 +45,8 @@ pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
     let payloads = variant.payloads.iter().map(|payload| {
         let text = match payload.ty {
             Type::Int { bytes: 1, signed: false } => format!("{}=<bytes>", payload.name),
-            ty => format!("{}=<[{}]>", payload.name, ty),
+            Type::Utf8 => format!("{}=<text>", payload.name),
+            ty => format!("{}=<[{ty}]>", payload.name),
         };
         (payload.optional || payload.when.is_some(), text)
     });

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Count, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
+use super::{Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
 
 impl Protocol {
     /// What a host, built with this definition, and a plugin, built with `plugin`'s, disagree on
@@ -140,7 +140,14 @@ impl Facts {
             Type::Opaque { size, align, .. } => {
                 self.add(format!("size of `{path}`"), extent(size, align));
             }
-            Type::Int { .. } | Type::Float { .. } => {}
+            Type::Enum(of) => {
+                let sign = if of.signed { "i" } else { "u" };
+                self.add(format!("width of `{path}`"), format!("{sign}{}", 8 * of.bytes));
+                for EnumValue { name, value, .. } in of.values {
+                    self.add(format!("value of `{path}` that is {}::{name}", of.name), value.to_string());
+                }
+            }
+            Type::Int { .. } | Type::Float { .. } | Type::Bool | Type::Char | Type::Utf8 => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! One number for all that two builds of a protocol must agree on.
 
-use super::{Count, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
+use super::{Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
 use crate::hash::Hash;
 
 impl Protocol {
@@ -98,7 +98,20 @@ const fn ty(hash: Hash, of: &Type) -> Hash {
         Type::Opaque { name, size, align } => {
             hash.number(4).text(name).number(size as u64).number(align as u64)
         }
+        Type::Bool => hash.number(5),
+        Type::Char => hash.number(6),
+        Type::Utf8 => hash.number(7),
+        Type::Enum(of) => {
+            let mut hash = hash.number(8).text(of.name).number(of.bytes as u64).number(of.signed as u64);
+            list!(hash, of.values, value);
+            hash
+        }
     }
+}
+
+const fn value(hash: Hash, value: &EnumValue) -> Hash {
+    // In two's complement when it is signed: the enum says so.
+    hash.text(value.name).number(value.value as u64)
 }
 
 const fn member(hash: Hash, field: &StructField) -> Hash {

@@ -12,11 +12,15 @@
 mod c_header;
 mod difference;
 mod fingerprint;
+mod misfit;
 pub mod section;
 mod types;
 
 pub use c_header::c_header;
-pub use types::{Described, NotDescribed, Probe, Struct, StructField, Type, found_or_opaque};
+pub use misfit::Misfit;
+pub use types::{
+    Described, Enum, EnumValue, NotDescribed, Probe, Struct, StructField, Type, found_or_opaque,
+};
 
 /// A plugin's protocol.
 ///

@@ -16,7 +16,7 @@ pub trait Notifications {
     /// All of them, for programs to read.
     const DESCRIPTION: Messages;
 
-    /// The answer to a command that no variant is known to answer: zeros behind the tag.
+    /// The answer to a command that no variant is known to answer: zeros behind the tag, which is 0 when it does not fit.
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room.

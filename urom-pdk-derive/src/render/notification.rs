@@ -33,7 +33,10 @@ impl Render<'_> {
         let tag_type = self.tag_type();
         let (tag, fixed) = (names::local("tag"), names::local("fixed"));
         let body = self.body(quote! {
-            #wire::notification::<__LEN>(#text, |#fixed| __TAG.write(#fixed, &(#tag as #tag_type)))
+            let #tag = <#tag_type as #wire::Word>::from_u64(#tag);
+            #wire::notification::<__LEN>(#text, |#fixed| {
+                __TAG.write(#fixed, &::core::option::Option::unwrap_or_default(#tag));
+            })
         });
         quote! {
             #[automatically_derived]
@@ -52,7 +55,7 @@ impl Render<'_> {
 
     fn reply(&self, variant: &Variant) -> TokenStream {
         let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
-        let name = &variant.ident;
+        let (name, this) = (&variant.ident, self.enum_type());
         let (text, echo_name) = (names::text(name), names::echo(name));
         let (incoming, fixed, echo) = (names::local("incoming"), names::local("fixed"), names::local("echo"));
 
@@ -82,8 +85,8 @@ impl Render<'_> {
         let payload = self.payload_maker(variant);
         let echo_texts = variant.echoed().map(|field| names::text(&field.ident));
         let zero = variant.echoed().map(|field| {
-            let (field, constant) = (&field.ident, names::field_const(variant, field));
-            quote!(#field: #constant.zero())
+            let (ident, zero) = (&field.ident, self.zero(variant, field));
+            quote!(#ident: #zero)
         });
         let zero = self.body(quote!(#echo_name { #(#zero),* }));
         let echoes = variant.echoed().map(|field| self.echoes(&echo_name, field));
@@ -114,6 +117,12 @@ impl Render<'_> {
             }
 
             #(#echoes)*
+
+            #[automatically_derived]
+            impl #wire::Answer<#this> for #name {
+                type This = #name;
+                type Echo = #echo_name;
+            }
 
             #[automatically_derived]
             impl #wire::Echo for #echo_name {

@@ -1,7 +1,9 @@
 //! Writing a description, in constants.
 
 use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic};
-use crate::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
+use crate::describe::{
+    Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant,
+};
 
 /// How many bytes [`write`](fn@write) writes.
 ///
@@ -251,6 +253,16 @@ impl Writer<'_> {
                 self.length(size);
                 self.length(align);
             }
+            Type::Bool => self.choice(5),
+            Type::Char => self.choice(6),
+            Type::Utf8 => self.choice(7),
+            Type::Enum(of) => {
+                self.chosen(8, of.name);
+                self.text(of.docs);
+                self.length(of.bytes);
+                self.choice(of.signed as u8);
+                list!(self, of.values, value);
+            }
         }
     }
 
@@ -263,6 +275,13 @@ impl Writer<'_> {
 
     const fn docs(&mut self, docs: &str) {
         self.text(if self.docs { docs } else { "" });
+    }
+
+    const fn value(&mut self, value: &EnumValue) {
+        self.text(value.name);
+        self.docs(value.docs);
+        // In two's complement when it is signed: the enum says so.
+        self.number(value.value as u64);
     }
 
     const fn optional(&mut self, text: Option<&str>) {
