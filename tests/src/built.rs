@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::c::prefix;
+
 /// The directory of the running program's profile, such as `target/debug`, where cargo puts programs and shared objects.
 ///
 /// # Errors
@@ -32,20 +34,23 @@ pub fn built(name: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The `libdoca_urom.so` that was built beside the running test.
+/// The `libdoca_urom.so` of the prefix beside the running test.
 ///
 /// # Errors
-/// When it was not.
+/// As [`prefix`].
 pub fn doca_library() -> Result<PathBuf> {
-    built("libdoca_urom.so")
+    Ok(prefix()?.lib().join("libdoca_urom.so"))
 }
 
-/// The same library without this project's extensions, which is what any other libdoca_urom is; made in `directory`.
+/// The same library without this project's extensions, which is what any other libdoca_urom is; made in `directory`, with a
+/// `libdoca_common` that is its own.
 ///
 /// # Errors
 /// When the library was not built, or cannot be copied.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     let mut bytes = std::fs::read(doca_library()?)?;
+    // As long as the real name, so that it has room in the file.
+    const (COMMON, OTHER): (&[u8], &[u8]) = (b"libdoca_common.so.2\0", b"libdoca_plain_.so.2\0");
     const NAMES: [&[u8]; 8] = [
         b"urom_service_set_address\0",
         b"urom_service_set_embedded\0",
@@ -67,6 +72,13 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
         }
     }
     ensure!(found == [true; NAMES.len()], "the library does not export all of its extensions: {found:?}");
+    let mut common = std::fs::read(prefix()?.lib().join("libdoca_common.so"))?;
+    for library in [&mut bytes, &mut common] {
+        let starts = |at: &usize| library[*at..].starts_with(COMMON);
+        let at = (0..library.len()).find(starts).context("the libraries have DOCA's names")?;
+        library[at..at + OTHER.len()].copy_from_slice(OTHER);
+    }
+    std::fs::write(directory.join("libdoca_plain_.so.2"), common)?;
     let file = directory.join("libdoca_urom.so");
     std::fs::write(&file, bytes)?;
     Ok(file)
