@@ -50,7 +50,8 @@ pub fn doca_library() -> Result<PathBuf> {
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     let mut bytes = std::fs::read(doca_library()?)?;
     // As long as the real name, so that it has room in the file.
-    const (COMMON, OTHER): (&[u8], &[u8]) = (b"libdoca_common.so.2\0", b"libdoca_plain_.so.2\0");
+    const COMMON: &[u8] = b"libdoca_common.so.2\0";
+    const OTHER: &[u8] = b"libdoca_plain_.so.2\0";
     const NAMES: [&[u8]; 8] = [
         b"urom_service_set_address\0",
         b"urom_service_set_embedded\0",
