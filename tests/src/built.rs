@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, ensure};
 
@@ -49,9 +50,10 @@ pub fn doca_library() -> Result<PathBuf> {
 /// When the library was not built, or cannot be copied.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     let mut bytes = std::fs::read(doca_library()?)?;
-    // As long as the real name, so that it has room in the file.
     const COMMON: &[u8] = b"libdoca_common.so.2\0";
-    const OTHER: &[u8] = b"libdoca_plain_.so.2\0";
+    // As long as the real name, so that it has room in the file; and one that no other copy in the process has.
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let other = format!("libdoca_{:06}.so.2\0", MADE.fetch_add(1, Ordering::Relaxed));
     const NAMES: [&[u8]; 8] = [
         b"urom_service_set_address\0",
         b"urom_service_set_embedded\0",
@@ -77,9 +79,9 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     for library in [&mut bytes, &mut common] {
         let starts = |at: &usize| library[*at..].starts_with(COMMON);
         let at = (0..library.len()).find(starts).context("the libraries have DOCA's names")?;
-        library[at..at + OTHER.len()].copy_from_slice(OTHER);
+        library[at..at + other.len()].copy_from_slice(other.as_bytes());
     }
-    std::fs::write(directory.join("libdoca_plain_.so.2"), common)?;
+    std::fs::write(directory.join(other.trim_end_matches('\0')), common)?;
     let file = directory.join("libdoca_urom.so");
     std::fs::write(&file, bytes)?;
     Ok(file)

@@ -163,8 +163,8 @@ fn blank(bytes: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::{built_in, tests::flag};
     use super::*;
+    use crate::model::{built_in, tests::flag};
 
     /// Behind the built-in ones (-l is the third): --device TEXT, --number INT, --all BOOLEAN, -x without a long name.
     fn flags() -> Vec<Flag> {

@@ -157,8 +157,8 @@ fn shown(text: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::{built_in, tests::flag};
     use super::*;
+    use crate::model::{built_in, tests::flag};
 
     /// Behind the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all BOOLEAN), --long-only TEXT.
     fn flags() -> Vec<Flag> {

@@ -40,8 +40,8 @@ fn line(text: &mut String, flag: &Flag) {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::{Kind, built_in, tests::flag};
     use super::*;
+    use crate::model::{Kind, built_in, tests::flag};
 
     #[test]
     fn both_sections_list_their_flags() {

@@ -7,9 +7,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use urom_abi::DocaError;
-use urom_abi::host::{
-    Buf, Ctx, CtxState, Data, Dev, DevInfo, Pe, StateChangedCallback, Task,
-};
+use urom_abi::host::{Buf, Ctx, CtxState, Data, Dev, DevInfo, Pe, StateChangedCallback, Task};
 
 use crate::join::{self, joined};
 

@@ -35,7 +35,8 @@ unsafe extern "C" fn urom_libdoca_join(urom: *const OfUrom) -> *const OfCommon {
             );
             return ptr::null();
         }
-        let place = UROM.compare_exchange(ptr::null_mut(), urom.cast_mut(), Ordering::AcqRel, Ordering::Acquire);
+        let place =
+            UROM.compare_exchange(ptr::null_mut(), urom.cast_mut(), Ordering::AcqRel, Ordering::Acquire);
         if place.is_err_and(|other| !ptr::eq(other, urom)) {
             tracing::error!(
                 target: "urom_library",

@@ -29,7 +29,10 @@ pub fn prefix() -> Result<Prefix> {
     // The name in the build tree belongs to the last build of this very file. For uromd that says nothing: tests of
     // urom-service build it again.
     let libraries = ["libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so"];
-    let mut pairs = libraries.map(|name| Ok((prefix.lib().join(name), built(name)?))).into_iter().collect::<Result<Vec<_>>>()?;
+    let mut pairs = libraries
+        .map(|name| Ok((prefix.lib().join(name), built(name)?)))
+        .into_iter()
+        .collect::<Result<Vec<_>>>()?;
     let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../urom-abi/include");
     for header in fs::read_dir(&headers).with_context(|| headers.display().to_string())? {
         let header = header?;

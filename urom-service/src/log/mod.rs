@@ -52,7 +52,6 @@ impl Log {
         let none = dispatcher::get_default(|current| current.is::<NoSubscriber>());
         none.then(|| dispatcher::set_default(&Dispatch::new(self)))
     }
-
 }
 
 /// Lines of plugins are held to the program's level.

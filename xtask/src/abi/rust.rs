@@ -23,8 +23,7 @@ const TYPES: [&str; 5] = [
 ];
 
 /// Where functions are exported.
-const EXPORTS: [&str; 4] =
-    ["libdoca/common/src", "libdoca/argp/src", "libdoca/urom/src", "urom-log/src"];
+const EXPORTS: [&str; 4] = ["libdoca/common/src", "libdoca/argp/src", "libdoca/urom/src", "urom-log/src"];
 
 /// The lists of functions.
 const LISTS: &str = "urom-abi/src/host/functions.rs";
