@@ -23,6 +23,7 @@ fn the_headers_are_those_of_the_interface_and_the_plugins_have_a_folder() -> Res
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut expected = names(&workspace.join("urom-abi/include"))?;
     expected.push("urom".to_owned());
+    expected.sort();
     let include = prefix()?.include();
     assert_eq!(names(&include)?, expected);
     assert!(
