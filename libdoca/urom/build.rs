@@ -3,8 +3,7 @@
 
 fn main() {
     doca_link::library("doca_urom");
-    // That of src/join.rs.
-    doca_link::needs_common(&["urom_libdoca_join"]);
+    doca_link::needs_common();
     if ucx_probe::rpath().is_some() {
         // Where `cargo xtask install` puts the kit's own UCX.
         println!("cargo:rustc-link-arg=-Wl,-rpath,$ORIGIN/urom-ucx/libucx/lib");
