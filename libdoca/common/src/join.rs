@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use urom_abi::host::join::{FORMAT, OfCommon, OfUrom, SdkLine};
+use urom_abi::host::join::{Head, OfCommon, OfUrom, SdkLine};
 use urom_abi::log::Level;
 use urom_log::sdk::{self, SdkBackends};
 use urom_log::{Origin, Output, guard_or};
@@ -12,7 +12,7 @@ use urom_log::{Origin, Output, guard_or};
 /// The `libdoca_urom` of this process, once there is one. It is never unloaded.
 static UROM: AtomicPtr<OfUrom> = AtomicPtr::new(ptr::null_mut());
 
-static COMMON: OfCommon = OfCommon { size: size_of::<OfCommon>(), format: FORMAT, wants, write };
+static COMMON: OfCommon = OfCommon { head: Head::of::<OfCommon>(), wants, write };
 
 /// The functions of the `libdoca_urom` in this process.
 #[inline]
@@ -26,9 +26,9 @@ pub(crate) fn joined() -> Option<&'static OfUrom> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn urom_libdoca_join(urom: *const OfUrom) -> *const OfCommon {
     guard_or(ptr::null(), || {
-        // SAFETY: the table's beginning, which is the same in every format, or null.
-        let Some((size, format)) = (unsafe { beginning(urom) }) else { return ptr::null() };
-        if (size, format) != (size_of::<OfUrom>(), FORMAT) {
+        // SAFETY: null, or a table, which begins like this in every release.
+        let Some(head) = (unsafe { urom.cast::<Head>().as_ref() }) else { return ptr::null() };
+        if *head != Head::of::<OfUrom>() {
             tracing::error!(
                 target: "urom_library",
                 "libdoca_urom and libdoca_common are of different releases of the UROM kit: install both from one"
@@ -48,21 +48,6 @@ unsafe extern "C" fn urom_libdoca_join(urom: *const OfUrom) -> *const OfCommon {
         sdk::also_tell(unsafe { (*urom).limits_changed });
         &raw const COMMON
     })
-}
-
-/// Size and format of a table; `None` for null.
-///
-/// # Safety
-/// `urom` is null, or a table of whatever format.
-unsafe fn beginning(urom: *const OfUrom) -> Option<(usize, u32)> {
-    if urom.is_null() {
-        return None;
-    }
-    // SAFETY: the caller's promise.
-    let size = unsafe { (&raw const (*urom).size).read() };
-    // SAFETY: the caller's promise.
-    let format = unsafe { (&raw const (*urom).format).read() };
-    Some((size, format))
 }
 
 /// Loads the `libdoca_urom` beside this library, for a program that is not linked with it and calls `function`. `None` when

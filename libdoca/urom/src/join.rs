@@ -3,7 +3,7 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use urom_abi::host::join::{FORMAT, OfCommon, OfUrom, SdkLine, Text};
+use urom_abi::host::join::{Head, OfCommon, OfUrom, SdkLine, Text};
 use urom_abi::log::Level;
 use urom_log::{Origin, Output, guard_or, sdk};
 
@@ -14,8 +14,7 @@ unsafe extern "C" {
 }
 
 static UROM: OfUrom = OfUrom {
-    size: size_of::<OfUrom>(),
-    format: FORMAT,
+    head: Head::of::<OfUrom>(),
     api: urom_service::library::API,
     is_equal_pci_addr: urom_service::library::devinfo_is_equal_pci_addr,
     get_iface_name: urom_service::library::devinfo_get_iface_name,
@@ -43,7 +42,7 @@ fn join() {
     let common = unsafe { urom_libdoca_join(&UROM) };
     // SAFETY: null, or the static table of a library that took this one's.
     let Some(known) = (unsafe { common.as_ref() }) else { return };
-    if (known.size, known.format) == (size_of::<OfCommon>(), FORMAT) {
+    if known.head == Head::of::<OfCommon>() {
         COMMON.store(common.cast_mut(), Ordering::Release);
         sdk::install(&ToCommon);
     }

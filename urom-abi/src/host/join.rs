@@ -12,8 +12,22 @@ use crate::error::DocaError;
 /// The name of [`Join`], which `libdoca_common.so` exports.
 pub const SYMBOL: &str = "urom_libdoca_join";
 
-/// Which tables these are. Both libraries come from one build; this and the sizes notice when they do not.
-pub const FORMAT: u32 = 1;
+/// What each table begins with, in every release. Both libraries come from one build; this notices when they do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Head {
+    /// Of the whole table, in bytes.
+    size: usize,
+    /// Counts what changes in it without another size.
+    format: u32,
+}
+
+impl Head {
+    /// That of a table of this release.
+    pub const fn of<T>() -> Head {
+        Head { size: size_of::<T>(), format: 1 }
+    }
+}
 
 /// Joins a `libdoca_urom` that was just loaded. Both tables are static memory.
 ///
@@ -24,10 +38,8 @@ pub type Join = unsafe extern "C" fn(urom: *const OfUrom) -> *const OfCommon;
 #[derive(Debug)]
 #[repr(C)]
 pub struct OfUrom {
-    /// Of this structure, in bytes.
-    pub size: usize,
-    /// [`FORMAT`].
-    pub format: u32,
+    /// Of this table.
+    pub head: Head,
     /// The functions that Rust hosts call, too.
     pub api: Api,
     /// `doca_devinfo_is_equal_pci_addr`.
@@ -42,10 +54,8 @@ pub struct OfUrom {
 #[derive(Debug)]
 #[repr(C)]
 pub struct OfCommon {
-    /// Of this structure, in bytes.
-    pub size: usize,
-    /// [`FORMAT`].
-    pub format: u32,
+    /// Of this table.
+    pub head: Head,
     /// Whether an SDK message of this level (DOCA's number) is written anywhere.
     pub wants: extern "C" fn(level: u32) -> bool,
     /// Writes an SDK message.
