@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use urom_tests::c::{Source, prefix};
 
 /// The entries of one kind in a file's dynamic section, such as `NEEDED`.
-fn entries(file: &Path, kind: &str) -> Result<Vec<String>> {
+pub(crate) fn entries(file: &Path, kind: &str) -> Result<Vec<String>> {
     let output = Command::new("readelf").env("LC_ALL", "C").args(["-W", "-d"]).arg(file).output()?;
     ensure!(output.status.success(), "readelf {}: {}", file.display(), output.status);
     let text = String::from_utf8(output.stdout)?;
@@ -205,6 +205,44 @@ fn a_header_of_the_programs_own_is_found_whichever_folder_comes_first() -> Resul
             let language = if compiler == "cc" { "c" } else { "c++" };
             let result = command.args(["-x", language]).args(folders).arg(&file).output()?;
             ensure!(result.status.success(), "{command:?}: {}", String::from_utf8_lossy(&result.stderr));
+        }
+    }
+    Ok(())
+}
+
+/// UCX's own lists and sets of CPUs are taken where its headers are, whichever folder and whichever header comes first.
+#[test]
+fn ucx_may_be_included_before_and_after_docas_headers() -> Result<()> {
+    let prefix = prefix()?;
+    let doca = prefix.pkg_config(&["--cflags"], &["doca-urom"])?;
+    let ucx = prefix.pkg_config(&["--cflags"], &["ucx"])?;
+    let ucx: Vec<_> = ucx.iter().map(|flag| flag.replacen("-I", "-isystem", 1)).collect();
+    let headers = [
+        "#include <ucp/api/ucp.h>\n#include <ucs/type/cpu_set.h>\n",
+        "#include <doca_urom.h>\n#include <doca_urom_plugin.h>\n",
+    ];
+    let code = "int use(ucs_list_link_t *list, doca_cpu_set_t *cpus);\n\
+        int use(ucs_list_link_t *list, doca_cpu_set_t *cpus)\n{\n\tucs_list_head_init(list);\n\tDOCA_CPU_ZERO(cpus);\n\
+        \tDOCA_CPU_SET(3, cpus);\n\treturn doca_cpu_is_set(3, cpus) && ucs_list_is_empty(list);\n}\n";
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("program.c");
+    for headers in [headers, [headers[1], headers[0]]] {
+        std::fs::write(&file, [headers[0], headers[1], code].concat())?;
+        for folders in [[&ucx, &doca], [&doca, &ucx]] {
+            for (compiler, language, standard) in [("cc", "c", "-std=c11"), ("c++", "c++", "-std=c++17")] {
+                let mut command = Command::new(compiler);
+                command.args([
+                    "-Wall",
+                    "-Wextra",
+                    "-Werror",
+                    "-fsyntax-only",
+                    "-DDOCA_ALLOW_EXPERIMENTAL_API",
+                    standard,
+                ]);
+                let result =
+                    command.args(["-x", language]).args(folders.into_iter().flatten()).arg(&file).output()?;
+                ensure!(result.status.success(), "{command:?}: {}", String::from_utf8_lossy(&result.stderr));
+            }
         }
     }
     Ok(())

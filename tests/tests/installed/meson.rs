@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use urom_tests::PluginDirectory;
 use urom_tests::c::{DEVICE, Host, Prefix, Service, prefix};
 
-use crate::linking::{LIBRARIES, needed_of_doca};
+use crate::linking::{LIBRARIES, entries, needed_of_doca};
 
 const PROJECT: &str = "\
 project('program', 'c', default_options: ['warning_level=2', 'werror=true', 'c_std=c11'])
@@ -47,6 +47,8 @@ fn what_meson_builds_needs_docas_names_and_works_after_the_prefix_moved() -> Res
     assert_eq!(needed_of_doca(&host)?, LIBRARIES);
     assert_eq!(needed_of_doca(&plugin)?, ["libdoca_common.so.2"]);
 
+    // Meson's own way to find libraries before they are installed, which is no longer one then.
+    ensure!(!entries(&plugin, "RUNPATH")?.is_empty(), "the plugin has a run path of its own");
     fs::rename(&first, &second)?;
     let moved = Prefix::at(&second);
     let mut plugins = PluginDirectory::with(&[])?;
