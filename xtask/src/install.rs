@@ -18,9 +18,6 @@ use crate::{headers, setup, shell};
 /// The packages whose products are installed.
 pub(crate) const PACKAGES: [&str; 4] = [SERVICE.package, "libdoca-common", "libdoca-argp", "libdoca-urom"];
 
-/// The end of a library's soname.
-const MAJOR: &str = "2";
-
 /// What cargo must be told so that it says which UCX was linked.
 pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
 
@@ -69,9 +66,10 @@ fn usable(prefix: &Path) -> Result<PathBuf> {
 fn lay_out(workspace: &Workspace, profile_dir: &Path, ucx: &LinkedUcx, placer: &mut Placer) -> Result<()> {
     placer.file(&profile_dir.join(SERVICE.name), Path::new("bin").join(SERVICE.name))?;
 
+    let (major, _) = RELEASE.split_once('.').context("a release has a major number")?;
     for library in pkgconfig::libraries() {
         let plain = format!("lib{library}.so");
-        let (file, soname) = (format!("{plain}.{RELEASE}"), format!("{plain}.{MAJOR}"));
+        let (file, soname) = (format!("{plain}.{RELEASE}"), format!("{plain}.{major}"));
         let place = |name: &str| Path::new("lib").join(name);
         placer.file(&profile_dir.join(&plain), place(&file))?;
         placer.symlink(&file, place(&soname))?;
