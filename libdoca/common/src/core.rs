@@ -7,17 +7,23 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use urom_abi::DocaError;
+use urom_abi::host::join::OfUrom;
 use urom_abi::host::{Buf, Ctx, CtxState, Data, Dev, DevInfo, Pe, StateChangedCallback, Task};
+use urom_log::guard_or;
 
 use crate::join::{self, joined};
 
-/// What a function returns that was given no object of this library's.
-trait Refusal {
+/// What a function returns that does nothing.
+trait Refusal: Sized {
+    /// It was given no object of this library's.
     const REFUSAL: Self;
+    /// There is no `libdoca_urom` to make one.
+    const NO_UROM: Self = Self::REFUSAL;
 }
 
 impl Refusal for DocaError {
     const REFUSAL: Self = DocaError::INVALID_VALUE;
+    const NO_UROM: Self = DocaError::INITIALIZATION;
 }
 
 impl Refusal for () {
@@ -60,14 +66,11 @@ macro_rules! export {
 
 /// What a function does in a process that has no `libdoca_urom` yet.
 #[cold]
-fn without_urom<T: Refusal>(name: &str, call: impl FnOnce(&urom_abi::host::join::OfUrom) -> T) -> T {
-    if !FIRST.contains(&name) {
-        return T::REFUSAL;
-    }
-    match join::load(name) {
-        Some(urom) => call(urom),
-        None => T::REFUSAL,
-    }
+fn without_urom<T: Refusal>(name: &str, call: impl FnOnce(&OfUrom) -> T) -> T {
+    guard_or(T::NO_UROM, || match FIRST.contains(&name) {
+        true => join::load(name).map_or(T::NO_UROM, call),
+        false => T::REFUSAL,
+    })
 }
 
 macro_rules! functions {

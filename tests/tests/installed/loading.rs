@@ -57,7 +57,16 @@ fn without_libdoca_urom_log_and_errors_work_and_the_rest_says_what_is_missing() 
     let alone = copied(&["libdoca_common.so.2"])?;
     let output = run("common_alone.c", alone.path(), &[])?;
     let missing = "needs \"libdoca_urom.so.2\", which cannot be loaded";
-    ends(&output, 1, &["DOCA_ERROR_NOT_FOUND", missing, "No such file", "doca_pe_create"]);
+    ends(
+        &output,
+        1,
+        &[
+            "DOCA_ERROR_NOT_FOUND",
+            missing,
+            "No such file",
+            "doca_pe_create(&pe) gave DOCA_ERROR_INITIALIZATION",
+        ],
+    );
     Ok(())
 }
 
