@@ -9,13 +9,13 @@ use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Ctx, Dev, GidTaskCallback, Task};
 use urom_abi::plugin::PluginInfo;
+use urom_log::{guard, guard_or};
 
 use crate::library::address::{Address, Wish};
 use crate::library::ctx::{Context, Kind};
 use crate::library::device::Device;
 use crate::library::failure::{failure, invalid};
 use crate::library::gid::GidTask;
-use crate::library::guard::{guard, guard_or};
 use crate::library::handle::{borrow, present, publish, put, service, withdraw};
 use crate::library::service::Service;
 use crate::wire::control::Failure;
