@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use heck::ToSnakeCase;
+
 use super::comments;
-use super::names::{Scope, identifier, snake_case};
+use super::names::{Scope, identifier};
 use crate::describe::{Struct, Type};
 use crate::wire::layout::{Extent, align_up};
 
@@ -110,7 +112,7 @@ impl Structs {
     }
 
     fn known_as(&mut self, ty: &Type, name: &str) -> String {
-        let name = self.scope.name(&format!("{}_{}", self.prefix, snake_case(name)));
+        let name = self.scope.name(&format!("{}_{}", self.prefix, name.to_snake_case()));
         self.known.push((*ty, name.clone()));
         name
     }
