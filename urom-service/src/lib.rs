@@ -31,6 +31,7 @@ pub mod library;
 mod lobby;
 pub mod log;
 mod mailbox;
+mod own_output;
 pub mod plugin_elf;
 pub mod plugin_file;
 mod queue;
@@ -40,3 +41,5 @@ mod threads;
 pub mod uromd;
 pub mod wire;
 pub mod worker;
+
+pub use own_output::take_stdout;

@@ -8,3 +8,4 @@ mod images;
 mod inspect;
 mod new;
 mod run;
+mod stdout;

@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use faulty_protocol::{
-    Affinity, AskForLong, Await, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, Long,
+    Affinity, AskForLong, Await, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, Long, Print,
     Panic, Pid, Process, Sleep, Stall, Tell, Yield,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -121,6 +121,11 @@ impl Handler for Faulty {
 
     async fn ask_for_long(&self, _cx: &Context, _cmd: AskForLong) -> Result<Long> {
         Ok(Long { words: [u64::MAX; 16] })
+    }
+
+    async fn print(&self, _cx: &Context, _cmd: Print) -> Result<Done> {
+        println!("printed by a handler");
+        Ok(Done)
     }
 }
 
