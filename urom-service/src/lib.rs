@@ -23,6 +23,7 @@ pub mod daemon;
 pub mod doca_log;
 pub mod embedded;
 mod entrance;
+mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
