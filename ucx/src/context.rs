@@ -9,9 +9,10 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 use crate::queues::Queues;
+use crate::settings;
 use crate::slot::Slot;
 use crate::status::{Result, Status, check};
-use crate::version::require_version;
+use crate::version::{require_version, version};
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
@@ -257,8 +258,9 @@ impl ContextBuilder {
     pub fn build(self) -> Result<Context> {
         require_version()?;
         let config = Config::read()?;
-        for (name, value) in &self.config {
-            config.set(name, value)?;
+        let environment = std::env::var("UCX_TLS").ok();
+        for (name, value) in settings::for_release(&self.config, version(), environment.as_deref()) {
+            config.set(&name, &value)?;
         }
         let name = self.name.map(|name| c_string("the context's name", &name)).transpose()?;
         let mut params = sys::ucp_params_t::zeroed();
