@@ -219,6 +219,22 @@ macro_rules! host_extensions {
             /// Names the file with the key that a daemon asks for (NUL-terminated), in place of `UROM_KEY_FILE`. It is read when
             /// the context starts. Idle only.
             fn urom_service_set_key_file(service: *mut Service, path: *const c_char) -> DocaError;
+            /// The fingerprint of a plugin's description, by the plugin's id. `NOT_FOUND` for a plugin without a description, in C;
+            /// `INVALID_VALUE` for what is no plugin's id. Running services only.
+            fn urom_service_get_plugin_fingerprint(
+                service: *mut Service,
+                plugin: u64,
+                fingerprint: *mut u64,
+            ) -> DocaError;
+            /// A plugin's description without documentation, as `urom_abi::describe::section` has it. `length` is how many bytes
+            /// there is room for, and becomes how many the description has: `TOO_BIG` when that is more. The daemon is asked, and
+            /// the call blocks for 4.5 s at most. Running services only.
+            fn urom_service_get_plugin_description(
+                service: *mut Service,
+                plugin: u64,
+                bytes: *mut c_void,
+                length: *mut usize,
+            ) -> DocaError;
             /// Why a context failed to start or left RUNNING, or a domain refused a setting, as a code: `SUCCESS` when nothing
             /// failed since the last start.
             fn urom_ctx_get_failure_code(ctx: *const Ctx) -> DocaError;
