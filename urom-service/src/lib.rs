@@ -22,6 +22,7 @@
 pub mod daemon;
 pub mod embedded;
 mod entrance;
+mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -30,6 +31,7 @@ pub mod library;
 mod lobby;
 pub mod log;
 mod mailbox;
+mod own_output;
 pub mod plugin_elf;
 pub mod plugin_file;
 mod queue;
@@ -40,4 +42,5 @@ pub mod uromd;
 pub mod wire;
 pub mod worker;
 
+pub use own_output::take_stdout;
 pub use urom_log::export_doca_log;

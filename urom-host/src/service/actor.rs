@@ -21,6 +21,8 @@ use urom_abi::signals;
 use crate::error::{Error, Result};
 use crate::library::Library;
 use crate::plugin::Plugin;
+#[cfg(feature = "builtin")]
+use crate::service::builder::Place;
 use crate::service::builder::Settings;
 use crate::service::inquiry::{Counts, Inquiry, Timed};
 use crate::service::question::Question;
@@ -47,6 +49,8 @@ pub(crate) struct ServiceCore {
     serial: u64,
     service: Pointer,
     plugins: Vec<Plugin>,
+    #[cfg(feature = "builtin")]
+    place: Place,
     cpus: CpuSet,
     mailbox: Arc<Mailbox>,
     counts: Arc<Counts>,
@@ -62,6 +66,8 @@ impl ServiceCore {
         let mailbox = Arc::new(Mailbox::new().map_err(system)?);
         let (report, connected) = mpsc::sync_channel(1);
         let theirs = Arc::clone(&mailbox);
+        #[cfg(feature = "builtin")]
+        let place = settings.place.clone();
         let thread = signals::blocked(|| {
             let name = thread::Builder::new().name("urom-service".into());
             name.spawn(move || serve(library, &settings, &theirs, &report))
@@ -80,7 +86,19 @@ impl ServiceCore {
         let plugins = plugins.into_iter();
         let plugins = plugins.map(|(info, fingerprint)| Plugin::new(info, fingerprint, serial)).collect();
         let counts = Arc::default();
-        Ok(ServiceCore { library, serial, service, plugins, cpus, mailbox, counts, thread: Some(thread) })
+        let thread = Some(thread);
+        Ok(ServiceCore {
+            library,
+            serial,
+            service,
+            plugins,
+            #[cfg(feature = "builtin")]
+            place,
+            cpus,
+            mailbox,
+            counts,
+            thread,
+        })
     }
 
     pub(crate) fn library(&self) -> Library {
@@ -94,6 +112,12 @@ impl ServiceCore {
 
     pub(super) fn plugins(&self) -> &[Plugin] {
         &self.plugins
+    }
+
+    /// Where the program said that the service is.
+    #[cfg(feature = "builtin")]
+    pub(super) fn place(&self) -> &Place {
+        &self.place
     }
 
     pub(super) fn cpus(&self) -> CpuSet {

@@ -22,12 +22,16 @@ pub use group::{GroupQuery, GroupQueryHandle};
 pub use handle::ServiceHandle;
 
 pub(crate) use actor::ServiceCore;
+#[cfg(feature = "builtin")]
+use builder::Place;
 
 use crate::domain::DomainBuilder;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::library::Library;
+#[cfg(feature = "builtin")]
+use crate::library::SERVICE_FILE;
 use crate::plugin::Plugin;
 use crate::worker::WorkerBuilder;
 
@@ -316,20 +320,37 @@ impl ServiceCore {
             true => "the service serves no plugin".to_owned(),
             false => format!("the service has {}", names.join(", ")),
         };
+        let failed = |why, hint| Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint));
         // Cargo's own name for the file.
         let as_built = format!("lib{name}");
-        let hint = match self.plugins().iter().any(|plugin| plugin.name() == as_built) {
-            true => {
-                format!(
-                    "it was found as `{as_built}`: link or copy the file as `{name}.so` and connect again"
-                )
-            }
-            false => {
-                "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect again; the \
-                      service's log says which files it found and does not serve, and why"
-                    .to_owned()
-            }
+        if self.plugins().iter().any(|plugin| plugin.name() == as_built) {
+            let link = format!("link or copy the file as `{name}.so` and connect again");
+            return failed(why, format!("it was found as `{as_built}`: {link}"));
+        }
+        const LOG: &str = "the service's log says which files it found and does not serve, and why";
+        if let Some((reason, hint)) = self.not_served(name) {
+            return failed(format!("{why}: {reason}"), format!("{hint}; {LOG}"));
+        }
+        let put =
+            "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect again";
+        failed(why, format!("{put}; {LOG}"))
+    }
+
+    /// Why a service in this process does not serve a plugin, and what to do.
+    #[cfg(feature = "builtin")]
+    fn not_served(&self, name: &str) -> Option<(String, String)> {
+        self.library().extensions()?;
+        let path = match self.place() {
+            Place::Embedded { plugin_path } => plugin_path.as_ref(),
+            Place::Environment if std::env::var_os(SERVICE_FILE).is_none_or(|file| file.is_empty()) => None,
+            Place::Environment | Place::Address { .. } => return None,
         };
-        Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint))
+        Some(urom_service::embedded::not_served(name, path.map(|path| path.as_os_str())))
+    }
+
+    /// There is none in this process.
+    #[cfg(not(feature = "builtin"))]
+    fn not_served(&self, _name: &str) -> Option<(String, String)> {
+        None
     }
 }

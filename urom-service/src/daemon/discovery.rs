@@ -18,6 +18,7 @@ use urom_abi::describe::section::Description;
 use urom_abi::version;
 
 use super::trust::{self, Distrust};
+use crate::freshness;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 use crate::plugin_file::{PluginFile, PluginFileError};
 use crate::wire::control::{PluginBuild, PluginEntry};
@@ -165,6 +166,11 @@ impl Walk<'_> {
                 first.file.display()
             )
             .into());
+        }
+        if let Some(source) = freshness::newer_source(file) {
+            let directory = file.parent().unwrap_or(file);
+            let again = freshness::command_for(directory).unwrap_or_else(|| "cargo build".to_owned());
+            return Err(format!("it is older than its source {}: run {again}", source.display()).into());
         }
         let plugin = known.open(file)?;
         let file = known.spelling.clone();
