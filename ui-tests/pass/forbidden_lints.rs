@@ -28,12 +28,6 @@ pub mod protocol {
             /// Another.
             b: u8,
             /// Another.
-            c: u8,
-            /// Another.
-            d: u8,
-            /// Another.
-            e: u8,
-            /// Another.
             f: bool,
         },
     }

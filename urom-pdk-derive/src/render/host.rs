@@ -96,6 +96,12 @@ impl Commands<'_> {
             let (ident, (ty, _)) = (names::made(&field.ident), self.argument(field));
             quote!(#ident: #ty)
         });
+        let arguments = arguments.collect::<Vec<_>>();
+        // clippy looks into macros. Its limit of seven counts `self` and the worker.
+        let many = arguments.len() > 5;
+        let allowed = many.then(
+            || quote!(#[allow(clippy::too_many_arguments, reason = "one for each field that must be given")]),
+        );
         let members = variant.values().map(|field| {
             let (ident, (_, value)) = (&field.ident, self.argument(field));
             let value = if field.has_setter() { self.unset(variant, field) } else { value };
@@ -111,6 +117,7 @@ impl Commands<'_> {
         });
         quote! {
             #docs
+            #allowed
             #vis fn #method<'task>(
                 &'task self,
                 #worker: &'task AnyHost::Worker,
