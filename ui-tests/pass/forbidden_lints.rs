@@ -45,6 +45,41 @@ pub mod protocol {
     }
 }
 
+/// Of this nobody uses anything.
+mod unused {
+    use urom_abi::{Data, Received, urom_command, urom_notification};
+
+    #[urom_command(plugin = "worker_k", version = 1)]
+    #[derive(Debug)]
+    enum Command<'a> {
+        #[urom(reply = Done)]
+        Put {
+            #[urom(echo)]
+            context: u64,
+            flag: bool,
+            #[urom(inline, unless = id)]
+            data: Data<'a>,
+            #[urom(word)]
+            id: u64,
+        },
+        #[urom(reply = Gone)]
+        Stop,
+    }
+
+    #[urom_notification]
+    #[derive(Debug)]
+    enum Notification {
+        Done {
+            #[urom(echo)]
+            context: u64,
+            #[urom(inline)]
+            data: Received,
+            done: u8,
+        },
+        Gone,
+    }
+}
+
 use protocol::{Done, Handler, Put};
 use urom_abi::Payload;
 use urom_pdk::prelude::*;
