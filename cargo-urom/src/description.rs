@@ -179,7 +179,7 @@ mod tests {
 
     fn verdict(commands: Messages) -> Result<(), String> {
         let notifications = messages(FIELD, PAYLOAD);
-        sane(&Protocol { name: "worker_only", version: 1, fingerprint: 0, commands, notifications })
+        sane(&Protocol { name: "worker_only", version: 1, commands, notifications })
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub mod cpu;
 pub mod describe;
 pub mod descriptor;
 pub mod error;
+mod hash;
 pub mod host;
 pub mod list;
 pub mod log;

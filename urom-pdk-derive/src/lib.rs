@@ -164,7 +164,7 @@ use proc_macro::TokenStream;
 ///
 /// For a variant `TagSend`: the structure `TagSend` (with `decode`, `Request`, and `From<TagSend>` for the enum), the
 /// host's task `TagSendTask` and the client's method `task_tag_send`, and the handler's method `tag_send`. A variant with
-/// payloads has a structure with a lifetime. For the enum: `decode`, `encode`, `encoded_len`, `FIXED_LEN`, `FINGERPRINT`.
+/// payloads has a structure with a lifetime. For the enum: `decode`, `encode`, `encoded_len`, `FIXED_LEN`.
 /// For the module: the type `Protocol`, the trait `Handler` and the type `Client`. So a module has one enum of commands:
 /// give a second one a module of its own.
 ///
@@ -203,7 +203,7 @@ pub fn urom_command(args: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// For a variant `TagReceived` it makes the structure `TagReceived` of all fields that are not echoed: what a handler
 /// returns and what a host's task resolves to. The echoed ones are filled in from the command on the plugin's side and
-/// compared with it on the host's. For the enum it makes `decode`, `encode`, `encoded_len`, `FIXED_LEN`, `FINGERPRINT`.
+/// compared with it on the host's. For the enum it makes `decode`, `encode`, `encoded_len`, `FIXED_LEN`.
 ///
 /// # Payloads without copies
 ///

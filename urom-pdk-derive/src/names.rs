@@ -1,26 +1,11 @@
 //! The names of what is generated: `TagSend` makes `TagSendTask`, `task_tag_send` and the handler method `tag_send`.
 
+use heck::ToSnakeCase;
 use proc_macro2::{Ident, Span};
 use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 
 use crate::model::{Field, Variant};
-
-/// `TagSend` as `tag_send`. A digit belongs to the word before it; `RQCreate` is `rq_create`.
-pub(crate) fn snake_case(camel: &str) -> String {
-    let chars: Vec<char> = camel.chars().collect();
-    let mut snake = String::new();
-    for (i, &c) in chars.iter().enumerate() {
-        let after_word = i > 0 && (chars[i - 1].is_lowercase() || chars[i - 1].is_numeric());
-        let before_word =
-            i > 0 && chars[i - 1].is_uppercase() && chars.get(i + 1).is_some_and(|next| next.is_lowercase());
-        if c.is_uppercase() && (after_word || before_word) {
-            snake.push('_');
-        }
-        snake.extend(c.to_lowercase());
-    }
-    snake
-}
 
 /// An identifier's text without `r#`.
 pub(crate) fn text(ident: &Ident) -> String {
@@ -31,7 +16,7 @@ pub(crate) fn text(ident: &Ident) -> String {
 pub(crate) fn method(variant: &Ident) -> Option<Ident> {
     // A name is a keyword in the edition of whoever writes it: the handler's may be a later one than the protocol's.
     const LATER_KEYWORDS: [&str; 1] = ["gen"];
-    let name = snake_case(&text(variant));
+    let name = text(variant).to_snake_case();
     let as_is = syn::parse_str::<Ident>(&name).ok().filter(|_| !LATER_KEYWORDS.contains(&name.as_str()));
     let name = as_is.or_else(|| syn::parse_str::<Ident>(&format!("r#{name}")).ok());
     name.map(|mut name| {
@@ -50,7 +35,7 @@ pub(crate) fn made(name: &Ident) -> Ident {
 
 /// `TagSend` as the client's method `task_tag_send`.
 pub(crate) fn task_method(variant: &Ident) -> Ident {
-    made(&Ident::new(&format!("task_{}", snake_case(&text(variant))), variant.span()))
+    made(&Ident::new(&format!("task_{}", text(variant).to_snake_case()), variant.span()))
 }
 
 /// `TagSend` as the task `TagSendTask`.
@@ -131,22 +116,6 @@ pub(crate) fn numbered(index: usize) -> Ident {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_found_as_a_reader_finds_them() {
-        let cases = [
-            ("Loopback", "loopback"),
-            ("TagSend", "tag_send"),
-            ("RQCreate", "rq_create"),
-            ("MapV2", "map_v2"),
-            ("Map2D", "map2_d"),
-            ("A", "a"),
-            ("already_snake", "already_snake"),
-        ];
-        for (camel, snake) in cases {
-            assert_eq!(snake_case(camel), snake);
-        }
-    }
 
     #[test]
     fn keywords_become_raw_and_what_cannot_be_raw_is_no_name() {

@@ -57,15 +57,6 @@ pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     }
 }
 
-/// The tokens with one space between any two: the same text for every compiler.
-pub(crate) fn spaced(tokens: TokenStream) -> String {
-    let words = tokens.into_iter().map(|token| match token {
-        TokenTree::Group(group) => format!("{:?} {} end", group.delimiter(), spaced(group.stream())),
-        other => other.to_string(),
-    });
-    words.collect::<Vec<_>>().join(" ")
-}
-
 /// `tokens` as if they stood at `span`, so that an error underlines that; what they name stays the same.
 pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
     tokens
@@ -233,11 +224,5 @@ mod tests {
         for text in expressions {
             assert_eq!(spelled(text.parse().unwrap()), text);
         }
-    }
-
-    #[test]
-    fn the_same_tokens_are_the_same_text() {
-        assert_eq!(spaced(quote!(f(a, b) == 1)), spaced(quote!(f(a, b) == 1)));
-        assert_ne!(spaced(quote!((a) b)), spaced(quote!((a b))));
     }
 }

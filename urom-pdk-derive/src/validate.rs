@@ -9,6 +9,7 @@ mod words;
 
 use std::collections::{HashMap, HashSet};
 
+use heck::ToSnakeCase;
 use proc_macro2::Ident;
 use syn::{LitStr, Path, PathSegment};
 
@@ -127,7 +128,7 @@ fn items(model: &Messages, errors: &mut Errors) {
 fn methods(model: &Messages, errors: &mut Errors) {
     let mut owners = HashMap::from(METHODS.map(|name| (name.to_owned(), "every handler".to_owned())));
     for variant in &model.variants {
-        let name = names::snake_case(&names::text(&variant.ident));
+        let name = names::text(&variant.ident).to_snake_case();
         match owners.get(&name) {
             Some(owner) if *owner == quoted(&variant.ident) => {}
             Some(owner) => {

@@ -17,7 +17,7 @@ use std::fs;
 
 use urom_abi::describe::{Enum, Type};
 
-use super::names::{self, type_name};
+use super::names;
 
 /// The bytes that a text stands for: itself, `text:` and a text, `hex:` or `0x` and digits, or `@` and a file's path.
 pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
@@ -73,19 +73,17 @@ pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
     if let Some(given) = raw(text) {
         let given = given?;
         return match size {
-            0 => Err(format!("{} has no bytes, and {} are given", type_name(ty), given.len())),
+            0 => Err(format!("{} has no bytes, and {} are given", ty, given.len())),
             size if given.len() % size == 0 => Ok(given),
-            size => Err(format!(
-                "{} bytes are no whole number of elements: a {} takes {size}",
-                given.len(),
-                type_name(ty)
-            )),
+            size => {
+                Err(format!("{} bytes are no whole number of elements: a {} takes {size}", given.len(), ty))
+            }
         };
     }
     let items = match (list(text), ty) {
         (Some(items), _) => items?,
         (None, Type::Array { .. }) => {
-            return Err(format!("expected a list of {}: `[[..],[..]]`", type_name(ty)));
+            return Err(format!("expected a list of {}: `[[..],[..]]`", ty));
         }
         (None, _) => vec![text],
     };
@@ -144,7 +142,7 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
         Type::Array { of, len } => match list(text) {
             Some(items) => array(of, len, &items?, out),
             None if is_byte(of) => filled(len, &bytes(text)?, out),
-            None => Err(format!("expected {len} values for a {}: `[..,..]`", type_name(ty))),
+            None => Err(format!("expected {len} values for a {}: `[..,..]`", ty)),
         },
         Type::Struct(of) => {
             let inner =
@@ -201,7 +199,7 @@ fn filled(len: usize, given: &[u8], out: &mut [u8]) -> Result<(), String> {
 
 fn exactly(ty: &Type, given: &[u8], out: &mut [u8]) -> Result<(), String> {
     if given.len() != out.len() {
-        return Err(format!("{} bytes are given, and a {} takes {}", given.len(), type_name(ty), out.len()));
+        return Err(format!("{} bytes are given, and a {} takes {}", given.len(), ty, out.len()));
     }
     out.copy_from_slice(given);
     Ok(())
@@ -244,7 +242,7 @@ fn enumerated(of: &Enum, text: &str) -> Result<i128, String> {
 
 /// An integer of so many bytes, in decimal or hexadecimal.
 fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, String> {
-    let ty = type_name(&Type::Int { bytes, signed });
+    let ty = Type::Int { bytes, signed };
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text),

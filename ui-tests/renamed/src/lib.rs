@@ -117,4 +117,8 @@ pub mod by_path {
 }
 
 // The same protocol is the same, whatever the kit is called.
-const _: () = assert!(by_name::Protocol::FINGERPRINT == by_path::Protocol::FINGERPRINT);
+const _: () = {
+    use crate::reexport::abi::protocol::Protocol;
+    let [by_name, by_path] = [by_name::Protocol::DESCRIPTION, by_path::Protocol::DESCRIPTION];
+    assert!(by_name.fingerprint() == by_path.fingerprint());
+};

@@ -10,6 +10,8 @@
 //! [`DESCRIPTION`]: crate::protocol::Protocol::DESCRIPTION
 
 mod c_header;
+mod difference;
+mod fingerprint;
 mod misfit;
 pub mod section;
 mod types;
@@ -48,9 +50,6 @@ pub struct Protocol {
     pub name: &'static str,
     /// What the plugin's `urom_plugin_get_version` returns.
     pub version: u64,
-    /// A hash of name and version and of all messages' names, tags and layouts: two builds with the same one agree on the
-    /// bytes. Documentation does not count.
-    pub fingerprint: u64,
     /// What a host asks.
     pub commands: Messages,
     /// What the plugin answers.

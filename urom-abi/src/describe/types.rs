@@ -1,5 +1,6 @@
 //! The types of fields and elements, and how a Rust type finds its description.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 /// A type, as the wire sees it.
@@ -78,6 +79,31 @@ impl Type {
             Type::Array { of, .. } => of.align(),
             Type::Struct(of) => of.align,
             Type::Opaque { align, .. } => align,
+        }
+    }
+}
+
+/// The type as Rust spells it; a structure is its name.
+///
+/// ```
+/// use urom_abi::describe::Type;
+///
+/// const WORD: Type = Type::Int { bytes: 4, signed: false };
+/// assert_eq!(Type::Array { of: &WORD, len: 2 }.to_string(), "[u32; 2]");
+/// ```
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Type::Int { bytes, signed: false } => write!(f, "u{}", 8 * bytes),
+            Type::Int { bytes, signed: true } => write!(f, "i{}", 8 * bytes),
+            Type::Float { bytes } => write!(f, "f{}", 8 * bytes),
+            Type::Array { of, len } => write!(f, "[{of}; {len}]"),
+            Type::Bool => f.write_str("bool"),
+            Type::Char => f.write_str("char"),
+            Type::Utf8 => f.write_str("str"),
+            Type::Enum(of) => f.write_str(of.name),
+            Type::Struct(of) => f.write_str(of.name),
+            Type::Opaque { name, .. } => f.write_str(name),
         }
     }
 }
@@ -310,6 +336,13 @@ mod tests {
             )*};
         }
         check!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool char [u16; 3] [[f64; 2]; 0]);
+    }
+
+    #[test]
+    fn types_have_the_names_of_rust() {
+        assert_eq!(<[i32; 3]>::TYPE.to_string(), "[i32; 3]");
+        assert_eq!([u8::TYPE, f64::TYPE].map(|ty| ty.to_string()), ["u8", "f64"]);
+        assert_eq!(type_of!([Unknown; 2]).to_string(), "[Unknown; 2]");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which fields a notification repeats, so that a command that echoes others does not compile.
 
-use super::Fingerprint;
+use crate::hash::Hash;
 use crate::protocol::Reply;
 
 /// All echoed fields of one notification. `#[urom_notification]` implements it.
@@ -51,7 +51,7 @@ pub trait Echoes<const NAME: u64> {
 
 /// A field's name as a number.
 pub const fn echo_name(name: &str) -> u64 {
-    Fingerprint::new().text(name).value()
+    Hash::new().text(name).value()
 }
 
 /// Whether a command that echoes the fields `given` has all those that its answer echoes.

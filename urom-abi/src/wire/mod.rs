@@ -7,7 +7,6 @@
 
 mod echo;
 mod error;
-mod fingerprint;
 mod fixed;
 pub mod inline;
 mod kinds;
@@ -23,7 +22,6 @@ mod write;
 
 pub use echo::{Answer, Echo, Echoes, echo_name, echoes_all};
 pub use error::{DecodeError, DecodeProblem, EncodeError};
-pub use fingerprint::Fingerprint;
 pub use fixed::{
     Field, Tag, any_field, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
 };

@@ -13,8 +13,6 @@ use crate::descriptor::NotificationDesc;
 pub trait Notifications {
     /// The size in bytes of every notification without its inline payloads.
     const LEN: usize;
-    /// A hash of all names, tags and layouts.
-    const HASH: u64;
     /// All of them, for programs to read.
     const DESCRIPTION: Messages;
 

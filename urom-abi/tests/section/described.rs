@@ -138,11 +138,9 @@ fn messages() -> impl Strategy<Value = Messages> {
 
 /// A protocol.
 pub(crate) fn any_protocol() -> impl Strategy<Value = &'static Protocol> {
-    (text(), any::<u64>(), any::<u64>(), messages(), messages()).prop_map(
-        |(name, version, fingerprint, commands, notifications)| {
-            kept(Protocol { name, version, fingerprint, commands, notifications })
-        },
-    )
+    (text(), any::<u64>(), messages(), messages()).prop_map(|(name, version, commands, notifications)| {
+        kept(Protocol { name, version, commands, notifications })
+    })
 }
 
 /// A build.

@@ -47,7 +47,7 @@ impl Commands<'_> {
 
     fn request(&self, variant: &Variant, reply: &Path) -> TokenStream {
         let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
-        let (ident, name) = (&self.render.model.ident, &variant.ident);
+        let name = &variant.ident;
         let (bytes, out, fixed) = (names::local("bytes"), names::local("out"), names::local("fixed"));
         let check = self.render.check_tag(&fixed, variant);
         let (reading, members) =
@@ -64,15 +64,9 @@ impl Commands<'_> {
             quote!(#constant.copy(&self.#ident))
         });
         let (echo, receiver) = (self.render.body(echoed), quote!(&self));
-        let command = names::local("command");
-        let moved = variant.values().map(|field| {
-            let field = &field.ident;
-            quote!(#field: #command.#field)
-        });
-        let from = self.render.body(quote!(#ident::#name { #(#moved),* }));
+        let conversion = self.render.conversion(variant, &self.render.own_type(variant));
         let clone = self.render.clone_impl(variant, &variant.values().collect::<Vec<_>>());
-        let (this, whole, generics) =
-            (self.render.own_type(variant), self.render.enum_type(), &self.render.model.generics);
+        let this = self.render.own_type(variant);
         let (parameters, lifetime) = (self.render.parameters(variant), self.render.borrowed(variant));
         let (answer, echo_type) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
         // On the answer's span too: rustc reports a wrong answer once more for a function whose signature depends on it.
@@ -84,13 +78,7 @@ impl Commands<'_> {
             #clone
             #echo_check
 
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#this> for #whole {
-                #[inline]
-                fn from(#command: #this) -> #whole {
-                    #from
-                }
-            }
+            #conversion
 
             #[automatically_derived]
             impl #parameters #this {
@@ -171,24 +159,12 @@ impl Commands<'_> {
     }
 
     fn protocol_impl(&self) -> TokenStream {
-        let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
+        let (krate, wire) = (&self.render.model.krate, self.render.wire());
         let (name, version) = (self.plugin.text(), self.plugin.version);
         let notification = self.notifications();
         let command = names::local("command");
         let refusal = self.render.body(self.refusal());
         quote! {
-            #[automatically_derived]
-            impl Protocol {
-                /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-                /// one agree on the bytes.
-                #vis const FINGERPRINT: ::core::primitive::u64 = #wire::Fingerprint::new()
-                    .text(#name)
-                    .number(#version)
-                    .number(__FINGERPRINT)
-                    .number(#notification::HASH)
-                    .value();
-            }
-
             #[automatically_derived]
             impl #krate::protocol::Protocol for Protocol {
                 const NAME: &'static ::core::primitive::str = #name;
@@ -198,7 +174,6 @@ impl Commands<'_> {
                 const DESCRIPTION: &'static #krate::describe::Protocol = &#krate::describe::Protocol {
                     name: #name,
                     version: #version,
-                    fingerprint: Protocol::FINGERPRINT,
                     commands: __DESCRIPTION,
                     notifications: #notification::DESCRIPTION,
                 };

@@ -38,7 +38,6 @@ impl Render<'_> {
         if self.inert {
             return quote!(
                 const __LEN: ::core::primitive::usize = 0;
-                const __FINGERPRINT: ::core::primitive::u64 = 0;
             );
         }
         let wire = self.wire();
@@ -58,7 +57,6 @@ impl Render<'_> {
         let limits = self.model.variants.iter().map(|variant| self.variant_limit(variant));
         let payloads = self.model.variants.iter().flat_map(|variant| variant.payloads());
         let elements = payloads.filter_map(|payload| self.element_check(payload));
-        let fingerprint = self.fingerprint();
         quote! {
             use #wire::NotAnyBytes as _;
             use #wire::layout as __layout;
@@ -74,7 +72,6 @@ impl Render<'_> {
             #limit
             #(#limits)*
             #(#elements)*
-            #fingerprint
         }
     }
 

@@ -8,7 +8,6 @@ mod docs;
 mod enums;
 mod export;
 mod exprs;
-mod fingerprint;
 mod host;
 mod layout;
 mod notification;

@@ -42,7 +42,6 @@ impl Render<'_> {
             #[automatically_derived]
             impl #generics #wire::Notifications for #this {
                 const LEN: ::core::primitive::usize = __LEN;
-                const HASH: ::core::primitive::u64 = __FINGERPRINT;
                 const DESCRIPTION: #krate::describe::Messages = __DESCRIPTION;
 
                 fn refusal(
@@ -80,11 +79,9 @@ impl Render<'_> {
         let refusal = self.body(quote!(#wire::notification::<__LEN>(#text, |#fixed| { #zeros })));
 
         let clone = self.clone_impl(variant, &variant.own().collect::<Vec<_>>());
-        let from = if variant.echoed().next().is_none() {
-            self.reply_conversion(variant)
-        } else {
-            TokenStream::new()
-        };
+        // Without echoed fields the structure has all fields of the variant.
+        let is_whole = variant.echoed().next().is_none();
+        let conversion = is_whole.then(|| self.conversion(variant, &variant.ident.to_token_stream()));
         let payload = self.payload_maker(variant);
         let echo_texts = variant.echoed().map(|field| names::text(&field.ident));
         let zero = variant.echoed().map(|field| {
@@ -95,7 +92,7 @@ impl Render<'_> {
         let echoes = variant.echoed().map(|field| self.echoes(&echo_name, field));
         quote! {
             #clone
-            #from
+            #conversion
             #payload
 
             #[automatically_derived]
@@ -212,26 +209,5 @@ impl Render<'_> {
                 }
             }
         })
-    }
-
-    /// A notification without echoed fields is a variant of the enum as it stands.
-    fn reply_conversion(&self, variant: &Variant) -> TokenStream {
-        let (ident, name) = (&self.model.ident, &variant.ident);
-        let (generics, this) = (&self.model.generics, self.enum_type());
-        let reply = names::local("reply");
-        let moved = variant.values().map(|field| {
-            let field = &field.ident;
-            quote!(#field: #reply.#field)
-        });
-        let body = self.body(quote!(#ident::#name { #(#moved),* }));
-        quote! {
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#name> for #this {
-                #[inline]
-                fn from(#reply: #name) -> #this {
-                    #body
-                }
-            }
-        }
     }
 }

@@ -116,16 +116,6 @@ const _: () = {
         "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
         .as_str(),
     );
-    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-        .text("Command")
-        .number(__LEN as ::core::primitive::u64)
-        .text("Loopback")
-        .number(0u64)
-        .number(__OFFSETS_Loopback[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Loopback[0usize].size as ::core::primitive::u64)
-        .text("data")
-        .number(0u64)
-        .value();
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -191,8 +181,6 @@ const _: () = {
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -255,9 +243,9 @@ const _: () = {
     #[automatically_derived]
     impl ::core::convert::From<Loopback> for Command {
         #[inline]
-        fn from(command: Loopback) -> Command {
+        fn from(message: Loopback) -> Command {
             Command::Loopback {
-                data: command.data,
+                data: message.data,
             }
         }
     }
@@ -318,17 +306,6 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl Protocol {
-        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-        /// one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-            .text("worker_graph")
-            .number(1u64)
-            .number(__FINGERPRINT)
-            .number(<Notification as ::urom_abi::wire::Notifications>::HASH)
-            .value();
-    }
-    #[automatically_derived]
     impl ::urom_abi::protocol::Protocol for Protocol {
         const NAME: &'static ::core::primitive::str = "worker_graph";
         const VERSION: ::core::primitive::u64 = 1u64;
@@ -337,7 +314,6 @@ const _: () = {
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "worker_graph",
             version: 1u64,
-            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
         };
@@ -584,16 +560,6 @@ const _: () = {
         "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
         .as_str(),
     );
-    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-        .text("Notification")
-        .number(__LEN as ::core::primitive::u64)
-        .text("LoopbackDone")
-        .number(0u64)
-        .number(__OFFSETS_LoopbackDone[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_LoopbackDone[0usize].size as ::core::primitive::u64)
-        .text("data")
-        .number(0u64)
-        .value();
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -658,8 +624,6 @@ const _: () = {
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -723,7 +687,6 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::wire::Notifications for Notification {
         const LEN: ::core::primitive::usize = __LEN;
-        const HASH: ::core::primitive::u64 = __FINGERPRINT;
         const DESCRIPTION: ::urom_abi::describe::Messages = __DESCRIPTION;
         fn refusal(
             tag: ::core::primitive::u64,
@@ -745,9 +708,9 @@ const _: () = {
     #[automatically_derived]
     impl ::core::convert::From<LoopbackDone> for Notification {
         #[inline]
-        fn from(reply: LoopbackDone) -> Notification {
+        fn from(message: LoopbackDone) -> Notification {
             Notification::LoopbackDone {
-                data: reply.data,
+                data: message.data,
             }
         }
     }

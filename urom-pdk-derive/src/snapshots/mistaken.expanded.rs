@@ -115,16 +115,6 @@ const _: () = {
         "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
         .as_str(),
     );
-    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-        .text("Command")
-        .number(__LEN as ::core::primitive::u64)
-        .text("Wait")
-        .number(0u64)
-        .number(__OFFSETS_Wait[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Wait[0usize].size as ::core::primitive::u64)
-        .text("forever")
-        .number(0u64)
-        .value();
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -191,8 +181,6 @@ const _: () = {
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -255,9 +243,9 @@ const _: () = {
     #[automatically_derived]
     impl ::core::convert::From<Wait> for Command {
         #[inline]
-        fn from(command: Wait) -> Command {
+        fn from(message: Wait) -> Command {
             Command::Wait {
-                forever: command.forever,
+                forever: message.forever,
             }
         }
     }
@@ -326,17 +314,6 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl Protocol {
-        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-        /// one agree on the bytes.
-        const FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-            .text("mistaken")
-            .number(1u64)
-            .number(__FINGERPRINT)
-            .number(<Notification as ::urom_abi::wire::Notifications>::HASH)
-            .value();
-    }
-    #[automatically_derived]
     impl ::urom_abi::protocol::Protocol for Protocol {
         const NAME: &'static ::core::primitive::str = "mistaken";
         const VERSION: ::core::primitive::u64 = 1u64;
@@ -345,7 +322,6 @@ const _: () = {
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "mistaken",
             version: 1u64,
-            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
         };

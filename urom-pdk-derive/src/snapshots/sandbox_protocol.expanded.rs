@@ -423,77 +423,6 @@ const _: () = {
         ::urom_abi::wire::element:: < u8 > () > 0,
         "`u8` has no bytes, so nothing could count such elements: use a type with at least one"
     );
-    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-        .text("Command")
-        .number(__LEN as ::core::primitive::u64)
-        .text("MemMap")
-        .number(0u64)
-        .number(__OFFSETS_MemMap[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_MemMap[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_MemMap[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_MemMap[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_MemMap[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_MemMap[2usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("map_params")
-        .number(0u64)
-        .text("exported_memh")
-        .number(0u64)
-        .text("& ' a Bracket u8 end; map_params.exported_memh_buffer; ; ")
-        .text("TagSend")
-        .number(1u64)
-        .number(__OFFSETS_TagSend[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[2usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[3usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[3usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[4usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[4usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[5usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[5usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("dest")
-        .number(0u64)
-        .text("data")
-        .number(0u64)
-        .text("Data < ' a >; ; ; unless memh_id")
-        .text("tag")
-        .number(0u64)
-        .text("memh_id")
-        .number(0u64)
-        .text("word")
-        .text("TagRecv")
-        .number(2u64)
-        .number(__OFFSETS_TagRecv[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagRecv[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagRecv[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[2usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagRecv[3usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[3usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagRecv[4usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[4usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagRecv[5usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[5usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("buffer")
-        .number(0u64)
-        .text("count")
-        .number(0u64)
-        .text("tag")
-        .number(0u64)
-        .text("tag_mask")
-        .number(0u64)
-        .text("memh_id")
-        .number(0u64)
-        .value();
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -811,8 +740,6 @@ const _: () = {
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -1006,11 +933,11 @@ const _: () = {
     #[automatically_derived]
     impl<'a> ::core::convert::From<MemMap<'a>> for Command<'a> {
         #[inline]
-        fn from(command: MemMap<'a>) -> Command<'a> {
+        fn from(message: MemMap<'a>) -> Command<'a> {
             Command::MemMap {
-                context: command.context,
-                map_params: command.map_params,
-                exported_memh: command.exported_memh,
+                context: message.context,
+                map_params: message.map_params,
+                exported_memh: message.exported_memh,
             }
         }
     }
@@ -1126,12 +1053,12 @@ const _: () = {
     #[automatically_derived]
     impl<'a> ::core::convert::From<TagSend<'a>> for Command<'a> {
         #[inline]
-        fn from(command: TagSend<'a>) -> Command<'a> {
+        fn from(message: TagSend<'a>) -> Command<'a> {
             Command::TagSend {
-                context: command.context,
-                dest: command.dest,
-                data: command.data,
-                tag: command.tag,
+                context: message.context,
+                dest: message.dest,
+                data: message.data,
+                tag: message.tag,
             }
         }
     }
@@ -1245,14 +1172,14 @@ const _: () = {
     #[automatically_derived]
     impl<'a> ::core::convert::From<TagRecv> for Command<'a> {
         #[inline]
-        fn from(command: TagRecv) -> Command<'a> {
+        fn from(message: TagRecv) -> Command<'a> {
             Command::TagRecv {
-                context: command.context,
-                buffer: command.buffer,
-                count: command.count,
-                tag: command.tag,
-                tag_mask: command.tag_mask,
-                memh_id: command.memh_id,
+                context: message.context,
+                buffer: message.buffer,
+                count: message.count,
+                tag: message.tag,
+                tag_mask: message.tag_mask,
+                memh_id: message.memh_id,
             }
         }
     }
@@ -1326,17 +1253,6 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl Protocol {
-        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-        /// one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-            .text("worker_sandbox")
-            .number(1u64)
-            .number(__FINGERPRINT)
-            .number(<Notification as ::urom_abi::wire::Notifications>::HASH)
-            .value();
-    }
-    #[automatically_derived]
     impl ::urom_abi::protocol::Protocol for Protocol {
         const NAME: &'static ::core::primitive::str = "worker_sandbox";
         const VERSION: ::core::primitive::u64 = 1u64;
@@ -1345,7 +1261,6 @@ const _: () = {
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "worker_sandbox",
             version: 1u64,
-            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
         };
@@ -1999,53 +1914,6 @@ const _: () = {
         "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
         .as_str(),
     );
-    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-        .text("Notification")
-        .number(__LEN as ::core::primitive::u64)
-        .text("MemMapped")
-        .number(0u64)
-        .text("also")
-        .number(1u64)
-        .number(__OFFSETS_MemMapped[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_MemMapped[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_MemMapped[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_MemMapped[1usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("memh_id")
-        .number(0u64)
-        .text("TagSent")
-        .number(1u64)
-        .number(__OFFSETS_TagSent[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSent[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSent[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSent[1usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("status")
-        .number(0u64)
-        .text("TagReceived")
-        .number(2u64)
-        .number(__OFFSETS_TagReceived[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagReceived[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagReceived[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagReceived[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagReceived[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagReceived[2usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagReceived[3usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagReceived[3usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagReceived[4usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagReceived[4usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("data")
-        .number(0u64)
-        .text("Received; ; ; ")
-        .text("sender_tag")
-        .number(0u64)
-        .text("status")
-        .number(0u64)
-        .value();
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -2273,8 +2141,6 @@ const _: () = {
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -2432,7 +2298,6 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::wire::Notifications for Notification {
         const LEN: ::core::primitive::usize = __LEN;
-        const HASH: ::core::primitive::u64 = __FINGERPRINT;
         const DESCRIPTION: ::urom_abi::describe::Messages = __DESCRIPTION;
         fn refusal(
             tag: ::core::primitive::u64,

@@ -275,58 +275,6 @@ const _: () = {
         kit::abi::wire::element:: < u8 > () > 0,
         "`u8` has no bytes, so nothing could count such elements: use a type with at least one"
     );
-    const __FINGERPRINT: ::core::primitive::u64 = kit::abi::wire::Fingerprint::new()
-        .text("Command")
-        .number(__LEN as ::core::primitive::u64)
-        .text("TagSend")
-        .number(4u64)
-        .number(__OFFSETS_TagSend[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[2usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("dest")
-        .number(0u64)
-        .text("key")
-        .number(0u64)
-        .text("Move")
-        .number(5u64)
-        .number(__OFFSETS_Move[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Move[0usize].size as ::core::primitive::u64)
-        .text("to")
-        .number(0u64)
-        .text("Sum")
-        .number(6u64)
-        .number(__OFFSETS_Sum[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Sum[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Sum[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Sum[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Sum[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Sum[2usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Sum[3usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Sum[3usize].size as ::core::primitive::u64)
-        .text("color")
-        .number(0u64)
-        .text("with codecs : : color")
-        .text("rows")
-        .number(0u64)
-        .text("place")
-        .number(0u64)
-        .text("table")
-        .number(0u64)
-        .text("Elements < ' m , u16 >; place.x; cells Parenthesis rows , color end; ")
-        .text("rest")
-        .number(0u64)
-        .text(
-            "Option < & ' m Bracket u8 end >; none; count; table . len Parenthesis  end > 3",
-        )
-        .text("count")
-        .number(0u64)
-        .text("word")
-        .value();
     use kit::abi::describe as __describe;
     use kit::abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -576,8 +524,6 @@ const _: () = {
     impl<'m> Command<'m> {
         /// The size in bytes of every message without its inline payloads.
         pub(crate) const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub(crate) const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -729,11 +675,11 @@ const _: () = {
     #[automatically_derived]
     impl<'m> ::core::convert::From<TagSend> for Command<'m> {
         #[inline]
-        fn from(command: TagSend) -> Command<'m> {
+        fn from(message: TagSend) -> Command<'m> {
             Command::TagSend {
-                context: command.context,
-                dest: command.dest,
-                key: command.key,
+                context: message.context,
+                dest: message.dest,
+                key: message.key,
             }
         }
     }
@@ -816,8 +762,8 @@ const _: () = {
     #[automatically_derived]
     impl<'m> ::core::convert::From<Move> for Command<'m> {
         #[inline]
-        fn from(command: Move) -> Command<'m> {
-            Command::Move { to: command.to }
+        fn from(message: Move) -> Command<'m> {
+            Command::Move { to: message.to }
         }
     }
     #[automatically_derived]
@@ -906,13 +852,13 @@ const _: () = {
     #[automatically_derived]
     impl<'m> ::core::convert::From<Sum<'m>> for Command<'m> {
         #[inline]
-        fn from(command: Sum<'m>) -> Command<'m> {
+        fn from(message: Sum<'m>) -> Command<'m> {
             Command::Sum {
-                color: command.color,
-                rows: command.rows,
-                place: command.place,
-                table: command.table,
-                rest: command.rest,
+                color: message.color,
+                rows: message.rows,
+                place: message.place,
+                table: message.table,
+                rest: message.rest,
             }
         }
     }
@@ -1053,17 +999,6 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl Protocol {
-        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-        /// one agree on the bytes.
-        pub(crate) const FINGERPRINT: ::core::primitive::u64 = kit::abi::wire::Fingerprint::new()
-            .text("worker_several")
-            .number(2u64)
-            .number(__FINGERPRINT)
-            .number(<answers::Answer as kit::abi::wire::Notifications>::HASH)
-            .value();
-    }
-    #[automatically_derived]
     impl kit::abi::protocol::Protocol for Protocol {
         const NAME: &'static ::core::primitive::str = "worker_several";
         const VERSION: ::core::primitive::u64 = 2u64;
@@ -1072,7 +1007,6 @@ const _: () = {
         const DESCRIPTION: &'static kit::abi::describe::Protocol = &kit::abi::describe::Protocol {
             name: "worker_several",
             version: 2u64,
-            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <answers::Answer as kit::abi::wire::Notifications>::DESCRIPTION,
         };
@@ -1602,40 +1536,6 @@ const _: () = {
         kit::abi::wire::element:: < u16 > () > 0,
         "`u16` has no bytes, so nothing could count such elements: use a type with at least one"
     );
-    const __FINGERPRINT: ::core::primitive::u64 = kit::abi::wire::Fingerprint::new()
-        .text("Answer")
-        .number(__LEN as ::core::primitive::u64)
-        .text("Done")
-        .number(9u64)
-        .number(__OFFSETS_Done[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Done[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Done[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Done[1usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("status")
-        .number(0u64)
-        .text("Moved")
-        .number(10u64)
-        .number(__OFFSETS_Moved[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Moved[0usize].size as ::core::primitive::u64)
-        .text("from")
-        .number(0u64)
-        .text("Table")
-        .number(11u64)
-        .number(__OFFSETS_Table[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Table[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Table[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Table[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Table[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Table[2usize].size as ::core::primitive::u64)
-        .text("first")
-        .number(0u64)
-        .text("Payload < u16 >; ; ; ")
-        .text("second")
-        .number(0u64)
-        .text("Option < Payload >; ; first . len Parenthesis  end; ")
-        .value();
     use kit::abi::describe as __describe;
     use kit::abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -1852,8 +1752,6 @@ const _: () = {
     impl Answer {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -2018,7 +1916,6 @@ const _: () = {
     #[automatically_derived]
     impl kit::abi::wire::Notifications for Answer {
         const LEN: ::core::primitive::usize = __LEN;
-        const HASH: ::core::primitive::u64 = __FINGERPRINT;
         const DESCRIPTION: kit::abi::describe::Messages = __DESCRIPTION;
         fn refusal(
             tag: ::core::primitive::u64,
@@ -2141,8 +2038,10 @@ const _: () = {
     #[automatically_derived]
     impl ::core::convert::From<Moved> for Answer {
         #[inline]
-        fn from(reply: Moved) -> Answer {
-            Answer::Moved { from: reply.from }
+        fn from(message: Moved) -> Answer {
+            Answer::Moved {
+                from: message.from,
+            }
         }
     }
     #[automatically_derived]
@@ -2232,10 +2131,10 @@ const _: () = {
     #[automatically_derived]
     impl ::core::convert::From<Table> for Answer {
         #[inline]
-        fn from(reply: Table) -> Answer {
+        fn from(message: Table) -> Answer {
             Answer::Table {
-                first: reply.first,
-                second: reply.second,
+                first: message.first,
+                second: message.second,
             }
         }
     }

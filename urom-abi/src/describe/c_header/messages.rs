@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::names::{Scope, snake_case, upper_case};
+use heck::{ToShoutySnakeCase, ToSnakeCase};
+
+use super::names::Scope;
 use super::structs::{Body, Member, Structs, extent};
 use super::{comments, payloads};
 use crate::describe::{Field, FieldKind, Messages, Variant};
@@ -45,12 +47,12 @@ impl<'a> Direction<'a> {
         let header = messages.header.iter().map(|field| members.name(field.name)).collect();
         let variants = messages.variants.iter().map(|variant| {
             let has_bytes = variant.fields.iter().any(|field| field.ty.size() > 0);
-            let snake = snake_case(variant.name);
+            let snake = variant.name.to_snake_case();
             let structure = has_bytes.then(|| (scope.name(&format!("{name}_{snake}")), members.name(&snake)));
             let mut own = Scope::new(&[structure.as_ref().map_or("", |(name, _)| name)]);
             Names {
                 variant,
-                tag: scope.name(&format!("{}_{}", name.to_uppercase(), upper_case(variant.name))),
+                tag: scope.name(&format!("{}_{}", name.to_uppercase(), variant.name.to_shouty_snake_case())),
                 fields: variant.fields.iter().map(|field| own.name(field.name)).collect(),
                 structure,
             }

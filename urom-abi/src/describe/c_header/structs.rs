@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use heck::{ToShoutySnakeCase, ToSnakeCase};
+
 use super::comments;
-use super::names::{Scope, identifier, snake_case, upper_case};
+use super::names::{Scope, identifier};
 use crate::describe::{Enum, Struct, Type};
 use crate::wire::layout::{Extent, align_up};
 
@@ -130,7 +132,8 @@ impl Structs {
             _ = writeln!(self.out, "enum {c_name} {{");
         }
         for value in of.values {
-            let name = self.scope.name(&format!("{}_{}", c_name.to_uppercase(), upper_case(value.name)));
+            let name =
+                self.scope.name(&format!("{}_{}", c_name.to_uppercase(), value.name.to_shouty_snake_case()));
             comments::write(&mut self.out, if enumeration { "\t" } else { "" }, &comments::lines(value.docs));
             let number = value.value;
             _ = match (enumeration, of.signed) {
@@ -178,7 +181,7 @@ impl Structs {
     }
 
     fn known_as(&mut self, ty: &Type, name: &str) -> String {
-        let name = self.scope.name(&format!("{}_{}", self.prefix, snake_case(name)));
+        let name = self.scope.name(&format!("{}_{}", self.prefix, name.to_snake_case()));
         self.known.push((*ty, name.clone()));
         name
     }

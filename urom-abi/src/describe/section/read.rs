@@ -106,7 +106,6 @@ impl<'a> Reader<'a> {
         let protocol = Protocol {
             name: self.text()?,
             version: self.number()?,
-            fingerprint: self.number()?,
             commands: self.messages()?,
             notifications: self.messages()?,
         };
