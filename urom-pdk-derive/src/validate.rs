@@ -16,7 +16,7 @@ use syn::{LitStr, Path, PathSegment};
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Kind, Messages, Variant};
 use crate::names;
-pub(crate) use types::{is_number, unsafe_type};
+pub(crate) use types::{is_number, is_primitive, meaningless};
 
 /// The names of the generic parameters of generated items; a variant of that name would be hidden by them.
 pub(crate) const PARAMETERS: [&str; 4] = ["AnyHost", "AnySide", "AnyHandler", "AnyCallback"];

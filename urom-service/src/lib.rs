@@ -17,10 +17,9 @@
 //! otherwise.
 //!
 //! [`embedded`] is the same daemon and worker code on threads of the host's process. [`wire`] is what the three say to
-//! each other; [`log`] is how daemon and workers say what they do, and [`doca_log`] how C programs and plugins do.
+//! each other; [`log`] is how daemon and workers say what they do, and [`urom_log`] how C programs and plugins do.
 
 pub mod daemon;
-pub mod doca_log;
 pub mod embedded;
 mod entrance;
 mod freshness;
@@ -44,3 +43,4 @@ pub mod wire;
 pub mod worker;
 
 pub use own_output::take_stdout;
+pub use urom_log::export_doca_log;

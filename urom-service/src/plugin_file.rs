@@ -50,6 +50,20 @@ fn lookup_hint(text: &str) -> &'static str {
     }
 }
 
+/// What plugins in C log with.
+const COMMON: &str = "libdoca_common.so.2";
+
+fn lacks_common(text: &str) -> bool {
+    text.contains(COMMON) && text.contains("cannot open shared object file")
+}
+
+fn open(file: &Path) -> Result<ManuallyDrop<Library>, PluginFileError> {
+    // SAFETY: running the constructors of whatever lies in the plugin path is what this module is for; whoever sets that
+    // path answers for what lies there, and whoever sets the loader's for DOCA's library.
+    let library = unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) };
+    library.map(ManuallyDrop::new).map_err(|error| PluginFileError::Load(loader_text(&error)))
+}
+
 /// A plugin that can be listed and opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PluginFile {
@@ -94,10 +108,14 @@ impl Loaded {
     /// # Errors
     /// `Load` or `Symbol`.
     pub fn load(path: &Path) -> Result<Loaded, PluginFileError> {
-        // SAFETY: running the constructors of whatever lies in the plugin path is what this function is for; whoever
-        // sets that path answers for what lies there.
-        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
-        let library = ManuallyDrop::new(library.map_err(|error| PluginFileError::Load(loader_text(&error)))?);
+        let library = match open(path) {
+            // A plugin with a run path of its own, as meson gives those that it has not installed, is not looked up in the
+            // program's. What is loaded already need not be found.
+            Err(PluginFileError::Load(text)) if lacks_common(&text) && open(Path::new(COMMON)).is_ok() => {
+                open(path)
+            }
+            opened => opened,
+        }?;
         // SAFETY: a plugin's symbol of this name is a function of this type.
         let get_version = unsafe { symbol::<GetVersionFn>(&library, GET_VERSION_SYMBOL) }?;
         // SAFETY: as above.

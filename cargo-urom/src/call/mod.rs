@@ -151,18 +151,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
     };
     let service = connect(args, &target)?;
-    let plugin = service.plugin_named(&target.name)?;
-    if let Some(protocol) = protocol(args, &target, &source)?
-        && protocol.version != plugin.version()
-    {
-        bail!(
-            "the service has version {} of `{}`, and the commands that are described here are of version {}: build both from \
-             the same version of the protocol, or give the command's bytes with --raw and no --protocol",
-            plugin.version(),
-            target.name,
-            protocol.version
-        );
-    }
+    let plugin = match protocol(args, &target, &source)? {
+        Some(protocol) => service.plugin_with(&target.name, protocol)?,
+        None => service.plugin_named(&target.name)?,
+    };
     let most = match &source {
         Source::Known(batches) => batches.iter().map(Vec::len).max().unwrap_or_default(),
         Source::Input => IN_LINE,

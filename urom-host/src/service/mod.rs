@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
+use urom_abi::describe;
 use urom_abi::protocol::Protocol;
 
 pub use builder::ServiceBuilder;
@@ -106,8 +107,9 @@ impl Service {
     /// The client for a plugin, found by its exact name.
     ///
     /// # Errors
-    /// `NOT_FOUND` when the service has none of that name, `UNSUPPORTED_VERSION` when it has another version of it: a
-    /// protocol and its plugin are one version.
+    /// `NOT_FOUND` when the service has none of that name. `UNSUPPORTED_VERSION` when it has another version of it, or a
+    /// build whose messages have another layout; the text names the first difference. NVIDIA's service knows only
+    /// versions, and a plugin in C has no description: the version alone counts there.
     pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
         self.core.plugin::<P>()
     }
@@ -131,6 +133,26 @@ impl Service {
     /// `NOT_FOUND` when the service has none of that name.
     pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
         self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
+    }
+
+    /// The same, when the plugin speaks `protocol`, which a program read from a description: for tools.
+    /// [`plugin`](Self::plugin) is this for a protocol that the program was built with.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn example(service: &Service, file: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+    /// use urom_abi::describe::section;
+    ///
+    /// let description = section::read(file)?;
+    /// let plugin = service.plugin_with("worker_graph", description.protocol)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`plugin`](Self::plugin).
+    pub fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
+        self.core.plugin_with(name, protocol)
     }
 
     /// The CPUs workers may be given (`doca_urom_service_get_cpuset`).
@@ -267,14 +289,26 @@ impl fmt::Debug for Service {
 
 impl ServiceCore {
     fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
-        let looking = || format!("looking for plugin `{}` version {}", P::NAME, P::VERSION);
-        let found = self.plugin_named(P::NAME, looking)?;
-        if found.version() != P::VERSION {
-            return Err(Error::new(DocaError::UNSUPPORTED_VERSION, looking())
-                .why(format!("the service has version {}", found.version()))
+        Ok(P::client::<Host>(self.plugin_with(P::NAME, P::DESCRIPTION)?))
+    }
+
+    fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
+        let version = protocol.version;
+        let looking = || format!("looking for plugin `{}` version {version}", name.escape_debug());
+        let found = self.plugin_named(name, looking)?;
+        let refused = |why| Error::new(DocaError::UNSUPPORTED_VERSION, looking()).why(why);
+        if found.version() != version {
+            return Err(refused(format!("the service has version {}", found.version()))
                 .hint("build host and plugin from the same version of the protocol"));
         }
-        Ok(P::client::<Host>(found))
+        // A plugin without a description goes by its version alone.
+        if found.fingerprint().is_none_or(|theirs| theirs == protocol.fingerprint()) {
+            return Ok(found);
+        }
+        let description = self.describe(&found);
+        let difference = description.ok().and_then(|theirs| protocol.difference(theirs.protocol));
+        let why = difference.unwrap_or_else(|| "host and plugin lay out messages differently".to_owned());
+        Err(refused(why).hint("rebuild the plugin, or raise `version` in the definition that changed"))
     }
 
     fn plugin_named(&self, name: &str, looking: impl Fn() -> String) -> Result<Plugin> {

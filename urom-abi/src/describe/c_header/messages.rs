@@ -135,7 +135,7 @@ impl<'a> Direction<'a> {
             body: Body::Type(self.messages.tag),
         }];
         for (field, name) in self.messages.header.iter().zip(&self.header) {
-            members.push(self.member(field, name, 0));
+            members.push(self.member(field, name, 0, structs));
         }
         if !union.is_empty() {
             let size = align_up(room.size, room.align);
@@ -159,13 +159,14 @@ impl<'a> Direction<'a> {
         let own = extent(start, names.variant.fields.iter().map(|field| (field.offset, &field.ty)));
         if let Some((name, _)) = &names.structure {
             let fields = names.variant.fields.iter().zip(&names.fields);
-            let members: Vec<Member> = fields.map(|(field, name)| self.member(field, name, start)).collect();
+            let members: Vec<Member> =
+                fields.map(|(field, name)| self.member(field, name, start, structs)).collect();
             structs.structure(&[format!("What belongs to {}.", names.tag)], name, own, &members);
         }
         own
     }
 
-    fn member(&self, field: &Field, name: &str, start: usize) -> Member {
+    fn member(&self, field: &Field, name: &str, start: usize, structs: &Structs) -> Member {
         let role = match field.kind {
             FieldKind::Plain => String::new(),
             FieldKind::Echo if self.what == "command" => "The answer repeats it.".into(),
@@ -178,7 +179,7 @@ impl<'a> Direction<'a> {
         };
         let role = if role.is_empty() { Vec::new() } else { vec![role] };
         Member {
-            docs: comments::paragraphs([comments::lines(field.docs), role]),
+            docs: comments::paragraphs([comments::lines(field.docs), structs.remark(&field.ty), role]),
             name: name.to_owned(),
             offset: field.offset.saturating_sub(start),
             body: Body::Type(field.ty),
