@@ -197,15 +197,12 @@ fn source(args: &Args) -> Result<Option<Words<'_>>, ()> {
         [word] if word.starts_with('@') => Words::File(&word[1..]),
         _ => Words::Line(line::read(&args.words).map_err(wrong)?),
     };
-    match &source {
-        Words::Line(line) if args.repeat.is_some() && line.len() > 1 => {
-            Err(wrong("--repeat takes one command".to_owned()))
-        }
-        Words::File(_) | Words::Input if args.repeat.is_some() => {
-            Err(wrong("--repeat takes one command, as arguments".to_owned()))
-        }
-        _ => Ok(Some(source)),
+    let is_one = matches!(&source, Words::Line(line) if line.len() == 1);
+    if args.repeat.is_some() && !is_one {
+        wrong("--repeat takes one command, as arguments".to_owned());
+        return Err(());
     }
+    Ok(Some(source))
 }
 
 /// Commands of standard input, a line at a time; what is wrong with one keeps the others from nothing.

@@ -296,24 +296,25 @@ fn list(text: &str) -> Option<Result<Vec<&str>, String>> {
 /// What stands between the commas that are in no brackets.
 fn parts(text: &str) -> Result<Vec<&str>, String> {
     let mut parts = Vec::new();
-    let (mut depth, mut start) = (0usize, 0);
+    let (mut open, mut start) = (Vec::new(), 0);
     for (at, c) in text.char_indices() {
         match c {
-            '[' | '{' => depth += 1,
+            '[' => open.push(']'),
+            '{' => open.push('}'),
             ']' | '}' => {
-                depth = depth
-                    .checked_sub(1)
-                    .ok_or_else(|| format!("`{text}` has a `{c}` without its opening bracket"))?;
+                if open.pop() != Some(c) {
+                    return Err(format!("`{text}` has a `{c}` without its opening bracket"));
+                }
             }
-            ',' if depth == 0 => {
+            ',' if open.is_empty() => {
                 parts.extend(text.get(start..at));
                 start = at + 1;
             }
             _ => {}
         }
     }
-    if depth > 0 {
-        return Err(format!("`{text}` lacks a closing bracket"));
+    if let Some(missing) = open.pop() {
+        return Err(format!("`{text}` lacks a `{missing}`: it opens more brackets than it closes"));
     }
     let last = text.get(start..).unwrap_or_default();
     if !last.trim().is_empty() {
@@ -474,8 +475,9 @@ mod tests {
             ("1,2", "a list: write `[1,2]`"),
             ("[1,,2]", "nothing in front of its comma number 2"),
             ("[,1]", "nothing in front of its comma number 1"),
-            ("[[1,2]", "lacks a closing bracket"),
-            ("[1]]", "without its opening bracket"),
+            ("[[1,2]", "lacks a `]`"),
+            ("[1]]", "`]` without its opening bracket"),
+            ("[{1]]", "`]` without its opening bracket"),
         ] {
             let error = elements(&I16, text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
