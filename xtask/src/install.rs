@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use urom_abi::version::RELEASE;
@@ -12,6 +13,7 @@ use crate::demo::SERVICE;
 use crate::linked_ucx::LinkedUcx;
 use crate::pkgconfig;
 use crate::place::{Placer, Transfer, make_directory};
+use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
 use crate::{headers, setup, shell};
 
@@ -22,25 +24,37 @@ pub(crate) const PACKAGES: [&str; 4] = [SERVICE.package, "libdoca-common", "libd
 pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
 
 /// Builds with optimisations and installs into `prefix`, which may hold an older installation.
-pub(crate) fn run(workspace: &Workspace, prefix: &Path) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) -> Result<()> {
     let prefix = usable(prefix)?;
-    setup::run(workspace, None)?;
-    let mut command = shell::cargo();
-    command.args(["build", "--release", MESSAGES]);
-    PACKAGES.iter().for_each(|package| {
-        command.args(["-p", package]);
-    });
+    setup::run(workspace, target)?;
+    let mut command = build(target)?;
     let (status, messages) = shell::output(&mut command)?;
     if !status.success() {
         bail!("`{}` failed: {status}", shell::display(&command));
     }
     let ucx = LinkedUcx::of(&messages)?;
     let mut placer = Placer::new(&prefix, Transfer::Copy);
-    let built = workspace.profile_dir(None, Profile::Release);
+    let built = workspace.profile_dir(target, Profile::Release);
     lay_out(workspace, &built, &ucx, &mut placer)
         .with_context(|| format!("installing into {}", prefix.display()))?;
     print!("{}", report(&prefix, &ucx, placer.placed().len()));
+    if let Some(target) = target {
+        println!("It is for {}: copy all of it there, links as links (`rsync -a`).", target.triple());
+    }
     Ok(())
+}
+
+/// What builds it, for this machine or another one.
+fn build(target: Option<Target>) -> Result<Command> {
+    let mut command = shell::cargo();
+    command.args(["build", "--release", MESSAGES]);
+    PACKAGES.iter().for_each(|package| {
+        command.args(["-p", package]);
+    });
+    if let Some(target) = target {
+        command.args(["--target", target.triple()]).envs(target.environment(Target::host()?).iter().copied());
+    }
+    Ok(command)
 }
 
 /// Lays out what was built in `profile_dir`, without optimisations, as its `prefix`, and nothing else beside it.
@@ -201,6 +215,26 @@ mod tests {
         lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect("it is not in the way");
         assert_eq!(fs::read_to_string(prefix.join("lib64/libz.so")).expect("it stays"), "somebody's");
         assert!(prefix.join("lib/libdoca_urom.so.2").is_file());
+    }
+
+    #[test]
+    fn another_machine_is_built_for_with_its_linker() {
+        let words = |target| {
+            let command = build(target).expect("this machine can be built on");
+            let words = command
+                .get_args()
+                .chain(command.get_envs().flat_map(|(name, value)| [Some(name), value]).flatten());
+            words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        assert!(!words(None).contains(&"--target".to_owned()));
+        let foreign = words(Some(Target::Aarch64));
+        assert!(
+            foreign.windows(2).any(|pair| pair == ["--target", "aarch64-unknown-linux-gnu"]),
+            "{foreign:?}"
+        );
+        if Target::host().expect("one of them") == Target::X86_64 {
+            assert!(foreign.iter().any(|word| word.ends_with("_LINKER")), "{foreign:?}");
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn last_value(arguments: &[OsString], option: &str) -> Option<String> {
         Some((name, value)) => (name == option).then(|| value.to_owned()),
         None => words.get(at + 1).filter(|_| *word == option).map(|next| next.clone().into_owned()),
     };
-    words.iter().enumerate().filter_map(value).last()
+    words.iter().enumerate().rev().find_map(value)
 }
 
 #[cfg(test)]

@@ -139,14 +139,17 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
             }
             Ok(())
         }
+        Type::Array { of, len } if is_byte(of) && !text.starts_with('[') => filled(len, &bytes(text)?, out),
         Type::Array { of, len } => match list(text) {
             Some(items) => array(of, len, &items?, out),
-            None if is_byte(of) => filled(len, &bytes(text)?, out),
-            None => Err(format!("expected {len} values for a {}: `[..,..]`", ty)),
+            None => Err(format!("expected {len} values for a {ty}: `[..,..]`")),
         },
         Type::Struct(of) => {
             let inner =
                 text.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).ok_or_else(|| {
+                    if text.starts_with('{') {
+                        return format!("`{}` has no `}}` at its end", text.escape_debug());
+                    }
                     let names: Vec<_> = of.fields.iter().map(|field| format!("{}=..", field.name)).collect();
                     format!(
                         "expected the fields of {}: `{{{}}}`, or `hex:` and {} bytes",
@@ -275,37 +278,52 @@ fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, String> {
 /// The items of `[..]`; `None` for another text.
 fn list(text: &str) -> Option<Result<Vec<&str>, String>> {
     let text = text.trim();
-    let inner = text.strip_prefix('[')?.strip_suffix(']')?;
-    Some(parts(inner))
+    let shown = || text.escape_debug();
+    match (text.strip_prefix('['), text.ends_with(']')) {
+        (Some(inner), true) => Some(parts(inner.strip_suffix(']')?)),
+        (Some(_), false) => Some(Err(format!(
+            "`{}` has no `]` at its end; a shell wants quotes around a list with spaces",
+            shown()
+        ))),
+        (None, true) => Some(Err(format!("`{}` has no `[` in front", shown()))),
+        (None, false) if text.contains(',') && !text.starts_with('{') => {
+            Some(Err(format!("several values are a list: write `[{}]`", shown())))
+        }
+        (None, false) => None,
+    }
 }
 
 /// What stands between the commas that are in no brackets.
 fn parts(text: &str) -> Result<Vec<&str>, String> {
     let mut parts = Vec::new();
-    let (mut depth, mut start) = (0usize, 0);
+    let (mut open, mut start) = (Vec::new(), 0);
     for (at, c) in text.char_indices() {
         match c {
-            '[' | '{' => depth += 1,
+            '[' => open.push(']'),
+            '{' => open.push('}'),
             ']' | '}' => {
-                depth = depth
-                    .checked_sub(1)
-                    .ok_or_else(|| format!("`{text}` closes more brackets than it opens"))?;
+                if open.pop() != Some(c) {
+                    return Err(format!("`{text}` has a `{c}` without its opening bracket"));
+                }
             }
-            ',' if depth == 0 => {
+            ',' if open.is_empty() => {
                 parts.extend(text.get(start..at));
                 start = at + 1;
             }
             _ => {}
         }
     }
-    if depth > 0 {
-        return Err(format!("`{text}` opens more brackets than it closes"));
+    if let Some(missing) = open.pop() {
+        return Err(format!("`{text}` lacks a `{missing}`: it opens more brackets than it closes"));
     }
     let last = text.get(start..).unwrap_or_default();
     if !last.trim().is_empty() {
         parts.push(last);
     }
-    Ok(parts.into_iter().map(str::trim).collect())
+    match parts.iter().position(|part| part.trim().is_empty()) {
+        Some(index) => Err(format!("`{text}` has nothing in front of its comma number {}", index + 1)),
+        None => Ok(parts.into_iter().map(str::trim).collect()),
+    }
 }
 
 #[cfg(test)]
@@ -450,10 +468,34 @@ mod tests {
     }
 
     #[test]
+    fn a_mistyped_list_is_told_what_it_lacks() {
+        for (text, part) in [
+            ("[1,2", "`[1,2` has no `]` at its end"),
+            ("1,2]", "has no `[` in front"),
+            ("1,2", "a list: write `[1,2]`"),
+            ("[1,,2]", "nothing in front of its comma number 2"),
+            ("[,1]", "nothing in front of its comma number 1"),
+            ("[[1,2]", "lacks a `]`"),
+            ("[1]]", "`]` without its opening bracket"),
+            ("[{1]]", "`]` without its opening bracket"),
+        ] {
+            let error = elements(&I16, text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+            let error = written(&Type::Array { of: &I16, len: 2 }, text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert_eq!(elements(&I16, "[1,2,]"), Ok(vec![1, 0, 2, 0]));
+        assert_eq!(elements(&U8, "a,b"), Ok(b"a,b".to_vec()), "a text");
+        let error = written(&Type::Struct(&TILE), "{weight=1").unwrap_err();
+        assert!(error.contains("no `}` at its end"), "{error}");
+    }
+
+    #[test]
     fn an_array_of_bytes_takes_a_text_and_zeros_behind_it() {
         let name = Type::Array { of: &U8, len: 4 };
         assert_eq!(written(&name, "ab"), Ok(vec![b'a', b'b', 0, 0]));
         assert_eq!(written(&name, "[1,2,3,4]"), Ok(vec![1, 2, 3, 4]));
+        assert_eq!(written(&name, "a,b]"), Ok(b"a,b]".to_vec()));
         assert!(written(&name, "abcde").unwrap_err().contains("4 fit"));
         assert!(written(&name, "hex:01").unwrap_err().contains("takes 4"));
     }
