@@ -1,17 +1,10 @@
 //! Lets every program and library of this package find UCX at run time: in the prefix it was installed in, else where it was
-//! found at build time. Compiles the part of DOCA's log that only C can do, and lets plugins in uromd find that log.
+//! found at build time. Lets plugins in uromd find DOCA's log there.
 //!
 //! Another program that is `uromd` too (the module `uromd` of this crate) links with the same arguments: its build script
 //! finds them in `DEP_UROM_SERVICE_PROGRAM_0` and so on.
 
 fn main() {
-    println!("cargo:rerun-if-changed=c/doca_log.c");
-    cc::Build::new()
-        .file("c/doca_log.c")
-        .std("c11")
-        .warnings(true)
-        .extra_warnings(true)
-        .compile("urom_doca_log");
     let mut program: Vec<_> = ["doca_log", "doca_log_register_source", "doca_log_unregister_source"]
         .iter()
         .map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}"))

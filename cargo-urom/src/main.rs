@@ -80,7 +80,9 @@ fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|word| word == check::PROBE) {
         return check::probe_child(arguments.get(2).map(AsRef::as_ref));
     }
-    let result = match Cli::parse_from(arguments).verb {
+    let verb = Cli::parse_from(arguments).verb;
+    output::own_stdout();
+    let result = match verb {
         Verb::New(args) => new::run(&args),
         Verb::Build(args) => build::run(&args),
         Verb::Check(args) => check::run(&args),

@@ -5,7 +5,7 @@
 //! | [`macro@urom_command`] | the enum of a plugin's commands | their wire format, the trait `Handler` of the plugin's side, the tasks of the host's |
 //! | [`macro@urom_notification`] | the enum of its notifications | their wire format |
 //! | [`macro@urom_plugin`] | `impl Handler for` a type | the two C functions that a worker looks for in a `.so` |
-//! | [`macro@Described`] | a struct that messages hold | its layout for C headers |
+//! | [`macro@Described`] | a struct or an enum that messages hold | its layout for C headers |
 //!
 //! `urom-abi` re-exports [`macro@urom_command`] and [`macro@urom_notification`], `urom-pdk` re-exports
 //! [`macro@urom_plugin`]: depend on those and not on this crate. The generated code names everything by absolute
@@ -162,7 +162,7 @@ use proc_macro::TokenStream;
 ///
 /// For a variant `TagSend`: the structure `TagSend` (with `decode`, `Request`, and `From<TagSend>` for the enum), the
 /// host's task `TagSendTask` and the client's method `task_tag_send`, and the handler's method `tag_send`. A variant with
-/// payloads has a structure with a lifetime. For the enum: `decode`, `encode`, `encoded_len`, `FIXED_LEN`, `FINGERPRINT`.
+/// payloads has a structure with a lifetime. For the enum: `decode`, `encode`, `encoded_len`, `FIXED_LEN`.
 /// For the module: the type `Protocol`, the trait `Handler` and the type `Client`. So a module has one enum of commands:
 /// give a second one a module of its own.
 ///
@@ -201,7 +201,7 @@ pub fn urom_command(args: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// For a variant `TagReceived` it makes the structure `TagReceived` of all fields that are not echoed: what a handler
 /// returns and what a host's task resolves to. The echoed ones are filled in from the command on the plugin's side and
-/// compared with it on the host's. For the enum it makes `decode`, `encode`, `encoded_len`, `FIXED_LEN`, `FINGERPRINT`.
+/// compared with it on the host's. For the enum it makes `decode`, `encode`, `encoded_len`, `FIXED_LEN`.
 ///
 /// # Payloads without copies
 ///
@@ -259,7 +259,8 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::plugin(args.into(), item.into()).into()
 }
 
-/// Describes a plain structure, so that a message's field of that type is more than bytes in the C header.
+/// Describes a plain structure or an enum without fields, so that a message's field of that type is more than bytes in
+/// the C header, in `cargo urom` and in errors.
 ///
 /// ```
 /// #[repr(C)]
@@ -273,8 +274,9 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// It implements `urom_abi::describe::Described`: name, size, alignment, and of each field the name, the offset, the type
-/// and the documentation. A `#[repr(transparent)]` structure is described as its field. `#[urom(crate = path)]` says where
-/// `urom-abi` is found, `::urom_abi` without it.
+/// and the documentation. A `#[repr(transparent)]` structure is described as its field. An enum has one of the `repr`s `u8`
+/// to `u64` and `i8` to `i64`, and is described by its values. `#[urom(crate = path)]` says where `urom-abi` is found,
+/// `::urom_abi` without it.
 #[proc_macro_derive(Described, attributes(urom))]
 pub fn described(item: TokenStream) -> TokenStream {
     described::described(item.into()).into()

@@ -45,7 +45,10 @@ impl Failures {
         let what = format_args!("{name} of {} bytes from connection {dest_id}", bytes.len());
         match failure {
             Failure::Error(error) => log::warn(format_args!("{what}: {error}{unsaid}")),
-            Failure::Panic(panic) => log::error(format_args!("{what}: its handler {panic}{unsaid}")),
+            Failure::Panic(panic) => {
+                log::error(format_args!("{what}: its handler {panic}{unsaid}"));
+                panic.log_backtrace();
+            }
         }
     }
 

@@ -50,7 +50,8 @@ fn lookup_hint(text: &str) -> &'static str {
     }
 }
 
-/// The library of DOCA's that was not found, if this is what the loader says: a name, or a path where the plugin was linked with one.
+/// The library of DOCA's that was not found, if this is what the loader says. It is a path where the plugin was linked with
+/// one.
 fn missing_of_doca(text: &str) -> Option<&str> {
     let (name, reason) = text.split_once(": ")?;
     let is_of_doca = name.rsplit('/').next().is_some_and(|file| file.starts_with("libdoca_"));

@@ -16,7 +16,7 @@ use crate::workspace::{Profile, Workspace};
 use crate::{headers, setup, shell};
 
 /// The packages whose products are installed.
-pub(crate) const PACKAGES: [&str; 2] = [SERVICE.package, "libdoca-urom"];
+pub(crate) const PACKAGES: [&str; 4] = [SERVICE.package, "libdoca-common", "libdoca-argp", "libdoca-urom"];
 
 /// What cargo must be told so that it says which UCX was linked.
 pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
@@ -66,26 +66,37 @@ fn usable(prefix: &Path) -> Result<PathBuf> {
 fn lay_out(workspace: &Workspace, profile_dir: &Path, ucx: &LinkedUcx, placer: &mut Placer) -> Result<()> {
     placer.file(&profile_dir.join(SERVICE.name), Path::new("bin").join(SERVICE.name))?;
 
-    let file = format!("libdoca_urom.so.{RELEASE}");
-    placer.file(&profile_dir.join("libdoca_urom.so"), Path::new("lib").join(&file))?;
+    let (major, _) = RELEASE.split_once('.').context("a release has a major number")?;
     for library in pkgconfig::libraries() {
-        for end in ["so.2", "so"] {
-            placer.symlink(&file, Path::new("lib").join(format!("lib{library}.{end}")))?;
-        }
+        let plain = format!("lib{library}.so");
+        let (file, soname) = (format!("{plain}.{RELEASE}"), format!("{plain}.{major}"));
+        let place = |name: &str| Path::new("lib").join(name);
+        placer.file(&profile_dir.join(&plain), place(&file))?;
+        placer.symlink(&file, place(&soname))?;
+        placer.symlink(&soname, place(&plain))?;
     }
+    // Where configure scripts look on other distributions.
+    placer.symlink("lib", "lib64")?;
     for (name, text) in pkgconfig::doca() {
         placer.text(&text, Path::new("lib/pkgconfig").join(name))?;
     }
     for header in headers_of(workspace)? {
-        let name = header.file_name().context("a header has a name")?;
-        placer.file(&header, Path::new("include").join(name))?;
+        placer.file(&header, in_folder("include", &header)?)?;
+    }
+    // A program may have a header of the same name, which must not depend on the order of its include folders.
+    for header in headers::committed(&workspace.root) {
+        placer.file(&header, in_folder("include/urom", &header)?)?;
     }
     ucx.place(placer)
 }
 
-/// The interface's own headers, and those of the plugins that are there to be used: a host in C needs both.
+fn in_folder(folder: &str, file: &Path) -> Result<PathBuf> {
+    Ok(Path::new(folder).join(file.file_name().context("a header has a name")?))
+}
+
+/// The interface's own headers.
 fn headers_of(workspace: &Workspace) -> Result<Vec<PathBuf>> {
-    let mut found = headers::committed(&workspace.root);
+    let mut found = Vec::new();
     let directory = workspace.root.join("urom-abi/include");
     let unreadable = || format!("could not read {}", directory.display());
     for entry in fs::read_dir(&directory).with_context(unreadable)? {
@@ -99,7 +110,7 @@ fn headers_of(workspace: &Workspace) -> Result<Vec<PathBuf>> {
 fn report(prefix: &Path, ucx: &LinkedUcx, files: usize) -> String {
     let shown = shell::quote(&prefix.to_string_lossy());
     format!(
-        "installed {files} files in {shown}: include, lib, lib/pkgconfig, bin/uromd. UCX is {}.\n\
+        "installed {files} files in {shown}: include, lib (also as lib64), lib/pkgconfig, bin/uromd. UCX is {}.\n\
          A C host program is compiled and run with\n\n    \
          export PKG_CONFIG_PATH={shown}/lib/pkgconfig LD_LIBRARY_PATH={shown}/lib\n    \
          cc -DDOCA_ALLOW_EXPERIMENTAL_API host.c -o host $(pkg-config --cflags --libs doca-urom doca-common doca-argp)\n    \
@@ -141,6 +152,8 @@ mod tests {
         assert!(usable(Path::new("target")).expect("it is there").is_absolute());
     }
 
+    const BUILT: [&str; 4] = ["uromd", "libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so"];
+
     #[test]
     fn an_installation_is_complete_and_replaces_an_older_one() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
@@ -148,15 +161,18 @@ mod tests {
         let (built, prefix) = (directory.path().join("built"), directory.path().join("prefix"));
         make_directory(&built).expect("a directory");
         for content in ["old", "new"] {
-            for file in ["uromd", "libdoca_urom.so"] {
-                fs::write(built.join(file), content).expect("a file");
+            for file in BUILT {
+                fs::write(built.join(file), format!("{content} {file}")).expect("a file");
             }
             let mut placer = Placer::new(&prefix, Transfer::Copy);
             lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect("all is there");
             for file in
-                ["bin/uromd", "lib/libdoca_common.so.2", "lib/libdoca_argp.so", "lib/libdoca_urom.so.2.7.0"]
+                ["bin/uromd", "lib/libdoca_common.so.2", "lib64/libdoca_argp.so", "lib/libdoca_urom.so.2.7.0"]
             {
-                assert_eq!(fs::read_to_string(prefix.join(file)).expect(file), content, "{file}");
+                let text = fs::read_to_string(prefix.join(file)).expect(file);
+                let name = Path::new(file).file_name().and_then(|name| name.to_str()).expect(file);
+                let built = name.split_once(".so").map_or(name.to_owned(), |(name, _)| format!("{name}.so"));
+                assert_eq!(text, format!("{content} {built}"), "{file}");
             }
             assert!(!placer.placed().contains(Path::new("lib/pkgconfig/ucx.pc")), "the system has its own");
         }
@@ -165,7 +181,7 @@ mod tests {
         let error =
             lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect_err("uromd is missing");
         assert!(format!("{error:#}").contains(&built.join("uromd").display().to_string()), "{error:#}");
-        assert_eq!(fs::read_to_string(prefix.join("bin/uromd")).expect("the installed one"), "new");
+        assert_eq!(fs::read_to_string(prefix.join("bin/uromd")).expect("the installed one"), "new uromd");
     }
 
     #[test]
@@ -174,7 +190,8 @@ mod tests {
         for package in PACKAGES {
             assert!(workspace.has_package(package), "{package} is not in the workspace");
         }
-        let headers = headers_of(&workspace).expect("they are there");
+        let mut headers = headers_of(&workspace).expect("they are there");
+        headers.extend(headers::committed(&workspace.root));
         for name in ["doca_urom.h", "doca_urom_plugin.h", "worker_graph.h", "worker_sandbox.h"] {
             assert!(
                 headers.iter().any(|header| header.ends_with(name) && header.is_file()),

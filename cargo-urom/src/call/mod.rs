@@ -115,16 +115,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         output::note(remark);
     }
     let service = connect(args, &target)?;
-    let plugin = service.plugin_named(&target.name)?;
-    if let Some(protocol) = request.protocol().filter(|protocol| protocol.version != plugin.version()) {
-        bail!(
-            "the service has version {} of `{}`, and the commands that are described here are of version {}: build both from \
-             the same version of the protocol, or give the command's bytes with --raw and no --protocol",
-            plugin.version(),
-            target.name,
-            protocol.version
-        );
-    }
+    let plugin = match request.protocol() {
+        Some(protocol) => service.plugin_with(&target.name, protocol)?,
+        None => service.plugin_named(&target.name)?,
+    };
     let window = args.in_flight.next_power_of_two().try_into()?;
     let mut worker = service.worker().plugin(plugin).max_inflight(window);
     if let Some(id) = args.worker {

@@ -7,7 +7,6 @@ use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, S
 
 use crate::description::PluginFile;
 use crate::elf::SYMBOLS;
-use crate::message::type_name;
 use crate::output::plain;
 
 pub(super) fn file(file: &PluginFile) -> String {
@@ -19,7 +18,7 @@ pub(super) fn file(file: &PluginFile) -> String {
     _ = writeln!(out, "plugin       {}", plain(&name));
     match &file.description {
         Some(description) => {
-            let Protocol { version, fingerprint, .. } = description.protocol;
+            let (version, fingerprint) = (description.protocol.version, description.protocol.fingerprint());
             let panic = match description.build.panic {
                 Panic::Unwind => "unwinds",
                 Panic::Abort => "aborts the worker",
@@ -62,7 +61,7 @@ pub(super) fn file(file: &PluginFile) -> String {
 }
 
 fn messages(out: &mut String, title: &str, of: &Messages, structs: &mut Vec<&'static Struct>) {
-    _ = writeln!(out, "\n{title}: {} bytes each without payloads, tag {} at 0", of.len, type_name(&of.tag));
+    _ = writeln!(out, "\n{title}: {} bytes each without payloads, tag {} at 0", of.len, of.tag);
     for variant in of.variants {
         message(out, of, variant, structs);
     }
@@ -106,7 +105,7 @@ fn row(field: &Field) -> [String; 5] {
         FieldKind::Selector { of } => format!("0, or the registered memory of {}", plain(of)),
     };
     let name = plain(field.name);
-    [field.offset.to_string(), field.ty.size().to_string(), name, plain(&type_name(&field.ty)), note]
+    [field.offset.to_string(), field.ty.size().to_string(), name, plain(&field.ty.to_string()), note]
 }
 
 /// A payload in words.
@@ -118,7 +117,7 @@ fn described(payload: &Payload) -> String {
     };
     let what = match payload.ty {
         Type::Int { bytes: 1, signed: false } => "bytes".to_owned(),
-        ty => format!("elements of {}", plain(&type_name(&ty))),
+        ty => format!("elements of {}", plain(&ty.to_string())),
     };
     let when = payload.when.map(|when| format!(", if `{}`", plain(when))).unwrap_or_default();
     let registered = if payload.registered { ", or in registered memory" } else { "" };
@@ -145,7 +144,7 @@ fn structures(out: &mut String, structs: Vec<&'static Struct>) {
     for of in structs {
         _ = writeln!(out, "\n  {}: {} bytes, aligned to {}", plain(of.name), of.size, of.align);
         for field in of.fields {
-            let (name, ty) = (plain(field.name), plain(&type_name(&field.ty)));
+            let (name, ty) = (plain(field.name), plain(&field.ty.to_string()));
             let line = format!("    {:>4}  {name}: {ty}  {}", field.offset, first_sentence(field.docs));
             _ = writeln!(out, "{}", line.trim_end());
         }

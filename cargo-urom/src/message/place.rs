@@ -71,10 +71,10 @@ pub(super) fn walk(from: Place, path: &str, steps: &[Step<'_>]) -> Result<Place,
                 ));
             }
             (Step::Member(name), ty) => {
-                return Err(format!("`{path}`: a {} has no fields, so no `{name}`", names::type_name(&ty)));
+                return Err(format!("`{path}`: a {} has no fields, so no `{name}`", ty));
             }
             (Step::Index(_), ty) => {
-                return Err(format!("`{path}`: a {} has no elements", names::type_name(&ty)));
+                return Err(format!("`{path}`: a {} has no elements", ty));
             }
         };
     }

@@ -12,7 +12,7 @@ use crate::{check, holds};
 /// A protocol with these commands, whose tag is `tag`, and the notification of graph.
 const fn commands(tag: Type, len: usize, union_at: usize, variants: &'static [Variant]) -> Protocol {
     let commands = Messages { name: "Command", docs: "", tag, len, union_at, header: &[], variants };
-    Protocol { name: "odd", version: u64::MAX, fingerprint: 0, commands, notifications: GRAPH.notifications }
+    Protocol { name: "odd", version: u64::MAX, commands, notifications: GRAPH.notifications }
 }
 
 const fn plain(name: &'static str, ty: Type, offset: usize) -> Field {

@@ -120,6 +120,9 @@ fn entry(line: usize, fields: &[&str]) -> Result<Entry, String> {
              where uromd listens on another port than 18700"
         ));
     }
+    // As addresses are written where a port may follow.
+    let bare = device_host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let device_host = bare.filter(|host| host.contains(':')).unwrap_or(device_host);
     let pci_address = long_pci(pci)
         .ok_or_else(|| format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0"))?;
     if let Some(device) = devices.split(',').find(|device| !is_net_device(device)) {
@@ -172,6 +175,9 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
         assert_eq!(parse("").unwrap(), []);
         for host in ["::1", "fe80::1:18700", "fe80::1%eth0", "10.0.0.9"] {
             assert_eq!(parse(&format!("h dpu {host} 03:00.0 n")).unwrap()[0].device_host, host);
+        }
+        for host in ["::1", "fe80::1%eth0"] {
+            assert_eq!(parse(&format!("h dpu [{host}] 03:00.0 n")).unwrap()[0].device_host, host);
         }
         assert_eq!(parse("h dpu d 03:00.0 n\r\n").unwrap().len(), 1);
     }
