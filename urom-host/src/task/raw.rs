@@ -18,6 +18,7 @@ use crate::task::future::Ticket;
 use crate::task::{Task, TaskHandle, outcome};
 use crate::wait;
 use crate::worker::{Answer, Owner, Slot, Worker};
+use urom_abi::plugin::PluginInfo;
 
 const COMMAND: &str = "a raw command";
 
@@ -40,7 +41,8 @@ const COMMAND: &str = "a raw command";
 /// ```
 pub struct RawTask {
     owner: Rc<Owner>,
-    plugin: Plugin,
+    /// Without what nobody asks a task for: a task that is given back is part of an error.
+    plugin: PluginInfo,
     capacity: usize,
     deadline: Option<Duration>,
     /// `None` once it was submitted.
@@ -54,7 +56,7 @@ impl RawTask {
         let capacity = task.payload().len();
         let slot = Some(NonNull::from(task.into_slot()));
         owner.unsubmitted.update(|tasks| tasks + 1);
-        Ok(RawTask { owner, plugin: *plugin, capacity, deadline: None, slot })
+        Ok(RawTask { owner, plugin: *plugin.info(), capacity, deadline: None, slot })
     }
 
     /// When the command is given up, counted from its submission: its [`Answer`] is `TIME_OUT` without bytes then. In place of
@@ -104,7 +106,7 @@ impl RawTask {
             }
             Err(code) => code,
         };
-        let what = outcome::what(&self.owner, self.plugin.name(), COMMAND);
+        let what = outcome::what(&self.owner, self.plugin.name().unwrap_or_default(), COMMAND);
         Err(Rejected { error: outcome::rejected(&self.owner, what, code), task: self })
     }
 
@@ -121,8 +123,11 @@ impl RawTask {
         let (need, room) = (command.len(), self.capacity);
         if need > room {
             let error = EncodeError::TooBig { message: COMMAND, need, room };
-            return Err(Error::new(error.into(), outcome::what(&self.owner, self.plugin.name(), COMMAND))
-                .caused_by(error));
+            return Err(Error::new(
+                error.into(),
+                outcome::what(&self.owner, self.plugin.name().unwrap_or_default(), COMMAND),
+            )
+            .caused_by(error));
         }
         task.payload()[..need].copy_from_slice(command);
         task.set_len(need)

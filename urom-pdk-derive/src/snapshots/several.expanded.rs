@@ -1180,8 +1180,8 @@ const _: () = {
                 worker: worker,
                 command: TagSend {
                     context: __AT_TagSend_context.zero(),
-                    dest: dest,
-                    key: key,
+                    dest,
+                    key,
                 },
                 deadline: ::core::option::Option::None,
             }
@@ -1199,7 +1199,7 @@ const _: () = {
             MoveTask {
                 plugin: &self.plugin,
                 worker: worker,
-                command: Move { to: to },
+                command: Move { to },
                 deadline: ::core::option::Option::None,
             }
         }
@@ -1218,9 +1218,9 @@ const _: () = {
                 plugin: &self.plugin,
                 worker: worker,
                 command: Sum {
-                    color: color,
-                    rows: rows,
-                    place: place,
+                    color,
+                    rows,
+                    place,
                     table: ::core::convert::Into::into(table),
                     rest: ::core::convert::Into::into(rest),
                 },
