@@ -441,16 +441,14 @@ const _: () = {
         let _ = table;
         table.len() > 3
     }
-    #[inline]
-    fn __encode_of_Sum_color(value: &Color) -> codecs::color::Wire {
-        codecs::color::encode(value)
-    }
-    #[inline]
-    fn __decode_of_Sum_color(
-        value: codecs::color::Wire,
-    ) -> ::core::result::Result<Color, &'static ::core::primitive::str> {
-        codecs::color::decode(value)
-    }
+    const __encode_of_Sum_color: fn(&Color) -> codecs::color::Wire = |value| codecs::color::encode(
+        value,
+    );
+    const __decode_of_Sum_color: fn(
+        codecs::color::Wire,
+    ) -> ::core::result::Result<Color, &'static ::core::primitive::str> = |value| codecs::color::decode(
+        value,
+    );
     kit::abi::__arbitrary! {
         fn __arbitrary_TagSend < 'm > (input : & mut kit::abi::arbitrary::Unstructured <
         'm >,) -> ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > {
