@@ -11,6 +11,7 @@
 //! | [`plugin`] | the structures a worker and a plugin exchange | `doca_urom_plugin.h` |
 //! | [`list`] | the intrusive list those structures hang in | `ucs_list_link_t` |
 //! | [`log`] | the levels of log lines | `enum doca_log_level` |
+//! | [`worker_log`] | the log that a worker gives a plugin | - |
 //! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_cmd_desc`, `urom_worker_notif_desc` |
 //! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
 //! | [`address`] | the frame around a plugin's address | - |
@@ -55,6 +56,8 @@ pub mod watch;
 #[cfg(not(feature = "test-util"))]
 mod watch;
 pub mod wire;
+mod worker_id;
+pub mod worker_log;
 
 pub use bytemuck;
 // For the plugin kit.
@@ -64,6 +67,7 @@ pub use describe::Described;
 pub use error::DocaError;
 pub use payload::{Data, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::{Described, urom_command, urom_notification};
+pub use worker_id::WorkerId;
 
 /// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the UROM header (24
 /// bytes before a command, 32 before a notification) and everything behind it.

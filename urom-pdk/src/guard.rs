@@ -13,20 +13,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 use std::time::Instant;
 
-use crate::lines::Window;
-use crate::log;
+use urom_abi::log::Level;
 
-/// A panic that was caught.
+use crate::lines::Window;
+use crate::log::{self, Place};
+
+/// A panic that was caught; boxed, so that a result with it is small.
 #[derive(Debug)]
-pub(crate) struct Panic {
-    /// Where it happened and what it said; boxed, so that a result with it is small.
-    text: Box<str>,
+pub(crate) struct Panic(Box<Kept>);
+
+impl Panic {
+    /// Where it happened, if the hook was told.
+    pub(crate) fn place(&self) -> Option<Place<'_>> {
+        self.0.place()
+    }
 }
 
 /// `panicked at src/lib.rs:12:5: what it said`.
 impl fmt::Display for Panic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "panicked{}", self.text)
+        write!(f, "panicked{}", self.0)
     }
 }
 
@@ -104,7 +110,7 @@ pub(crate) fn report(label: &str, panic: &Panic) {
         window.get_or_insert_with(|| Window::new(now)).note(now)
     });
     if let Some(unsaid) = unsaid {
-        log::error(format_args!("{label} {panic}{unsaid}"));
+        log::failure(Level::Error, panic.place(), format_args!("{label} {panic}{unsaid}"));
     }
 }
 
@@ -120,16 +126,27 @@ thread_local! {
 }
 
 /// What the hook knows of a panic.
+#[derive(Debug)]
 struct Kept {
     said: String,
-    place: String,
+    /// The file, the line and the column.
+    place: Option<(String, u32, u32)>,
     /// Empty unless the environment asks for one (`RUST_BACKTRACE`).
     backtrace: String,
 }
 
+impl Kept {
+    fn place(&self) -> Option<Place<'_>> {
+        self.place.as_ref().map(|(file, line, _)| Place::new(file, *line))
+    }
+}
+
 impl fmt::Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}{}", self.place, self.said, self.backtrace)
+        if let Some((file, line, column)) = &self.place {
+            write!(f, " at {file}:{line}:{column}")?;
+        }
+        write!(f, ": {}{}", self.said, self.backtrace)
     }
 }
 
@@ -153,7 +170,7 @@ pub(crate) fn install_hook() {
 
 /// Keeps a panic for whoever catches it; false when it should be printed, because it may be the process's last.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
-    let place = info.location().map(|at| format!(" at {at}")).unwrap_or_default();
+    let place = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
     let backtrace = Backtrace::capture();
     let captured = backtrace.status() == BacktraceStatus::Captured;
     let backtrace = if captured { format!("\n{backtrace}") } else { String::new() };
@@ -164,7 +181,7 @@ fn keep(info: &PanicHookInfo<'_>) -> bool {
         // Nobody has caught the one before yet: this one comes from a destructor during its unwinding, which ends the
         // process. Or the handler caught it itself, and a line too many does no harm.
         Ok(Some(earlier)) => {
-            log::error(format_args!("panicked{earlier}"));
+            log::failure(Level::Error, earlier.place(), format_args!("panicked{earlier}"));
             false
         }
         Err(_) => false,
@@ -178,12 +195,11 @@ fn caught(payload: Box<dyn Any + Send>) -> Panic {
     let said = text_of(&*payload);
     let kept = forget_kept();
     // Another one, when a panic was caught and went on later.
-    let text = match kept.filter(|kept| kept.said == said) {
-        Some(kept) => kept.to_string(),
-        None => format!(": {said}"),
-    };
+    let kept = kept.filter(|kept| kept.said == said);
+    let said = said.to_owned();
+    let kept = kept.unwrap_or(Kept { said, place: None, backtrace: String::new() });
     discard(payload);
-    Panic { text: text.into_boxed_str() }
+    Panic(Box::new(kept))
 }
 
 fn forget_kept() -> Option<Kept> {

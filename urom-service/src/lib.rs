@@ -26,6 +26,7 @@ mod entrance;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod host_names;
 pub mod key;
 pub mod library;
 mod lobby;
@@ -33,6 +34,7 @@ pub mod log;
 mod mailbox;
 pub mod plugin_elf;
 pub mod plugin_file;
+mod plugin_log;
 mod queue;
 mod session;
 mod sync;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int};
 
 use urom_abi::DocaError;
-use urom_abi::log::Level;
+use urom_abi::log::{DISABLE, Level};
 
 use super::backend::{BACKENDS, Kind};
 use crate::library::{guard, guard_or};
@@ -111,6 +111,18 @@ unsafe extern "C" fn line(
 unsafe fn lossy<'a>(text: *const c_char) -> Cow<'a, str> {
     // SAFETY: the caller's promise.
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
+}
+
+/// The least grave level that a backend of the program takes; the number that disables all when none does.
+pub(crate) fn most_of_programs() -> u32 {
+    let mut levels = Level::ALL.into_iter().rev();
+    let taken = levels.find(|level| BACKENDS.takers(Kind::Program, *level).next().is_some());
+    taken.map_or(DISABLE, Level::number)
+}
+
+/// Writes a line to the backends of the program.
+pub(crate) fn write_to_programs(origin: &Origin<'_>, text: &str) {
+    write(Kind::Program, origin, text);
 }
 
 /// Writes a line to all backends of a kind that want its level.

@@ -20,7 +20,9 @@ mod sink;
 mod source;
 
 pub use call::urom_doca_log;
+pub(crate) use call::{most_of_programs, write_to_programs};
 pub use sdk::install as install_sdk;
+pub(crate) use sdk::is_to_backends;
 pub use sink::Sink;
 pub use source::{register, unregister};
 

@@ -16,6 +16,11 @@ pub fn install() {
     let _ = dispatcher::set_global_default(Dispatch::new(ToBackends));
 }
 
+/// Whether events go to the SDK backends.
+pub(crate) fn is_to_backends(current: &Dispatch) -> bool {
+    current.is::<ToBackends>()
+}
+
 /// Events that nobody wants are skipped where they stand, so `tracing` has to ask again when that changes.
 pub(super) fn limits_changed() {
     callsite::rebuild_interest_cache();

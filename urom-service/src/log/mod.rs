@@ -26,6 +26,7 @@ pub(crate) use line::{Origin, level_of, text_of};
 pub struct Log {
     name: String,
     program: LogLevel,
+    plugins: LogLevel,
     sdk: LogLevel,
 }
 
@@ -35,7 +36,18 @@ impl Log {
     /// A log whose lines carry `name`; events of this crate and lines of plugins up to `program`, events of other
     /// crates up to `sdk`.
     pub fn new(name: impl Into<String>, program: LogLevel, sdk: LogLevel) -> Log {
-        Log { name: name.into(), program, sdk }
+        Log { name: name.into(), program, plugins: program, sdk }
+    }
+
+    /// That of an embedded service: warnings of the service, which a program did not ask for, and what its
+    /// plugins say down to `INFO`.
+    pub(crate) fn embedded() -> Log {
+        Log { plugins: LogLevel::INFO, ..Log::new("embedded", LogLevel::WARNING, LogLevel::WARNING) }
+    }
+
+    /// The same log under another name.
+    pub(crate) fn named(&self, name: impl Into<String>) -> Log {
+        Log { name: name.into(), ..self.clone() }
     }
 
     /// Makes this the log of the whole process, and of the plugins in it that log through `doca_log`. The first call
@@ -57,9 +69,14 @@ impl Log {
         PROCESS.get()
     }
 
+    /// Up to which level lines of plugins are written.
+    pub(crate) fn plugins(&self) -> LogLevel {
+        self.plugins
+    }
+
     /// Whether a plugin's line of this level is written.
     pub(crate) fn wants(&self, level: Level) -> bool {
-        self.program.allows(level)
+        self.plugins.allows(level)
     }
 
     /// Writes a line whatever its level is.

@@ -262,9 +262,10 @@ impl Control {
         link.ticket = Some(attach.ticket);
         self.expected.remove(&attach.ticket);
         info!("host {} is in", link.peer);
+        let host = link.peer.to_string();
         self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
         let pass = Pass::new(attach.ticket);
-        self.mailbox.post(ToData::Attach { link: key, attach, pass });
+        self.mailbox.post(ToData::Attach { link: key, host, attach, pass });
     }
 
     fn host_gone(&mut self, key: LinkKey, end: Option<StreamError>) {

@@ -303,7 +303,7 @@ impl Hosts {
     fn bury(&mut self) {
         while let Some((channel, failure)) = self.lost.pop() {
             if let Some(connection) = self.part(channel) {
-                warn!("connection {} ends: {failure}", connection.dest_id);
+                // The control thread logs why.
                 self.control.send(ToControl::Refused { link: connection.link, failure });
                 connection.abandon();
             }

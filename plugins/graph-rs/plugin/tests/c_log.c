@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	free(ctx);
 
 	CHECK(lines == 1);
-	CHECK(strstr(text, "connection 9: the command asked for it (DOCA_ERROR_NOT_FOUND)") != NULL);
+	CHECK(strstr(text, "connection 9 failed: the command asked for it (DOCA_ERROR_NOT_FOUND)") != NULL);
 	printf("the plugin found the log\n");
 	return 0;
 }

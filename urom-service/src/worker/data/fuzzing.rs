@@ -213,7 +213,7 @@ impl Rig {
         self.next += 1;
         let pass = pass_of(link);
         self.hosts.insert(link, Host { own: channel, pass, ..Host::default() });
-        self.data.mailbox.post(ToData::Attach { link, attach: Attach { channel, ..attach }, pass });
+        self.data.mailbox.post(ToData::Attach { link, host: "fuzzed".to_owned(), attach: Attach { channel, ..attach }, pass });
         self.turn();
         // Whether a queue moves after a host is gone is tried with a UCX of its own, which takes a thousand times as long as an input
         // and has tests of its own.

@@ -1,0 +1,123 @@
+//! The log that workers give to plugins of the kit: where the service's own lines go, theirs go too.
+//!
+//! | the process | its plugins' lines |
+//! | --- | --- |
+//! | `uromd` or one of its workers | lines of the process's log |
+//! | a host in Rust with an embedded service | events of the target `urom_plugin`, or lines of the service's own log where the program has no subscriber |
+//! | a host in C with an embedded service | lines of the program's `doca_log` backends |
+
+use tracing::subscriber::NoSubscriber;
+use tracing::{Level as Grade, dispatcher, event};
+use urom_abi::log::{DISABLE, Level};
+use urom_abi::worker_log::{self, PluginLine, WorkerLog};
+
+use crate::doca_log::{is_to_backends, most_of_programs, write_to_programs};
+use crate::host_names;
+use crate::library::guard_or;
+use crate::log::{Log, LogLevel, Origin};
+
+/// For every plugin of this process.
+pub(crate) static WORKER_LOG: WorkerLog = WorkerLog { size: size_of::<WorkerLog>(), limit, write, host };
+
+/// Where lines of this thread go.
+enum Out<'a> {
+    Log(&'a Log),
+    Backends,
+    Subscriber,
+}
+
+fn with_out<T>(then: impl Fn(Out<'_>) -> T) -> T {
+    if let Some(log) = Log::of_process() {
+        return then(Out::Log(log));
+    }
+    dispatcher::get_default(|current| match current.downcast_ref::<Log>() {
+        Some(log) => then(Out::Log(log)),
+        None if is_to_backends(current) => then(Out::Backends),
+        // A thread of the plugin's own has none of its worker's.
+        None if current.is::<NoSubscriber>() => then(Out::Log(&Log::embedded())),
+        None => then(Out::Subscriber),
+    })
+}
+
+extern "C" fn limit() -> u32 {
+    guard_or(DISABLE, || {
+        with_out(|out| match out {
+            Out::Log(log) => log.plugins().number().into(),
+            Out::Backends => most_of_programs(),
+            Out::Subscriber => LogLevel::of_filter(tracing::level_filters::LevelFilter::current()).number().into(),
+        })
+    })
+}
+
+unsafe extern "C" fn write(line: *const PluginLine) {
+    guard_or((), || {
+        // SAFETY: the plugin gives a line of its own.
+        let Some(line) = (unsafe { line.as_ref() }) else { return };
+        let Some(level) = Level::from_number(line.level) else { return };
+        // SAFETY: as above, with texts that live as long as the call.
+        let [file, plugin, target, text] =
+            [line.file, line.plugin, line.target, line.text].map(|text| unsafe { text.get() });
+        let source = worker_log::source(&plugin, &target);
+        let origin = Origin { level, file: &file, line: line.line, function: Some(&source) };
+        with_out(|out| match out {
+            Out::Log(log) if log.wants(level) => log.write(&origin, &text),
+            Out::Log(_) => {}
+            Out::Backends => write_to_programs(&origin, &text),
+            Out::Subscriber => to_subscriber(&origin, &text),
+        });
+    });
+}
+
+/// Events are made of constants, so there is one for each level.
+fn to_subscriber(origin: &Origin<'_>, text: &str) {
+    let (source, place) = (origin.function.unwrap_or_default(), origin.place());
+    macro_rules! line {
+        ($level:expr) => {
+            match &place {
+                Some(place) => event!(target: "urom_plugin", $level, %source, at = %place, "{text}"),
+                None => event!(target: "urom_plugin", $level, %source, "{text}"),
+            }
+        };
+    }
+    match origin.level {
+        Level::Crit | Level::Error => line!(Grade::ERROR),
+        Level::Warning => line!(Grade::WARN),
+        Level::Info => line!(Grade::INFO),
+        Level::Debug => line!(Grade::DEBUG),
+        Level::Trace => line!(Grade::TRACE),
+    }
+}
+
+unsafe extern "C" fn host(dest_id: u64, name: *mut u8, room: usize) -> usize {
+    guard_or(0, || {
+        let Some(found) = host_names::find(dest_id).filter(|_| !name.is_null()) else { return 0 };
+        let end = (0..=room.min(found.len())).rev().find(|end| found.is_char_boundary(*end));
+        let len = end.unwrap_or(0);
+        // SAFETY: the plugin says how much room there is, and the name lies elsewhere.
+        unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), name, len) };
+        len
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host_names::HostName;
+
+    #[test]
+    fn a_name_is_cut_where_the_room_ends() {
+        let _name = HostName::new(7, "abcü");
+        let mut room = [0xee; 5];
+        let mut ask = |dest_id, len| {
+            // SAFETY: so much room is there.
+            let len = unsafe { host(dest_id, room.as_mut_ptr(), len) };
+            room[..len].to_vec()
+        };
+        assert_eq!(ask(7, 5), "abcü".as_bytes());
+        assert_eq!(ask(7, 4), b"abc");
+        assert_eq!(ask(7, 0), b"");
+        assert_eq!(ask(8, 5), b"");
+        // SAFETY: no room.
+        assert_eq!(unsafe { host(7, std::ptr::null_mut(), 5) }, 0);
+    }
+}
