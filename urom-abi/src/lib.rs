@@ -35,6 +35,7 @@ pub mod address;
 pub mod arbitrary;
 mod c_text;
 mod copy;
+mod count;
 pub mod cpu;
 pub mod describe;
 pub mod descriptor;
@@ -63,6 +64,7 @@ pub use bytemuck;
 // For the plugin kit.
 #[doc(hidden)]
 pub use copy::copy;
+pub use count::Count;
 pub use describe::Described;
 pub use error::DocaError;
 pub use payload::{Data, Elements, Payload, Received, Registered};

@@ -6,6 +6,7 @@
 //! | a host in Rust with an embedded service | events of the target `urom_plugin`, or lines of the service's own log where the program has no subscriber |
 //! | a host in C with an embedded service | lines of the program's `doca_log` backends |
 
+use tracing::level_filters::LevelFilter;
 use tracing::subscriber::NoSubscriber;
 use tracing::{Level as Grade, dispatcher, event};
 use urom_abi::log::{DISABLE, Level};
@@ -19,33 +20,33 @@ use crate::log::{Log, LogLevel, Origin};
 /// For every plugin of this process.
 pub(crate) static WORKER_LOG: WorkerLog = WorkerLog { size: size_of::<WorkerLog>(), limit, write, host };
 
-/// Where lines of this thread go.
-enum Out<'a> {
-    Log(&'a Log),
+/// Where lines of this thread go that go to no log of the service's own.
+enum Other {
     Backends,
     Subscriber,
 }
 
-fn with_out<T>(then: impl Fn(Out<'_>) -> T) -> T {
+/// Asks the service's own log, if lines of this thread go there.
+///
+/// `tracing` takes no event while it is asked for the subscriber, so events come afterwards.
+fn of_log<T>(ask: impl Fn(&Log) -> T) -> Result<T, Other> {
     if let Some(log) = Log::of_process() {
-        return then(Out::Log(log));
+        return Ok(ask(log));
     }
     dispatcher::get_default(|current| match current.downcast_ref::<Log>() {
-        Some(log) => then(Out::Log(log)),
-        None if is_to_backends(current) => then(Out::Backends),
+        Some(log) => Ok(ask(log)),
+        None if is_to_backends(current) => Err(Other::Backends),
         // A thread of the plugin's own has none of its worker's.
-        None if current.is::<NoSubscriber>() => then(Out::Log(&Log::embedded())),
-        None => then(Out::Subscriber),
+        None if current.is::<NoSubscriber>() => Ok(ask(&Log::embedded())),
+        None => Err(Other::Subscriber),
     })
 }
 
 extern "C" fn limit() -> u32 {
-    guard_or(DISABLE, || {
-        with_out(|out| match out {
-            Out::Log(log) => log.plugins().number().into(),
-            Out::Backends => most_of_programs(),
-            Out::Subscriber => LogLevel::of_filter(tracing::level_filters::LevelFilter::current()).number().into(),
-        })
+    guard_or(DISABLE, || match of_log(|log| log.plugins().number()) {
+        Ok(limit) => limit.into(),
+        Err(Other::Backends) => most_of_programs(),
+        Err(Other::Subscriber) => LogLevel::of_filter(LevelFilter::current()).number().into(),
     })
 }
 
@@ -59,12 +60,16 @@ unsafe extern "C" fn write(line: *const PluginLine) {
             [line.file, line.plugin, line.target, line.text].map(|text| unsafe { text.get() });
         let source = worker_log::source(&plugin, &target);
         let origin = Origin { level, file: &file, line: line.line, function: Some(&source) };
-        with_out(|out| match out {
-            Out::Log(log) if log.wants(level) => log.write(&origin, &text),
-            Out::Log(_) => {}
-            Out::Backends => write_to_programs(&origin, &text),
-            Out::Subscriber => to_subscriber(&origin, &text),
-        });
+        let to_log = |log: &Log| {
+            if log.wants(level) {
+                log.write(&origin, &text);
+            }
+        };
+        match of_log(to_log) {
+            Ok(()) => {}
+            Err(Other::Backends) => write_to_programs(&origin, &text),
+            Err(Other::Subscriber) => to_subscriber(&origin, &text),
+        }
     });
 }
 

@@ -125,8 +125,8 @@ fn write(level: Level, at: Option<Place<'_>>, target: &str, text: fmt::Arguments
     }
     // The text may be formatted by foreign code, such as the `Display` of a handler's error.
     let text = contain(|| text.to_string());
-    let text = text
-        .unwrap_or_else(|panic| format!("(the message could not be formatted: its Display {panic})"));
+    let text =
+        text.unwrap_or_else(|panic| format!("(the message could not be formatted: its Display {panic})"));
     let at = at.unwrap_or(Place { file: "", line: 0 });
     out::write(&Line { level, at, target, text: &text });
 }

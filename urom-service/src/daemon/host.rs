@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
 use tracing::{debug, dispatcher, warn};
-use urom_abi::DocaError;
+use urom_abi::{Count, DocaError};
 
 use super::discovery::{self, Catalogue, Found, PLUGIN_PATH_VARIABLE};
 use super::roster::HostKey;
@@ -63,20 +63,22 @@ pub(crate) async fn serve(
     }
     let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
         let text = format!(
-            "the daemon has {} hosts already, which is its limit: end one, or start uromd with a larger --max-hosts",
-            reception.limit
+            "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",
+            Count(reception.limit, "host")
         );
         return reception.turn_away(stream, peer, Failure::new(DocaError::FULL, text)).await;
     };
     let plugins = match timeout(SEARCH, reception.discover()).await {
         Ok(Ok(plugins)) => plugins,
-        Ok(Err(_)) => return warn!("host {peer} was turned away: looking for plugins failed"),
+        Ok(Err(_)) => {
+            return warn!("host {peer} was turned away: looking for plugins panicked; please report it");
+        }
         Err(_) => {
             let failure = Failure::new(DocaError::TIME_OUT, SEARCHING);
             return reception.turn_away(stream, peer, failure).await;
         }
     };
-    debug!("host {peer} is here; {} plugins", plugins.len());
+    debug!("host {peer} is here; it is told of {}", Count(plugins.len(), "plugin"));
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let welcome = DaemonToHost::Welcome {
         plugins: plugins.iter().map(|found| found.entry.clone()).collect(),

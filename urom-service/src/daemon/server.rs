@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 use tracing::{debug, dispatcher, info, warn};
-use urom_abi::{DocaError, WORKER_ID_ANY};
+use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
 
 use super::DaemonConfig;
 use super::discovery::Found;
@@ -70,7 +70,7 @@ struct Server {
 }
 
 struct WorkerLink {
-    id: u64,
+    id: WorkerId,
     outbox: mpsc::Sender<DaemonToWorker>,
 }
 
@@ -128,7 +128,7 @@ pub(crate) async fn serve(
         }
     }
     drop(entrance);
-    info!("stopping; {} workers", server.workers.len());
+    info!("stopping, with {}", Count(server.workers.len(), "worker"));
     let actions = server.roster.stop();
     server.act(actions);
     let wait = async {
@@ -141,8 +141,8 @@ pub(crate) async fn serve(
     };
     if timeout(GRACE, wait).await.is_err() {
         warn!(
-            "{} workers did not stop within {} s and are killed",
-            server.supervisors.len(),
+            "did not stop within {1} s and killed: {0}",
+            Count(server.supervisors.len(), "worker"),
             GRACE.as_secs()
         );
     }
@@ -186,7 +186,7 @@ impl Server {
 
     fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
         if let WorkerToDaemon::Failed(failure) = &message {
-            warn!("worker {}: {failure}", self.name(serial));
+            warn!("worker {} cannot work: {failure}", self.name(serial));
         }
         words::of_worker(&mut self.roster, serial, self.address.ip(), message, tickets::draw)
     }
@@ -206,7 +206,7 @@ impl Server {
                 Action::Spawn { serial, id, host, worker } => {
                     if let Err(failure) = self.spawn(serial, id, host, worker) {
                         if let Some(more) = self.not_started.line(Instant::now()) {
-                            warn!("worker {id} was not started: {failure}{more}");
+                            warn!("worker {} was not started: {failure}{more}", WorkerId(id));
                         }
                         let actions = self.roster.failed(serial, &failure);
                         self.act(actions);
@@ -222,6 +222,8 @@ impl Server {
 
     fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) -> Result<(), Failure> {
         debug_assert_ne!(id, WORKER_ID_ANY);
+        let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
+        let id = WorkerId(id);
         let plugins = self.hosts.get(&host).map_or(&[][..], |host| &host.plugins);
         let (config, env) = request::resolve(id, &worker, plugins, &self.config, self.address.ip())?;
         let wanted = plugins.iter().filter(|found| worker.plugins & found.entry.id != 0);
@@ -232,7 +234,6 @@ impl Server {
         let process = launched.body.process();
         info!("worker {id} (group {}) is starting with {}{process}", worker.gid, names.join(", "));
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
-        let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
         // The queue is new and has room.
         let _ = outbox.try_send(DaemonToWorker::Open { secret });
         self.workers.insert(serial, WorkerLink { id, outbox });

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
-use urom_abi::DocaError;
+use urom_abi::{DocaError, WorkerId};
 
 use super::daemon_link::{Request, Started};
 use super::event::{Attached, Event, Mailbox};
@@ -83,7 +83,7 @@ struct Who<'a> {
 
 impl std::fmt::Display for Who<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "worker {} at {}", self.id, self.stream.peer)
+        write!(f, "worker {} at {}", WorkerId(self.id), self.stream.peer)
     }
 }
 
@@ -109,7 +109,10 @@ async fn enter(
                 // A port that is closed would be something else.
                 StreamError::Key(_) => failure(
                     stream_code(&error),
-                    format!("this program and worker {id} at {address} do not let each other in: {error}"),
+                    format!(
+                        "this program and worker {} at {address} do not let each other in: {error}",
+                        WorkerId(id)
+                    ),
                 ),
                 error => no_answer(id, address, stream_code(&error), &error.to_string()),
             },
@@ -151,8 +154,10 @@ pub(super) async fn admission(
 }
 
 fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
-    let text =
-        format!("worker {id}, started by the daemon, cannot be reached at {address}: {why}; open that port");
+    let text = format!(
+        "worker {}, started by the daemon, cannot be reached at {address}: {why}; open that port",
+        WorkerId(id)
+    );
     failure(code, text)
 }
 

@@ -313,10 +313,8 @@ mod tests {
             count.set(count.get() + notifications(frames).map(Result::unwrap).count());
         };
         theirs.set_am_handler(AM_NOTIFICATIONS, note).unwrap();
-        let (mut connection, mut pool) = (
-            Connection::new(1, 1, Peer { channel: 3, endpoint, pass: Pass::new(77) }, 1 << 16, LIMIT),
-            Pool::new(LIMIT),
-        );
+        let peer = Peer { channel: 3, endpoint, pass: Pass::new(77), name: HostName::new(1, "host") };
+        let (mut connection, mut pool) = (Connection::new(1, 1, peer, 1 << 16, LIMIT), Pool::new(LIMIT));
         let mut turn = |connection: &mut Connection, frames: usize| {
             for _ in 0..frames {
                 connection.refuse(&mut pool, 0, DocaError::SHUTDOWN).unwrap();

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tracing::{debug, info, warn};
-use urom_abi::DocaError;
+use urom_abi::{Count, DocaError, WorkerId};
 
 pub(crate) use self::thread::{Setup, start};
 use super::intake::{Answer, Desk, Intake};
@@ -104,7 +104,7 @@ impl Link {
 }
 
 struct Control {
-    id: u64,
+    id: WorkerId,
     /// How many hosts may be in at a time.
     max_hosts: usize,
     mailbox: Arc<Mailbox<ToData>>,
@@ -251,8 +251,9 @@ impl Control {
         let Control { id, max_hosts, .. } = *self;
         if self.links.values().filter(|link| link.is_admitted()).count() >= max_hosts {
             let text = format!(
-                "worker {id} has {max_hosts} hosts already, which is its limit: end one, use another worker, or start uromd \
-                 with a larger --max-hosts"
+                "worker {id} has {} already, which is its limit: end one, use another worker, or start uromd \
+                 with a larger --max-hosts",
+                Count(max_hosts, "host")
             );
             // Its ticket runs out, as that of a host that never came.
             return self.throw_out(key, Failure::new(DocaError::FULL, text));

@@ -187,7 +187,7 @@ impl Instance {
     fn deliver_again(&mut self, mut first: *mut ListLink, mut code: DocaError) -> Result<(), DocaError> {
         while code != DocaError::SUCCESS {
             if let Some(count) = self.failed_commands.count() {
-                warn!("plugin `{}` failed to begin a command: {code} ({count} times so far)", self.name);
+                warn!("plugin `{}` failed to begin a command: {code}{count}", self.name);
             }
             if self.commands.is_empty() {
                 break;
@@ -244,7 +244,7 @@ impl Instance {
     #[cold]
     fn progress_failed(&mut self, code: DocaError) {
         if let Some(count) = self.failed_progress.count() {
-            warn!("plugin `{}` failed to progress: {code} ({count} times so far)", self.name);
+            warn!("plugin `{}` failed to progress: {code}{count}", self.name);
         }
     }
 

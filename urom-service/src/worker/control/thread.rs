@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{interval, sleep, timeout};
 use tracing::error;
-use urom_abi::DocaError;
+use urom_abi::{DocaError, WorkerId};
 
 use super::turns::pass_on;
 use super::{Control, Event};
@@ -45,7 +45,7 @@ enum End {
 /// What the control thread starts with.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    pub(crate) id: u64,
+    pub(crate) id: WorkerId,
     pub(crate) max_hosts: usize,
     pub(crate) place: Place,
     /// Where hosts connect.
