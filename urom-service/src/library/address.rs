@@ -160,7 +160,7 @@ fn split(text: &str) -> Option<(String, Option<u16>)> {
     if let Ok(socket) = text.parse::<SocketAddr>() {
         return Some((socket.ip().to_string(), Some(socket.port())));
     }
-    if let Ok(ip) = text.parse::<std::net::IpAddr>() {
+    if let Ok(ip) = service_file::bare(text).parse::<std::net::IpAddr>() {
         return Some((ip.to_string(), None));
     }
     match text.split_once(':') {
@@ -269,10 +269,11 @@ mod tests {
             ("[::1]:7", "[::1]:7"),
             ("dpu-1.example", "dpu-1.example:18700"),
             ("::1", "[::1]:18700"),
+            ("[::1]", "[::1]:18700"),
         ] {
             assert_eq!(address(text).as_deref(), Some(shown));
         }
-        for text in ["", ":5", "host:", "host:0", "host:65536", "host:x", "a b:5", "[::1:5", "host:5:6"] {
+        for text in ["", ":5", "host:", "host:0", "host:65536", "host:x", "a b:5", "[::1:5", "host:5:6", "[::1", "[]", "[1.2.3.4]", "[host]:5"] {
             assert_eq!(address(text), None, "{text:?}");
         }
     }
