@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use urom_abi::DocaError;
 use urom_abi::describe::Messages;
 use urom_abi::log::Level;
 use urom_abi::shared::SharedCommand;
+use urom_abi::{Count, DocaError};
 
 use crate::guard::Panic;
 use crate::lines::{Unsaid, Window};
@@ -44,17 +44,17 @@ impl Failures {
         let name = commands.find(bytes).map_or("unknown command", |variant| variant.name);
         let kind = (name, matches!(failure, Failure::Panic(_)));
         let Some(unsaid) = self.note(kind, Instant::now()) else { return };
-        let (len, host) = (bytes.len(), log::host_of(dest_id));
+        let (len, host) = (Count(bytes.len(), "byte"), log::host_of(dest_id));
         match failure {
             Failure::Error(error) => log::failure(
                 Level::Warning,
                 error.at().map(Place::of),
-                format_args!("{name} of {len} bytes from {host} failed: {error}{unsaid}"),
+                format_args!("{name} of {len} from {host} failed: {error}{unsaid}"),
             ),
             Failure::Panic(panic) => log::failure(
                 Level::Error,
                 panic.place(),
-                format_args!("{name} of {len} bytes from {host} failed: its handler {panic}{unsaid}"),
+                format_args!("{name} of {len} from {host} failed: its handler {panic}{unsaid}"),
             ),
         }
     }

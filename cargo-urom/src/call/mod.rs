@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::RangedU64ValueParser;
-use urom_abi::machine;
+use urom_abi::{WorkerId, machine};
 use urom_host::{Answer, DocaError, Plugin, Service, Worker, block_on_for};
 
 use crate::message::{self, Assignment};
@@ -83,7 +83,7 @@ pub(crate) struct Args {
     /// The worker to send it to, which is started unless it runs; without it, a new one. A worker ends with its last host,
     /// and this command is one.
     #[arg(long, value_name = "ID")]
-    worker: Option<u64>,
+    worker: Option<WorkerId>,
     /// Sends the command so many times and prints what that took.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000_000))]
     repeat: Option<usize>,
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let window = args.in_flight.next_power_of_two().try_into()?;
     let mut worker = service.worker().plugin(plugin).max_inflight(window);
-    if let Some(id) = args.worker {
+    if let Some(WorkerId(id)) = args.worker {
         worker = worker.id(id);
     }
     let worker = worker.start().wait()?;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
-use urom_abi::wire::EncodeError;
+use urom_abi::DocaError;
 
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
@@ -120,9 +120,10 @@ impl RawTask {
         let mut task = ManuallyDrop::new(task);
         let (need, room) = (command.len(), self.capacity);
         if need > room {
-            let error = EncodeError::TooBig { message: COMMAND, need, room };
-            return Err(Error::new(error.into(), outcome::what(&self.owner, self.plugin.name(), COMMAND))
-                .caused_by(error));
+            let what = outcome::what(&self.owner, self.plugin.name(), COMMAND);
+            return Err(Error::new(DocaError::TOO_BIG, what)
+                .why(format!("it takes {need} bytes, but {room} fit"))
+                .hint(outcome::SEND_LESS));
         }
         task.payload()[..need].copy_from_slice(command);
         task.set_len(need)

@@ -273,7 +273,21 @@ mod tests {
         ] {
             assert_eq!(address(text).as_deref(), Some(shown));
         }
-        for text in ["", ":5", "host:", "host:0", "host:65536", "host:x", "a b:5", "[::1:5", "host:5:6", "[::1", "[]", "[1.2.3.4]", "[host]:5"] {
+        for text in [
+            "",
+            ":5",
+            "host:",
+            "host:0",
+            "host:65536",
+            "host:x",
+            "a b:5",
+            "[::1:5",
+            "host:5:6",
+            "[::1",
+            "[]",
+            "[1.2.3.4]",
+            "[host]:5",
+        ] {
             assert_eq!(address(text), None, "{text:?}");
         }
     }
