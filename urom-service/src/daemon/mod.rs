@@ -63,7 +63,7 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
                 _ = terminate.recv() => "SIGTERM",
                 _ = interrupt.recv() => "SIGINT",
             };
-            info!("{name}");
+            info!("{name} came");
         };
         if config.plugin_path.is_none() && std::env::var_os(PLUGIN_PATH_VARIABLE).is_none_or(|path| path.is_empty()) {
             warn!("{PLUGIN_PATH_VARIABLE} is not set: hosts will find no plugin; start uromd with the directories or files of plugins in it");

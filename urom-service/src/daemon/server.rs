@@ -186,7 +186,8 @@ impl Server {
 
     fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
         if let WorkerToDaemon::Failed(failure) = &message {
-            warn!("worker {} cannot work: {failure}", self.name(serial));
+            let (name, code) = (self.name(serial), failure.code().name());
+            warn!("worker {name} cannot work: {failure} ({code})");
         }
         words::of_worker(&mut self.roster, serial, self.address.ip(), message, tickets::draw)
     }

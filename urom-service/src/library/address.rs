@@ -156,7 +156,7 @@ impl Address {
 
 /// Splits an address; the port is missing when there is none.
 fn split(text: &str) -> Option<(String, Option<u16>)> {
-    let valid = |host: &str| !host.is_empty() && !host.contains(char::is_whitespace);
+    let valid = |host: &str| !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '[');
     if let Ok(socket) = text.parse::<SocketAddr>() {
         return Some((socket.ip().to_string(), Some(socket.port())));
     }
@@ -167,7 +167,7 @@ fn split(text: &str) -> Option<(String, Option<u16>)> {
         None => valid(text).then(|| (text.to_owned(), None)),
         Some((host, port)) => {
             let port = port.parse().ok().filter(|port| *port != 0)?;
-            (valid(host) && !host.contains('[')).then(|| (host.to_owned(), Some(port)))
+            valid(host).then(|| (host.to_owned(), Some(port)))
         }
     }
 }

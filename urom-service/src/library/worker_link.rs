@@ -1,6 +1,8 @@
 //! The stream between a worker context and its worker: the way in, and the lifeline afterwards.
 
+use std::ffi::OsStr;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +16,9 @@ use super::failure::{failure, stream_code};
 use super::order::{Order, Orders};
 use super::stream::Stream;
 use crate::key::Key;
-use crate::wire::control::{Attach, CONNECT_DEADLINE, Failure, HostToWorker, StartWorker, WorkerToHost};
+use crate::wire::control::{
+    Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, StartWorker, WorkerToHost,
+};
 use crate::wire::hello::Role;
 use crate::wire::pass::Pass;
 use crate::wire::stream::StreamError;
@@ -123,6 +127,7 @@ async fn enter(
             channel: visit.channel,
             max_inflight: visit.max_inflight,
             max_message: visit.max_message as u64,
+            program: program(),
         };
         stream.send(HostToWorker::Attach(attach)).await;
         let attached = admission(&mut stream, id, address, visit.max_message, Pass::new(ticket)).await?;
@@ -132,6 +137,18 @@ async fn enter(
         let why = format!("no answer within {} s", CONNECT_DEADLINE.as_secs());
         Err(no_answer(id, address, DocaError::TIME_OUT, &why))
     })
+}
+
+/// What a worker's log calls this program.
+fn program() -> String {
+    let file = std::env::current_exe().ok();
+    let name = file.as_deref().and_then(Path::file_name).unwrap_or(OsStr::new("a program"));
+    let process = format!(", process {}", std::process::id());
+    let mut name = name.to_string_lossy().into_owned();
+    while name.len() + process.len() > LONGEST_PROGRAM {
+        name.pop();
+    }
+    name + &process
 }
 
 /// What the worker says first: that it lets the host in, with messages of `max_message` bytes at most, or why not.

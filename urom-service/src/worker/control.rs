@@ -88,6 +88,8 @@ pub(super) enum Event {
 /// A host's stream.
 struct Link {
     peer: SocketAddr,
+    /// What log lines call it: the address, and what it says of its program once it was let in.
+    name: String,
     outbox: mpsc::Sender<WorkerToHost>,
     /// Has its stream end at once, and not when what it was told is written.
     give_up: oneshot::Sender<()>,
@@ -147,7 +149,10 @@ impl Control {
             }
             Event::HostCame { link, peer, outbox, give_up } => {
                 self.make_room();
-                self.links.insert(link, Link { peer, outbox, give_up, intake: None, ticket: None });
+                self.links.insert(
+                    link,
+                    Link { peer, name: peer.to_string(), outbox, give_up, intake: None, ticket: None },
+                );
                 let events = self.events.clone();
                 self.timers.spawn(async move {
                     sleep(ADMISSION).await;
@@ -262,8 +267,12 @@ impl Control {
         link.intake = Some(Intake::new(key, self.desk.clone()));
         link.ticket = Some(attach.ticket);
         self.expected.remove(&attach.ticket);
-        info!("host {} is in", link.peer);
-        let host = link.peer.to_string();
+        if !attach.program.is_empty() {
+            let program = attach.program.replace(char::is_control, " ");
+            link.name = format!("{} ({program})", link.peer);
+        }
+        info!("host {} is in", link.name);
+        let host = link.name.clone();
         self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
         let pass = Pass::new(attach.ticket);
         self.mailbox.post(ToData::Attach { link: key, host, attach, pass });
@@ -275,8 +284,8 @@ impl Control {
         };
         if let Some(more) = self.line_about(&link) {
             match end {
-                None | Some(StreamError::Closed) => info!("host {} left{more}", link.peer),
-                Some(error) => warn!("host {} is lost: {error}{more}", link.peer),
+                None | Some(StreamError::Closed) => info!("host {} left{more}", link.name),
+                Some(error) => warn!("host {} is lost: {error}{more}", link.name),
             }
         }
         self.part(key, &link);
@@ -286,7 +295,7 @@ impl Control {
     fn throw_out(&mut self, key: LinkKey, failure: Failure) {
         let Some(link) = self.links.remove(&key) else { return };
         if let Some(more) = self.line_about(&link) {
-            warn!("host {} is thrown out: {failure}{more}", link.peer);
+            warn!("host {} is thrown out: {failure}{more}", link.name);
         }
         // A host that reads nothing does not learn why.
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));

@@ -354,7 +354,7 @@ impl Data {
                 connection.abandon();
             }
         }
-        info!("closed");
+        info!("the plugins are closed");
     }
 }
 

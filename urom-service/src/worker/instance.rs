@@ -104,7 +104,12 @@ impl Instance {
             // A plugin that failed to open is not closed, and nothing of it is used again.
             // SAFETY: from `leak` above, and `open` was the plugin's only chance to learn of it.
             unsafe { PluginCtx::free(ctx) };
-            return Err(Failure::new(code, format!("plugin `{name}` failed to open: {code}")));
+            return Err(Failure::new(
+                code,
+                format!(
+                    "plugin `{name}` did not open: its line in the service's log, if it wrote one, says why"
+                ),
+            ));
         }
         let mut instance = Instance {
             id,

@@ -202,6 +202,7 @@ impl Rig {
             channel: 0,
             max_inflight: u32::from(SLOTS),
             max_message: LIMIT as u64,
+            program: String::new(),
         }
     }
 
