@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tracing::{debug, dispatcher, warn};
 use urom_abi::{Count, DocaError};
 
-use super::discovery::{self, Catalogue, Found, PLUGIN_PATH_VARIABLE};
+use super::discovery::{self, Catalogue, Found};
 use super::roster::HostKey;
 use super::server::{Event, HostLink};
 use crate::key::Secret;
@@ -88,7 +88,7 @@ pub(crate) async fn serve(
     // The queue is new and has room.
     let _ = outbox.try_send(welcome);
     let (give_up, given_up) = oneshot::channel();
-    let host = HostLink { outbox, give_up, plugins };
+    let host = HostLink { outbox, give_up, plugins, peer };
     if events.send(Event::HostCame { key, host }).await.is_err() {
         return;
     }
@@ -120,8 +120,7 @@ impl Reception {
     /// Looks for plugins. This loads files, and takes as long as they take: on a thread, which goes on when nobody waits any more.
     async fn discover(&self) -> Result<Vec<Found>, JoinError> {
         let mut catalogue = Arc::clone(&self.catalogue).lock_owned().await;
-        let of_environment = || std::env::var_os(PLUGIN_PATH_VARIABLE).map(|path| discovery::entries(&path));
-        let path = self.plugin_path.clone().or_else(of_environment);
+        let path = self.plugin_path.clone().or_else(discovery::path_of_environment);
         let log = dispatcher::get_default(Clone::clone);
         let find = move || dispatcher::with_default(&log, || catalogue.discover(path.as_deref()));
         spawn_blocking(find).await

@@ -17,7 +17,7 @@ use tracing::{debug, dispatcher, info, warn};
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
 
 use super::DaemonConfig;
-use super::discovery::Found;
+use super::discovery::{Catalogue, Found, path_of_environment};
 use super::host::{self, Reception};
 use super::launcher::Launcher;
 use super::request;
@@ -54,6 +54,8 @@ pub(crate) struct HostLink {
     /// Has its stream end at once, and not when what it was told is written.
     pub(crate) give_up: oneshot::Sender<()>,
     pub(crate) plugins: Vec<Found>,
+    /// What log lines call it.
+    pub(crate) peer: SocketAddr,
 }
 
 struct Server {
@@ -88,8 +90,13 @@ pub(crate) async fn serve(
     // own: the first line of the log would keep this thread waiting for ever.
     dispatcher::with_default(&dispatcher::get_default(Clone::clone), || ());
     let (events, mut happened) = session::events();
+    let mut catalogue = Catalogue::default();
+    if config.plugin_path.is_none() && path_of_environment().is_none() {
+        // Says so, before a host comes, and only once.
+        catalogue.discover(None);
+    }
     let reception = Arc::new(Reception {
-        catalogue: Arc::default(),
+        catalogue: Arc::new(tokio::sync::Mutex::new(catalogue)),
         plugin_path: config.plugin_path.clone(),
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.limits.hosts)),
@@ -267,7 +274,7 @@ impl Server {
         let Err(error) = host.outbox.try_send(message) else { return };
         // One that has just left is not worth a word.
         if let (TrySendError::Full(_), Some(host)) = (error, self.hosts.remove(&key)) {
-            warn!("a host does not read what the daemon says and is given up");
+            warn!("host {} does not read what the daemon says and is given up", host.peer);
             // Its stream may have ended by itself.
             let _ = host.give_up.send(());
             // Not only when its stream has ended: until then a worker would be started for it, and without its plugins.
