@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result, bail};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing::{info, warn};
+use tracing::info;
 
 pub use config::DaemonConfig;
 pub use discovery::{PLUGIN_PATH_VARIABLE, entries as plugin_path_entries};

@@ -73,6 +73,8 @@ struct Server {
 
 struct WorkerLink {
     id: WorkerId,
+    /// The names of its plugins.
+    plugins: String,
     outbox: mpsc::Sender<DaemonToWorker>,
 }
 
@@ -201,7 +203,7 @@ impl Server {
 
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
         match self.workers.remove(&serial) {
-            Some(link) => warn!("worker {} is gone: {cause}", link.id),
+            Some(link) => warn!("worker {} is gone: {cause}; it ran {}", link.id, link.plugins),
             None => debug!("a worker that was let go: {cause}"),
         }
         let text = format!("the worker was lost while it started: {cause}; the service's log may say more");
@@ -240,11 +242,12 @@ impl Server {
             Failure::new(DocaError::OPERATING_SYSTEM, format!("worker {id} could not be started: {error}"))
         })?;
         let process = launched.body.process();
-        info!("worker {id} (group {}) is starting with {}{process}", worker.gid, names.join(", "));
+        let plugins = names.join(", ");
+        info!("worker {id} (group {}) is starting with {plugins}{process}", worker.gid);
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
         // The queue is new and has room.
         let _ = outbox.try_send(DaemonToWorker::Open { secret });
-        self.workers.insert(serial, WorkerLink { id, outbox });
+        self.workers.insert(serial, WorkerLink { id, plugins, outbox });
         let events = self.events.clone();
         self.supervisors.spawn(supervisor::supervise(serial, id, launched, outgoing, events));
         self.later(self.launcher.ready_deadline(), Event::Overdue { serial });

@@ -12,6 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -180,7 +181,7 @@ impl Control {
             format!("worker {id} was stopped because its daemon is gone: {error}; start the service again");
         let links: Vec<LinkKey> = self.links.keys().copied().collect();
         for link in links {
-            self.throw_out(link, Failure::new(DocaError::SHUTDOWN, text.clone()));
+            self.send_away(link, Failure::new(DocaError::SHUTDOWN, text.clone()));
         }
     }
 
@@ -282,7 +283,7 @@ impl Control {
         let Some(link) = self.links.remove(&key) else {
             return self.lingering.retain(|(link, _)| *link != key);
         };
-        if let Some(more) = self.line_about(&link) {
+        if let Some(more) = self.line_about(link.ticket.is_some()) {
             match end {
                 None | Some(StreamError::Closed) => info!("host {} left{more}", link.name),
                 Some(error) => warn!("host {} is lost: {error}{more}", link.name),
@@ -291,12 +292,19 @@ impl Control {
         self.part(key, &link);
     }
 
-    /// Tells a host why it must go, and lets go of it.
+    /// Ends a host's connection, and logs why.
     fn throw_out(&mut self, key: LinkKey, failure: Failure) {
-        let Some(link) = self.links.remove(&key) else { return };
-        if let Some(more) = self.line_about(&link) {
-            warn!("host {} is thrown out: {failure}{more}", link.name);
+        let Some(link) = self.links.get(&key) else { return };
+        let (name, is_in) = (link.name.clone(), link.ticket.is_some());
+        if let Some(more) = self.line_about(is_in) {
+            warn!("host {name} is thrown out: {failure}{more}");
         }
+        self.send_away(key, failure);
+    }
+
+    /// Tells a host why it must go, and lets go of it.
+    fn send_away(&mut self, key: LinkKey, failure: Failure) {
+        let Some(link) = self.links.remove(&key) else { return };
         // A host that reads nothing does not learn why.
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
         self.part(key, &link);
@@ -315,8 +323,8 @@ impl Control {
     }
 
     /// Whether the end of a link is worth a line: always that of a host that was let in.
-    fn line_about(&mut self, link: &Link) -> Option<LeftOut> {
-        if link.ticket.is_some() { Some(LeftOut::default()) } else { self.strangers.line(Instant::now()) }
+    fn line_about(&mut self, is_in: bool) -> Option<LeftOut> {
+        if is_in { Some(LeftOut::default()) } else { self.strangers.line(Instant::now()) }
     }
 
     /// Has the data thread forget a host that was let in, and tells the daemon.
@@ -360,9 +368,15 @@ impl Control {
     }
 
     fn tell_daemon(&mut self, message: WorkerToDaemon) {
-        if self.daemon.try_send(message).is_err() && !self.stopping {
-            warn!("worker {} ends: the daemon does not listen", self.id);
-            self.stop();
+        match self.daemon.try_send(message) {
+            Err(error) if !self.stopping => {
+                // Of a daemon that is gone there is another line.
+                if matches!(error, TrySendError::Full(_)) {
+                    warn!("worker {} ends: the daemon does not read what it says", self.id);
+                }
+                self.stop();
+            }
+            _ => {}
         }
     }
 
