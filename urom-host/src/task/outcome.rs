@@ -101,12 +101,12 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
 /// A task that could not be submitted; `what` names it.
 #[cold]
 pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Error {
-    let failure = context.failure();
-    let is_explained = !failure.is_empty();
-    let error = Error::new(code, what).why(failure);
+    let (failure, error) = (context.failure(), Error::new(code, what));
     match code {
+        // The library's words end in what to do.
+        _ if !failure.is_empty() => error.why(failure),
         // The library finds that out by sending, and says more with the next progress.
-        DocaError::CONNECTION_RESET if !is_explained => {
+        DocaError::CONNECTION_RESET => {
             error.why("the connection to it broke as the command was sent").hint("start a new worker")
         }
         DocaError::TOO_BIG => error.hint(SEND_LESS),

@@ -150,7 +150,7 @@ pub(crate) async fn serve(
     };
     if timeout(GRACE, wait).await.is_err() {
         warn!(
-            "did not stop within {1} s and killed: {0}",
+            "killed, because they did not stop within {1} s: {0}",
             Count(server.supervisors.len(), "worker"),
             GRACE.as_secs()
         );

@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use urom_abi::host::CtxState;
-use urom_abi::{DocaError, WorkerId};
+use urom_abi::{Count, DocaError, WorkerId};
 
 use super::ctx::{Context, next_run};
 use super::event::{Event, Mailbox};
@@ -124,7 +124,8 @@ impl Domain {
         }
         let mut buffers = self.buffers.borrow_mut();
         if buffers.len() >= count {
-            let text = format!("the domain has its {count} buffers: set a higher count first");
+            let text =
+                format!("the domain has its {} already: set a higher count first", Count(count, "buffer"));
             return Err(failure(DocaError::FULL, text));
         }
         buffers.push(buffer);

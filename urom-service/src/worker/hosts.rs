@@ -184,8 +184,7 @@ impl Hosts {
         let (name, limit) = (&plugin.name, connection.limit);
         let why = format!(
             "plugin `{name}` answered it with {len} bytes and a header of {NOTIFICATION_HEADER}, over the message limit \
-             of {limit}, which is the smaller one of service and host: `uromd --max-msg-size`, and `max_message_size` of \
-             the host's ServiceBuilder"
+             of {limit}, which is the smaller one of service and host"
         );
         self.refuse(token.channel, token.slot, DocaError::TOO_BIG, &why);
     }
