@@ -11,7 +11,6 @@
 //! | [`plugin`] | the structures a worker and a plugin exchange | `doca_urom_plugin.h` |
 //! | [`list`] | the intrusive list those structures hang in | `ucs_list_link_t` |
 //! | [`log`] | the levels of log lines | `enum doca_log_level` |
-//! | [`worker_log`] | the log that a worker gives a plugin | - |
 //! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_cmd_desc`, `urom_worker_notif_desc` |
 //! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
 //! | [`address`] | the frame around a plugin's address | - |
@@ -58,6 +57,8 @@ pub mod watch;
 mod watch;
 pub mod wire;
 mod worker_id;
+// Between this project's worker and plugins of the kit.
+#[doc(hidden)]
 pub mod worker_log;
 
 pub use bytemuck;
