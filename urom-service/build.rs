@@ -1,25 +1,16 @@
 //! Lets every program and library of this package find UCX at run time: in the prefix it was installed in, else where it was
-//! found at build time. Compiles the part of DOCA's log that only C can do, and lets plugins in uromd find that log.
+//! found at build time. Lets plugins in uromd find DOCA's log there.
 //!
 //! Another program that is `uromd` too (the module `uromd` of this crate) links with the same arguments: its build script
 //! finds them in `DEP_UROM_SERVICE_PROGRAM_0` and so on.
 
 fn main() {
-    println!("cargo:rerun-if-changed=c/doca_log.c");
-    cc::Build::new()
-        .file("c/doca_log.c")
-        .std("c11")
-        .warnings(true)
-        .extra_warnings(true)
-        .compile("urom_doca_log");
-    // Plugins in C need `libdoca_common.so.2`, which lies in an installed uromd's prefix. Only the older kind of entry holds
-    // for what a program loads later on.
-    let mut program = vec!["-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib".to_owned()];
-    for symbol in ["doca_log", "doca_log_register_source", "doca_log_unregister_source"] {
-        program.push(format!("-Wl,--export-dynamic-symbol={symbol}"));
-    }
+    let mut program: Vec<_> = ["doca_log", "doca_log_register_source", "doca_log_unregister_source"]
+        .iter()
+        .map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}"))
+        .collect();
     if ucx_probe::rpath().is_some() {
-        // Where `cargo xtask install` puts the kit's own UCX.
+        // Where `cargo xtask install` puts the kit's own UCX. LD_LIBRARY_PATH comes before it: emit_rpath sees to that.
         program.push("-Wl,-rpath,$ORIGIN/../lib/urom-ucx/libucx/lib".to_owned());
     }
     program.iter().for_each(|argument| println!("cargo:rustc-link-arg-bins={argument}"));

@@ -127,7 +127,11 @@ fn names_of_field(field: &Field, names: &mut Vec<&'static str>) {
 /// The depth of types is bounded by whoever read them.
 fn names_of_type(ty: &Type, names: &mut Vec<&'static str>) {
     match *ty {
-        Type::Int { .. } | Type::Float { .. } => {}
+        Type::Int { .. } | Type::Float { .. } | Type::Bool | Type::Char | Type::Utf8 => {}
+        Type::Enum(of) => {
+            names.push(of.name);
+            names.extend(of.values.iter().map(|value| value.name));
+        }
         Type::Array { of, .. } => names_of_type(of, names),
         Type::Opaque { name, .. } => names.push(name),
         Type::Struct(Struct { name, fields, .. }) => {
@@ -175,7 +179,7 @@ mod tests {
 
     fn verdict(commands: Messages) -> Result<(), String> {
         let notifications = messages(FIELD, PAYLOAD);
-        sane(&Protocol { name: "worker_only", version: 1, fingerprint: 0, commands, notifications })
+        sane(&Protocol { name: "worker_only", version: 1, commands, notifications })
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //! | `build` | builds the plugin's `.so`, for this machine or a DPU, and checks it |
 //! | `check` | says whether a service will take a `.so`, and what to do where it will not |
 //! | `inspect` | shows the commands and notifications of a `.so` without running it |
-//! | `call` | sends a command and prints the notification |
+//! | `call` | sends commands and prints the notifications |
 //! | `run` | runs a service with plugins until Ctrl-C |
 //!
 //! `cargo urom help VERB` shows an example of each. The plugin itself is written with the crate `urom-pdk`.
@@ -80,7 +80,9 @@ fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|word| word == check::PROBE) {
         return check::probe_child(arguments.get(2).map(AsRef::as_ref));
     }
-    let result = match Cli::parse_from(arguments).verb {
+    let verb = Cli::parse_from(arguments).verb;
+    output::own_stdout();
+    let result = match verb {
         Verb::New(args) => new::run(&args),
         Verb::Build(args) => build::run(&args),
         Verb::Check(args) => check::run(&args),

@@ -1,8 +1,10 @@
 //! What goes to the terminal: results to standard output, everything else to standard error, colours only on a terminal.
 
+use std::fs::File;
 use std::io::Write;
+use std::sync::OnceLock;
 
-use anstream::eprintln;
+use anstream::{AutoStream, eprintln};
 use anstyle::{AnsiColor, Style};
 
 /// Like cargo's own headlines.
@@ -10,6 +12,17 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 const CYAN: Style = AnsiColor::Cyan.on_default().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+
+/// Standard output, once it is this program's alone.
+static OWN: OnceLock<File> = OnceLock::new();
+
+/// Keeps standard output to what [`result`] and [`json`] write: UCX and plugins in this process would write there, too.
+pub(crate) fn own_stdout() {
+    // Where it is closed, nobody reads it.
+    if let Ok(out) = urom_service::take_stdout() {
+        let _ = OWN.set(out);
+    }
+}
 
 /// A line on standard error, as cargo writes them: what is being done, and with what.
 pub(crate) fn progress(what: &str, with: &str) {
@@ -26,8 +39,12 @@ pub(crate) fn note(what: &str) {
 /// # Errors
 /// Nobody takes it: see [`is_closed`].
 pub(crate) fn result(text: &str) -> anyhow::Result<()> {
-    let mut out = anstream::stdout().lock();
-    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
+    let write = |out: &mut dyn Write| out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match OWN.get() {
+        Some(own) => write(&mut AutoStream::auto(own.try_clone()?))?,
+        None => write(&mut anstream::stdout())?,
+    }
+    Ok(())
 }
 
 /// A result for scripts, on standard output.

@@ -13,7 +13,8 @@ fn sources() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the guide lies in the repository");
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut texts = Vec::new();
-    for entry in fs::read_dir(root).expect("the repository can be read").map_while(Result::ok) {
+    let crates = [root, &root.join("libdoca")].map(|folder| fs::read_dir(folder).expect("it can be read"));
+    for entry in crates.into_iter().flatten().map_while(Result::ok) {
         folders.push(entry.path().join("src"));
         texts.extend(fs::read_to_string(entry.path().join("build.rs")));
     }

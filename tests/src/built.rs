@@ -2,8 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, ensure};
+
+use crate::c::prefix;
 
 /// The directory of the running program's profile, such as `target/debug`, where cargo puts programs and shared objects.
 ///
@@ -32,25 +35,32 @@ pub fn built(name: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The `libdoca_urom.so` that was built beside the running test.
+/// The `libdoca_urom.so` of the prefix beside the running test.
 ///
 /// # Errors
-/// When it was not.
+/// As [`prefix`].
 pub fn doca_library() -> Result<PathBuf> {
-    built("libdoca_urom.so")
+    Ok(prefix()?.lib().join("libdoca_urom.so"))
 }
 
-/// The same library without this project's extensions, which is what any other libdoca_urom is; made in `directory`.
+/// The same library without this project's extensions, which is what any other libdoca_urom is; made in `directory`, with a
+/// `libdoca_common` that is its own.
 ///
 /// # Errors
 /// When the library was not built, or cannot be copied.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     let mut bytes = std::fs::read(doca_library()?)?;
-    const NAMES: [&[u8]; 8] = [
+    const COMMON: &[u8] = b"libdoca_common.so.2\0";
+    // As long as the real name, so that it has room in the file; and one that no other copy in the process has.
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let other = format!("libdoca_{:06}.so.2\0", MADE.fetch_add(1, Ordering::Relaxed));
+    const NAMES: [&[u8]; 10] = [
         b"urom_service_set_address\0",
         b"urom_service_set_embedded\0",
         b"urom_service_set_any_device\0",
         b"urom_service_set_key_file\0",
+        b"urom_service_get_plugin_fingerprint\0",
+        b"urom_service_get_plugin_description\0",
         b"urom_ctx_get_failure_code\0",
         b"urom_ctx_get_failure\0",
         b"urom_worker_cmd_task_get_end\0",
@@ -67,6 +77,13 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
         }
     }
     ensure!(found == [true; NAMES.len()], "the library does not export all of its extensions: {found:?}");
+    let mut common = std::fs::read(prefix()?.lib().join("libdoca_common.so"))?;
+    for library in [&mut bytes, &mut common] {
+        let starts = |at: &usize| library[*at..].starts_with(COMMON);
+        let at = (0..library.len()).find(starts).context("the libraries have DOCA's names")?;
+        library[at..at + other.len()].copy_from_slice(other.as_bytes());
+    }
+    std::fs::write(directory.join(other.trim_end_matches('\0')), common)?;
     let file = directory.join("libdoca_urom.so");
     std::fs::write(&file, bytes)?;
     Ok(file)

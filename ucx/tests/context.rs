@@ -5,12 +5,18 @@ mod common;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{Pair, context, log};
+use common::{Pair, context, is_from, log};
 use ucx::{Context, Features, Status};
 
 #[test]
 fn an_unknown_name_is_refused_and_named() {
-    let error = Context::builder(Features::AM).config("TLX", "tcp").build().unwrap_err();
+    let built = Context::builder(Features::AM).config("TLX", "tcp").build();
+    if !is_from("1.20.0") {
+        // It may be a transport's, which UCX looks at when a worker is made; then it only warns.
+        assert!(built.unwrap().worker().is_ok());
+        return;
+    }
+    let error = built.unwrap_err();
     assert!(matches!(error.status(), Status::NO_ELEM | Status::INVALID_PARAM), "{error}");
     assert!(error.to_string().contains("TLX"), "{error}");
 }

@@ -12,6 +12,7 @@
 
 #include <doca_compat.h>
 #include <doca_error.h>
+#include <doca_log.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,11 @@
 #ifndef DOCA_COMPAT_H_
 #define DOCA_COMPAT_H_
 
+/* Programs rely on these coming along. */
+#include <assert.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <doca_config.h>

@@ -34,6 +34,12 @@ extern "C" {
 #define DOCA_VERSION_EXACT DOCA_VERSION_CALC_EXACT(DOCA_VERSION_MAJOR, DOCA_VERSION_MINOR, DOCA_VERSION_PATCH)
 #define DOCA_VERSION_OFFICIAL DOCA_VERSION_CALC(DOCA_VERSION_MAJOR, DOCA_VERSION_MINOR, DOCA_VERSION_PATCH)
 
+/* The release of these headers, such as "2.7.0". Static memory; any thread. */
+static inline const char *doca_version(void)
+{
+	return DOCA_VERSION_STRING;
+}
+
 /* The release of the library that is loaded, such as "2.7.0". Static memory; any thread. */
 DOCA_STABLE
 const char *doca_version_runtime(void);

@@ -49,6 +49,24 @@ doca_error_t urom_service_set_any_device(struct doca_urom_service *service);
 DOCA_STABLE
 doca_error_t urom_service_set_key_file(struct doca_urom_service *service, const char *path);
 
+/*
+ * The fingerprint of a plugin's description, by the plugin's id: two builds with the same one read each other's bytes alike.
+ * NOT_FOUND for a plugin without a description, such as one in C; INVALID_VALUE for what is no plugin's id. BAD_STATE
+ * unless the service runs.
+ */
+DOCA_STABLE
+doca_error_t urom_service_get_plugin_fingerprint(struct doca_urom_service *service, uint64_t plugin_id,
+						 uint64_t *fingerprint);
+
+/*
+ * A plugin's description without documentation, as the section .urom.description of its file has it. `length` is how many
+ * bytes there is room for, and becomes how many the description has: TOO_BIG when that is more. The daemon is asked, and the
+ * call blocks for 4.5 s at most. BAD_STATE unless the service runs.
+ */
+DOCA_STABLE
+doca_error_t urom_service_get_plugin_description(struct doca_urom_service *service, uint64_t plugin_id, void *bytes,
+						 size_t *length);
+
 /* Why a context failed to start, stopped by itself or refused a setting; SUCCESS when nothing failed since its start. */
 DOCA_STABLE
 doca_error_t urom_ctx_get_failure_code(const struct doca_ctx *ctx);

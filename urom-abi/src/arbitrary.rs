@@ -44,6 +44,7 @@ pub use arbitrary::{Arbitrary, Error, Result, Unstructured};
 
 use std::num::NonZeroU64;
 
+use crate::describe::Type;
 use crate::payload::{Data, Payload, Received, Registered};
 use crate::wire::{Count, EncodeError, Field, Outgoing, Owned, Readable};
 
@@ -122,7 +123,7 @@ fn fill(input: &mut Unstructured<'_>, bytes: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// A plain field.
+/// A plain field of which any bytes are a value.
 #[doc(hidden)]
 pub fn plain<T, const AT: usize, const LEN: usize>(
     input: &mut Unstructured<'_>,
@@ -133,19 +134,60 @@ pub fn plain<T, const AT: usize, const LEN: usize>(
     Ok(field.read(&fixed))
 }
 
+/// A plain field of any type, which `of` describes.
+#[doc(hidden)]
+pub fn value<T, const AT: usize, const LEN: usize, const ANY: bool>(
+    input: &mut Unstructured<'_>,
+    field: Field<T, AT, LEN, ANY>,
+    of: &'static Type,
+) -> std::result::Result<T, Unfit> {
+    let mut fixed = [0; LEN];
+    let bytes = &mut fixed[AT..AT + size_of::<T>()];
+    fill(input, bytes)?;
+    make_fit(input, of, bytes)?;
+    field.checked(&fixed, "", "", of).map_err(|_| Unfit)
+}
+
+/// Puts a value in the place of bytes that are none, as far as the type is described.
+fn make_fit(input: &mut Unstructured<'_>, of: &Type, bytes: &mut [u8]) -> std::result::Result<(), Unfit> {
+    match *of {
+        Type::Bool => bytes.fill(input.arbitrary::<bool>()?.into()),
+        Type::Char => bytes.copy_from_slice(&u32::from(input.arbitrary::<char>()?).to_le_bytes()),
+        Type::Enum(of) if !of.values.is_empty() => {
+            let value = input.choose(of.values)?.value.to_le_bytes();
+            bytes.iter_mut().zip(value).for_each(|(to, from)| *to = from);
+        }
+        Type::Array { of, .. } => {
+            for element in bytes.chunks_exact_mut(of.size().max(1)) {
+                make_fit(input, of, element)?;
+            }
+        }
+        Type::Struct(of) => {
+            for field in of.fields {
+                let end = field.offset.saturating_add(field.ty.size());
+                make_fit(input, &field.ty, bytes.get_mut(field.offset..end).unwrap_or_default())?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
 /// A field with a codec.
 #[doc(hidden)]
-pub fn coded<W, T, const AT: usize, const LEN: usize>(
+pub fn coded<W, T, const AT: usize, const LEN: usize, const ANY: bool>(
     input: &mut Unstructured<'_>,
-    field: Field<W, AT, LEN>,
+    field: Field<W, AT, LEN, ANY>,
+    of: &'static Type,
     decode: impl Fn(W) -> std::result::Result<T, &'static str>,
 ) -> std::result::Result<T, Unfit> {
     for _ in 0..ATTEMPTS {
-        if let Ok(value) = decode(plain(input, field)?) {
+        if let Ok(value) = decode(value(input, field, of)?) {
             return Ok(value);
         }
     }
-    decode(field.zero()).map_err(|_| Unfit)
+    // Of zeros.
+    decode(value(&mut Unstructured::new(&[]), field, of)?).map_err(|_| Unfit)
 }
 
 /// How many elements a payload has.
@@ -177,8 +219,12 @@ impl<C: Count> Length<C> {
             Some(len) => len,
             None => self.elements(input)?.checked_mul(P::UNIT).ok_or(Unfit)?,
         };
-        if len <= input.len() { Ok(input.bytes(len)?) } else { ZEROS.get(..len).ok_or(Unfit) }
+        if len <= input.len() { Ok(input.bytes(len)?) } else { zeros(len) }
     }
+}
+
+fn zeros(len: usize) -> std::result::Result<&'static [u8], Unfit> {
+    ZEROS.get(..len).ok_or(Unfit)
 }
 
 /// The payload of a command.
@@ -191,7 +237,19 @@ pub fn borrowed<'a, P: Readable<'a>>(
     if !there {
         return P::absent(0u64).ok().flatten().ok_or(Unfit);
     }
-    P::present(length.bytes::<P>(input)?).ok_or(Unfit)
+    let bytes = length.bytes::<P>(input)?;
+    if let Some(payload) = P::present(bytes) {
+        return Ok(payload);
+    }
+    // Only a text refuses bytes of its length.
+    let text = match length {
+        Length::Given(_) => zeros(bytes.len())?,
+        Length::Free | Length::Short => {
+            let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+            bytes.get(..valid).ok_or(Unfit)?
+        }
+    };
+    P::present(text).ok_or(Unfit)
 }
 
 /// The payload of a command that may be in registered memory.

@@ -39,6 +39,7 @@ pub mod cpu;
 pub mod describe;
 pub mod descriptor;
 pub mod error;
+mod hash;
 pub mod host;
 pub mod list;
 pub mod log;
@@ -71,6 +72,7 @@ pub use error::DocaError;
 pub use payload::{Data, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::{Described, urom_command, urom_notification};
 pub use worker_id::WorkerId;
+pub use zerocopy;
 
 /// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the UROM header (24
 /// bytes before a command, 32 before a notification) and everything behind it.

@@ -35,7 +35,7 @@ pub trait Protocol: Sized + 'static {
     ///
     /// It is the reply that `command` asks for with every field zero but the tag and the echoed ones, as far as
     /// `command` holds those. When the tag is none that the protocol knows, it is a zeroed fixed part with that tag, or
-    /// with tag 0 when `command` is too short to have one.
+    /// with tag 0 when `command` is too short to have one or the notifications' tag too narrow for it.
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room.
@@ -113,6 +113,19 @@ impl Incoming for &[u8] {
     fn into_payload(self, from: usize) -> Payload {
         self.get(from..).unwrap_or_default().into()
     }
+}
+
+/// The side of a handler that names none. Nothing implements it: `#[urom_plugin]` names the side, and where it was forgotten the
+/// compiler says so.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`#[urom_plugin]` is missing above the handler of `{Self}`",
+    label = "not exported as a plugin",
+    note = "write `#[urom_plugin]` above `impl Handler for {Self}`"
+)]
+pub trait FilledIn {
+    /// The side.
+    type Side: PluginSide;
 }
 
 /// What the plugin side gives to generated code; implemented by `urom-pdk` and by nobody else.

@@ -35,24 +35,22 @@ use crate::thread;
 /// 3. wait until the descriptor is readable (what happened since 1 makes it readable at once);
 /// 4. [`clear_notification`](Self::clear_notification), and back to 1.
 ///
-/// With tokio (a current-thread runtime, or a `LocalSet`), this loop runs beside the futures:
+/// The feature `tokio` has this for tokio: the function `drive` of the module of that name.
 ///
 /// ```no_run
-/// use tokio::io::Interest;
-/// use tokio::io::unix::AsyncFd;
+/// use rustix::event::{PollFd, PollFlags, poll};
 /// use urom_host::ProgressEngine;
 ///
-/// async fn drive(engine: ProgressEngine) -> std::io::Result<()> {
-///     // SAFETY: the engine keeps its descriptor as long as a clone of it lives, and never replaces it.
-///     let handle = unsafe { AsyncFd::register_with_interest(engine.clone(), Interest::READABLE) }?;
-///     loop {
-///         while engine.progress() {}
-///         engine.request_notification().map_err(std::io::Error::other)?;
-///         handle.readable().await?.clear_ready();
-///         engine.clear_notification().map_err(std::io::Error::other)?;
-///     }
+/// /// Waits for whatever comes first, an event of the engine's or one of the program's own.
+/// fn turn(engine: &ProgressEngine, other: &std::net::TcpStream) -> urom_host::Result<()> {
+///     while engine.progress() {}
+///     engine.request_notification()?;
+///     let mut set = [PollFd::new(engine, PollFlags::IN), PollFd::new(other, PollFlags::IN)];
+///     let polled = poll(&mut set, None);
+///     engine.clear_notification()?;
+///     polled.expect("both are descriptors");
+///     Ok(())
 /// }
-/// # fn main() {}
 /// ```
 ///
 /// # Threads
@@ -166,6 +164,12 @@ impl ProgressEngine {
     /// The library it belongs to.
     pub fn library(&self) -> Library {
         self.0.library
+    }
+
+    /// One more handle to an engine of this thread.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn of(core: Rc<EngineCore>) -> ProgressEngine {
+        ProgressEngine(core)
     }
 
     pub(crate) fn deadlines(&self) -> &Deadlines {

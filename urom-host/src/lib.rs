@@ -33,8 +33,8 @@
 //! # Waiting
 //!
 //! Everything that takes time is a future. `.wait()` and [`block_on`] run futures on the current thread; they poll for a
-//! moment and then sleep. Any other executor works as long as something on the same thread progresses the engines:
-//! [`ProgressEngine`] shows it for tokio. A task can have a callback in place of a future: `submit_with` of the generated
+//! moment and then sleep. With the feature `tokio`, the module `tokio` has the same for futures in tokio. Any other executor
+//! works as long as something on the same thread progresses the engines: see [`ProgressEngine`]. A task can have a callback in place of a future: `submit_with` of the generated
 //! task. What C passes along as a cookie, the closure captures. It runs inside the progress call that completes the task,
 //! where it may submit further tasks and may not wait.
 //! A panic in it does not cross the library: it goes on in whoever called for progress.
@@ -94,6 +94,8 @@ mod task;
 #[cfg(feature = "test-util")]
 pub mod test_util;
 mod thread;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 mod wait;
 mod worker;
 

@@ -25,12 +25,13 @@ use urom_abi::plugin::PluginInfo;
 #[derive(Clone, Copy)]
 pub struct Plugin {
     info: PluginInfo,
+    fingerprint: Option<u64>,
     service: u64,
 }
 
 impl Plugin {
-    pub(crate) fn new(info: PluginInfo, service: u64) -> Plugin {
-        Plugin { info, service }
+    pub(crate) fn new(info: PluginInfo, fingerprint: Option<u64>, service: u64) -> Plugin {
+        Plugin { info, fingerprint, service }
     }
 
     /// The plugin's id on its service: a single bit.
@@ -41,6 +42,21 @@ impl Plugin {
     /// The version the plugin reports.
     pub fn version(&self) -> u64 {
         self.info.version
+    }
+
+    /// The [fingerprint](urom_abi::describe::Protocol::fingerprint) of the plugin's description. `None` for a plugin
+    /// without one, in C, and with a library that cannot tell: NVIDIA's.
+    ///
+    /// ```
+    /// # fn example(plugin: &urom_host::Plugin) {
+    /// match plugin.fingerprint() {
+    ///     Some(fingerprint) => println!("{} is {fingerprint:#018x}", plugin.name()),
+    ///     None => println!("{} goes by its version, {}", plugin.name(), plugin.version()),
+    /// }
+    /// # }
+    /// ```
+    pub fn fingerprint(&self) -> Option<u64> {
+        self.fingerprint
     }
 
     /// The plugin's name: its file's name without `.so`. Empty when it is not UTF-8.

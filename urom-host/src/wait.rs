@@ -25,7 +25,7 @@ use crate::thread;
 /// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone would notice. The clock is read
 /// after 16 calls of 16 looks each, so over TCP it is some times as long. To make it exact was tried
 /// together with the same at the worker, and not kept: docs/src/performance.md.
-const SPIN: Duration = Duration::from_micros(50);
+pub(crate) const SPIN: Duration = Duration::from_micros(50);
 
 /// How long it sleeps at most when the system has no descriptor left to wake it by.
 const BLIND_SLEEP: Duration = Duration::from_millis(1);

@@ -5,7 +5,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::parse::Parse;
-use syn::{Attribute, Meta};
+use syn::{Attribute, Expr, Meta};
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::Spanned;
@@ -133,11 +133,25 @@ impl Keys {
     pub(crate) fn finish(self, errors: &mut Errors) {
         let mut expected = self.known;
         expected.sort_unstable();
-        let expected = expected.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let all = expected.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         for key in self.given {
-            errors.at(key.span, messages::unknown_key(&key.name, &expected));
+            let message = match alike(&key.name, &expected) {
+                Some(meant) => messages::mistyped_key(&key.name, meant, &all),
+                None => messages::unknown_key(&key.name, &all),
+            };
+            errors.at(key.span, message);
         }
     }
+}
+
+/// The key that was meant by a name that is none.
+fn alike<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    /// How alike two names are before one is taken for a slip of the other, as in `cargo urom`.
+    const ALIKE: f64 = 0.75;
+    let score = |other: &&str| strsim::jaro_winkler(name, other);
+    // Two letters that were exchanged in a short name are a slip too.
+    let is_slip = |other: &&&str| score(other) > ALIKE || strsim::osa_distance(name, other) <= 1;
+    known.iter().filter(is_slip).max_by(|a, b| score(a).total_cmp(&score(b))).copied()
 }
 
 impl Key {
@@ -146,16 +160,32 @@ impl Key {
     }
 }
 
+/// What stands between the commas of a list. A comma within a value belongs to it: `len = f::<A, B>(x)`.
 fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
-    let mut parts = vec![TokenStream::new()];
-    for token in tokens {
-        match (&token, parts.last_mut()) {
-            (TokenTree::Punct(sign), _) if sign.as_char() == ',' => parts.push(TokenStream::new()),
-            (_, Some(last)) => last.extend([token]),
-            (_, None) => parts.push(token.into()),
-        }
+    let tokens = tokens.into_iter().collect::<Vec<_>>();
+    let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ',');
+    let mut parts = Vec::new();
+    let mut start = 0;
+    while start <= tokens.len() {
+        let ends = (start..=tokens.len()).filter(|at| tokens.get(*at).is_none_or(is_comma));
+        let mut ends = ends.collect::<Vec<_>>().into_iter();
+        let first = ends.next().unwrap_or(tokens.len());
+        let end = match &tokens[start..first] {
+            [TokenTree::Ident(_), TokenTree::Punct(sign), value @ ..]
+                if sign.as_char() == '=' && !value.is_empty() && !is_expression(value) =>
+            {
+                ends.find(|end| is_expression(&tokens[start + 2..*end])).unwrap_or(first)
+            }
+            _ => first,
+        };
+        parts.push(tokens[start..end].iter().cloned().collect());
+        start = end + 1;
     }
     parts
+}
+
+fn is_expression(tokens: &[TokenTree]) -> bool {
+    syn::parse2::<Expr>(tokens.iter().cloned().collect()).is_ok()
 }
 
 #[cfg(test)]
@@ -191,8 +221,34 @@ mod tests {
             keys.flag("echo", errors);
             keys.finish(errors);
         });
-        assert!(found.contains("unknown key `ecko`: expected one of `echo`, `tag`"), "{found}");
-        assert!(found.contains("unknown key `tga`: expected one of `echo`, `tag`"), "{found}");
+        assert!(found.contains("unknown key `ecko`: did you mean `echo`? There is `echo`, `tag`"), "{found}");
+        assert!(found.contains("unknown key `tga`: did you mean `tag`? There is `echo`, `tag`"), "{found}");
+        assert_eq!(alike("size", &["echo", "tag"]), None);
+        assert_eq!(alike("replies", &["reply", "tag"]), Some("reply"));
+    }
+
+    #[test]
+    fn commas_within_a_value_belong_to_it() {
+        let value = quote!(f::<A, B>(x, y));
+        for tokens in
+            [quote!(inline, len = #value, addr = none), quote!(len = #value), quote!(len = #value, inline,)]
+        {
+            let found = errors_of(|errors| {
+                let mut keys = Keys::parse(tokens, errors);
+                let len = keys.value::<Expr>("len", "len = other_field", errors);
+                assert_eq!(
+                    len.map(|len| quote::ToTokens::to_token_stream(&len.value).to_string()),
+                    Some(value.to_string())
+                );
+                _ = (keys.flag("inline", errors), keys.value::<syn::Path>("addr", "addr = a", errors));
+                keys.finish(errors);
+            });
+            assert_eq!(found, "");
+        }
+        // What is no expression ends at its comma.
+        let parts = split_at_commas(quote!(len = a::<B, echo, tag = <C as D<E, F>>::G, x));
+        let parts = parts.iter().map(TokenStream::to_string).collect::<Vec<_>>();
+        assert_eq!(parts, ["len = a :: < B", "echo", "tag = < C as D < E , F >> :: G", "x"]);
     }
 
     #[test]

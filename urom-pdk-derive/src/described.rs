@@ -1,14 +1,17 @@
-//! `#[derive(Described)]`, and how any type of a definition finds its description.
+//! `#[derive(Described)]` for structures and enums, and how any type of a definition finds its description.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{Attribute, Data, DeriveInput, Expr, ExprLit, Field, Index, Lit, Meta, Path, Type, parse_quote};
+use syn::{
+    Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Field, Fields, Ident, Index, Lit, Meta, Path,
+    Type, parse_quote,
+};
 
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
 use crate::names;
 
-/// The implementation of `urom_abi::describe::Described` for a plain structure.
+/// The implementation of `urom_abi::describe::Described` for a plain structure or an enum without fields.
 pub(crate) fn described(item: TokenStream) -> TokenStream {
     let mut input = match syn::parse2::<DeriveInput>(item) {
         Ok(input) => input,
@@ -19,15 +22,25 @@ pub(crate) fn described(item: TokenStream) -> TokenStream {
     for parameter in &input.generics.params {
         errors.on(parameter, messages::generic_described(names::written(parameter)));
     }
-    let fields = fields(&input, &mut errors);
+    let ty = match &input.data {
+        Data::Struct(data) => {
+            let fields = data.fields.iter().collect::<Vec<_>>();
+            no_helpers(fields.iter().flat_map(|field| &field.attrs), &mut errors);
+            match fields.as_slice() {
+                [only] if has_repr(&input.attrs, "transparent") => type_of(&only.ty),
+                _ => structure(&input, &fields),
+            }
+        }
+        Data::Enum(data) => enumeration(&input, data, &mut errors),
+        Data::Union(data) => {
+            errors.on(data.union_token, messages::not_described("a union"));
+            TokenStream::new()
+        }
+    };
     if let Some(errors) = errors.into_compile_errors() {
         return errors;
     }
     let (name, imports) = (&input.ident, imports(&krate));
-    let ty = match fields.as_slice() {
-        [only] if is_transparent(&input.attrs) => type_of(&only.ty),
-        _ => structure(&input, &fields),
-    };
     quote! {
         #[automatically_derived]
         impl #krate::describe::Described for #name {
@@ -47,36 +60,62 @@ fn krate(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Path {
     krate.map_or_else(|| parse_quote!(::urom_abi), |key| key.value)
 }
 
-fn fields<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Vec<&'a Field> {
-    let data = match &input.data {
-        Data::Struct(data) => data,
-        Data::Enum(data) => {
-            errors.on(data.enum_token, messages::not_a_struct("an enum"));
-            return Vec::new();
-        }
-        Data::Union(data) => {
-            errors.on(data.union_token, messages::not_a_struct("a union"));
-            return Vec::new();
-        }
-    };
-    let helpers = data.fields.iter().flat_map(|field| &field.attrs);
-    for helper in helpers.filter(|attribute| attribute.path().is_ident("urom")) {
+/// A member has no keys.
+fn no_helpers<'a>(attributes: impl Iterator<Item = &'a Attribute>, errors: &mut Errors) {
+    for helper in attributes.filter(|attribute| attribute.path().is_ident("urom")) {
         errors.on(helper, messages::described_field_key());
     }
-    data.fields.iter().collect()
 }
 
-/// Whether the structure is its only field.
-fn is_transparent(attributes: &[Attribute]) -> bool {
+/// Whether a `#[repr(..)]` says so.
+fn has_repr(attributes: &[Attribute], what: &str) -> bool {
     let mut found = false;
     for repr in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
         // rustc checks what else stands in it.
         _ = repr.parse_nested_meta(|meta| {
-            found |= meta.path.is_ident("transparent");
+            found |= meta.path.is_ident(what);
             Ok(())
         });
     }
     found
+}
+
+fn enumeration(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> TokenStream {
+    const INTEGERS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
+    let name = &input.ident;
+    let with_fields = data.variants.iter().filter(|variant| !matches!(variant.fields, Fields::Unit));
+    let with_fields = with_fields.map(|variant| &variant.ident).collect::<Vec<&Ident>>();
+    for variant in &with_fields {
+        errors.on(variant, messages::enum_with_fields(variant));
+    }
+    no_helpers(data.variants.iter().flat_map(|variant| &variant.attrs), errors);
+    let repr = INTEGERS.iter().find(|integer| has_repr(&input.attrs, integer));
+    if repr.is_none() && with_fields.is_empty() {
+        errors.on(name, messages::enum_without_repr(name));
+    }
+    let signed = repr.is_some_and(|repr| repr.starts_with('i'));
+    let (text, all_docs) = (names::text(name), docs(&input.attrs));
+    let values = data.variants.iter().map(|variant| {
+        let (ident, text, docs) = (&variant.ident, names::text(&variant.ident), docs(&variant.attrs));
+        quote! {
+            __describe::EnumValue {
+                name: #text,
+                docs: #docs,
+                value: #name::#ident as ::core::primitive::i128,
+            }
+        }
+    });
+    quote! {
+        __describe::Type::Enum(const {
+            &__describe::Enum {
+                name: #text,
+                docs: #all_docs,
+                bytes: ::core::mem::size_of::<#name>(),
+                signed: #signed,
+                values: &[#(#values),*],
+            }
+        })
+    }
 }
 
 fn structure(input: &DeriveInput, fields: &[&Field]) -> TokenStream {

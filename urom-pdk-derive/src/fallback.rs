@@ -58,7 +58,7 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
 /// Takes from a field what would be an error once more.
 fn harmless(field: &mut Field) {
     let borrows = field.is_payload() && field.shape().form.is_borrowed();
-    if !borrows && validate::unsafe_type(&field.ty).is_some() {
+    if !borrows && validate::meaningless(&field.ty).is_some() {
         field.ty = parse_quote!(());
     }
     if validate::SETTERS.contains(&&*names::text(&field.ident)) {

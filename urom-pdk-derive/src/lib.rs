@@ -5,7 +5,7 @@
 //! | [`macro@urom_command`] | the enum of a plugin's commands | their wire format, the trait `Handler` of the plugin's side, the tasks of the host's |
 //! | [`macro@urom_notification`] | the enum of its notifications | their wire format |
 //! | [`macro@urom_plugin`] | `impl Handler for` a type | the two C functions that a worker looks for in a `.so` |
-//! | [`macro@Described`] | a struct that messages hold | its layout for C headers |
+//! | [`macro@Described`] | a struct or an enum that messages hold | its layout for C headers |
 //!
 //! `urom-abi` re-exports [`macro@urom_command`] and [`macro@urom_notification`], `urom-pdk` re-exports
 //! [`macro@urom_plugin`]: depend on those and not on this crate. The generated code names everything by absolute
@@ -72,7 +72,8 @@ use proc_macro::TokenStream;
 /// | `tag = u32` | the tag's type: `u8`, `u16`, `u32` or `u64` | `u64` |
 /// | `crate = path` | where `urom-abi` is found | `::urom_abi` |
 ///
-/// The enum has a lifetime when it has payloads, which borrow for it, and no other parameter.
+/// The enum has a lifetime when it has payloads, which borrow for it, and no other parameter. Derives stand below the macro, and
+/// hold for the structures too where those can have them.
 ///
 /// # Keys of a variant, in `#[urom(...)]`
 ///
@@ -86,10 +87,10 @@ use proc_macro::TokenStream;
 ///
 /// | key | meaning |
 /// | --- | --- |
-/// | none | a number, an array or a `bytemuck::Pod` structure, as its own bytes |
+/// | none | as its own bytes: a number, a `bytemuck::Pod` structure, or, checked on reading, a `bool`, a `char`, and what derives `zerocopy`'s `TryFromBytes`, such as an enum without fields; or an array of these |
 /// | `echo` | the answer repeats it, in the notification's echoed field of the same name |
 /// | `header` | it lies between tag and union; such fields come first and are the same in every variant |
-/// | `optional` | the client's method has no argument for it, and the task a setter; zero, empty or absent unless set. `echo` implies it |
+/// | `optional` | the client's method has no argument for it, and the task a setter; zero, empty or absent unless set. `echo` implies it. An enum that is either has a value that is 0 |
 /// | `with = module` | it travels as a `module::Wire`, through `module::encode(&T) -> Wire` and `module::decode(Wire) -> Result<T, &'static str>` |
 /// | `inline` | it is a payload: see below |
 /// | `word` | it is a word of the wire that a payload fills. It has a place and one of the types `u8` to `u64`, and no value: it is left out of the enum, the structures and the client |
@@ -100,6 +101,7 @@ use proc_macro::TokenStream;
 /// | --- | --- | --- |
 /// | `&'a [u8]` | commands | counted in bytes |
 /// | `&'a [u8; N]` | commands | `N`, without a word for it |
+/// | `&'a str` | commands | counted in bytes, which are UTF-8 |
 /// | `Elements<'a, T>` | commands | counted in elements; any plain `T` |
 /// | `Data<'a>` | commands | bytes, or registered memory; needs `unless` |
 /// | `Payload`, `Payload<T>` | notifications | counted in elements |
@@ -162,7 +164,7 @@ use proc_macro::TokenStream;
 ///
 /// For a variant `TagSend`: the structure `TagSend` (with `decode`, `Request`, and `From<TagSend>` for the enum), the
 /// host's task `TagSendTask` and the client's method `task_tag_send`, and the handler's method `tag_send`. A variant with
-/// payloads has a structure with a lifetime. For the enum: `decode`, `encode`, `encoded_len`, `FIXED_LEN`, `FINGERPRINT`.
+/// payloads has a structure with a lifetime. For the enum: `decode`, `encode`, `encoded_len`, `FIXED_LEN`.
 /// For the module: the type `Protocol`, the trait `Handler` and the type `Client`. So a module has one enum of commands:
 /// give a second one a module of its own.
 ///
@@ -201,7 +203,7 @@ pub fn urom_command(args: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// For a variant `TagReceived` it makes the structure `TagReceived` of all fields that are not echoed: what a handler
 /// returns and what a host's task resolves to. The echoed ones are filled in from the command on the plugin's side and
-/// compared with it on the host's. For the enum it makes `decode`, `encode`, `encoded_len`, `FIXED_LEN`, `FINGERPRINT`.
+/// compared with it on the host's. For the enum it makes `decode`, `encode`, `encoded_len`, `FIXED_LEN`.
 ///
 /// # Payloads without copies
 ///
@@ -259,7 +261,8 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::plugin(args.into(), item.into()).into()
 }
 
-/// Describes a plain structure, so that a message's field of that type is more than bytes in the C header.
+/// Describes a plain structure or an enum without fields, so that a message's field of that type is more than bytes in
+/// the C header, in `cargo urom` and in errors.
 ///
 /// ```
 /// #[repr(C)]
@@ -273,8 +276,9 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// It implements `urom_abi::describe::Described`: name, size, alignment, and of each field the name, the offset, the type
-/// and the documentation. A `#[repr(transparent)]` structure is described as its field. `#[urom(crate = path)]` says where
-/// `urom-abi` is found, `::urom_abi` without it.
+/// and the documentation. A `#[repr(transparent)]` structure is described as its field. An enum has one of the `repr`s `u8`
+/// to `u64` and `i8` to `i64`, and is described by its values. `#[urom(crate = path)]` says where `urom-abi` is found,
+/// `::urom_abi` without it.
 #[proc_macro_derive(Described, attributes(urom))]
 pub fn described(item: TokenStream) -> TokenStream {
     described::described(item.into()).into()

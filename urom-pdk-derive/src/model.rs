@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Span};
 use syn::{Attribute, Generics, Lifetime, LitStr, Path, Visibility};
 
 pub(crate) use field::{Addr, Field, Inline, Len, Role};
-pub(crate) use payload::{Address, Count, Form, Given, Presence, Shape};
+pub(crate) use payload::{Address, Count, Form, Given, Presence, Shape, last_segment, only_type, plainly};
 
 /// An enum of messages.
 pub(crate) struct Messages {
@@ -26,8 +26,14 @@ pub(crate) struct Messages {
     pub(crate) generics: Generics,
     /// The lifetime that a command's payloads borrow for.
     pub(crate) lifetime: Option<Lifetime>,
+    /// These are notifications that had a lifetime, which was an error.
+    pub(crate) refused_lifetime: bool,
     /// What the user derives for the enum and the structures derive too.
     pub(crate) derives: Vec<Path>,
+    /// Some of them stand above the macro, where they do not belong.
+    pub(crate) derived_above: bool,
+    /// The lints that the user allows for the definition or parts of it.
+    pub(crate) allowed: Vec<Attribute>,
     pub(crate) variants: Vec<Variant>,
 }
 

@@ -1,26 +1,11 @@
 //! The names of what is generated: `TagSend` makes `TagSendTask`, `task_tag_send` and the handler method `tag_send`.
 
+use heck::ToSnakeCase;
 use proc_macro2::{Ident, Span};
 use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 
 use crate::model::{Field, Variant};
-
-/// `TagSend` as `tag_send`. A digit belongs to the word before it; `RQCreate` is `rq_create`.
-pub(crate) fn snake_case(camel: &str) -> String {
-    let chars: Vec<char> = camel.chars().collect();
-    let mut snake = String::new();
-    for (i, &c) in chars.iter().enumerate() {
-        let after_word = i > 0 && (chars[i - 1].is_lowercase() || chars[i - 1].is_numeric());
-        let before_word =
-            i > 0 && chars[i - 1].is_uppercase() && chars.get(i + 1).is_some_and(|next| next.is_lowercase());
-        if c.is_uppercase() && (after_word || before_word) {
-            snake.push('_');
-        }
-        snake.extend(c.to_lowercase());
-    }
-    snake
-}
 
 /// An identifier's text without `r#`.
 pub(crate) fn text(ident: &Ident) -> String {
@@ -29,49 +14,53 @@ pub(crate) fn text(ident: &Ident) -> String {
 
 /// `TagSend` as the handler's method `tag_send`, raw where that is a keyword. `None` where not even that is a name.
 pub(crate) fn method(variant: &Ident) -> Option<Ident> {
-    let name = snake_case(&text(variant));
-    let as_is = syn::parse_str::<Ident>(&name).ok();
+    // A name is a keyword in the edition of whoever writes it: the handler's may be a later one than the protocol's.
+    const LATER_KEYWORDS: [&str; 1] = ["gen"];
+    let name = text(variant).to_snake_case();
+    let as_is = syn::parse_str::<Ident>(&name).ok().filter(|_| !LATER_KEYWORDS.contains(&name.as_str()));
     let name = as_is.or_else(|| syn::parse_str::<Ident>(&format!("r#{name}")).ok());
     name.map(|mut name| {
         name.set_span(variant.span());
-        name
+        made(&name)
     })
+}
+
+/// A user's name for an item or a field that is made: it stands where the user's does and names the same, but lints take
+/// it for what it is, a macro's.
+pub(crate) fn made(name: &Ident) -> Ident {
+    let mut name = name.clone();
+    name.set_span(Span::mixed_site().located_at(name.span()));
+    name
 }
 
 /// `TagSend` as the client's method `task_tag_send`.
 pub(crate) fn task_method(variant: &Ident) -> Ident {
-    Ident::new(&format!("task_{}", snake_case(&text(variant))), variant.span())
+    made(&Ident::new(&format!("task_{}", text(variant).to_snake_case()), variant.span()))
 }
 
 /// `TagSend` as the task `TagSendTask`.
 pub(crate) fn task(variant: &Ident) -> Ident {
-    Ident::new(&format!("{}Task", text(variant)), variant.span())
+    made(&Ident::new(&format!("{}Task", text(variant)), variant.span()))
 }
 
 /// `TagSent` as the structure of its echoed fields, `TagSentEcho`.
 pub(crate) fn echo(variant: &Ident) -> Ident {
-    Ident::new(&format!("{}Echo", text(variant)), variant.span())
+    made(&Ident::new(&format!("{}Echo", text(variant)), variant.span()))
 }
 
 /// Tokens as their author writes them, without the spaces that they are printed with.
 pub(crate) fn written(tokens: impl ToTokens) -> String {
-    const SPACED: [(&str, &str); 8] = [
-        (" :: ", "::"),
-        (" : ", ": "),
-        ("& ", "&"),
-        ("* ", "*"),
-        (" < ", "<"),
-        (" >", ">"),
-        (" ,", ","),
-        (" ;", ";"),
-    ];
-    let printed = tokens.to_token_stream().to_string();
-    SPACED.iter().fold(printed, |text, (spaced, written)| text.replace(spaced, written))
+    crate::tokens::spelled_type(tokens.to_token_stream())
 }
 
 /// The constant that places one field. The underscores in front keep it apart from the user's own names.
 pub(crate) fn field_const(variant: &Variant, field: &Field) -> Ident {
     constant(&format!("__AT_{}_", owner(variant)), &field.ident)
+}
+
+/// The function that gives one field its value of zeros.
+pub(crate) fn zero_const(variant: &Variant, field: &Field) -> Ident {
+    constant(&format!("__ZERO_OF_{}_", owner(variant)), &field.ident)
 }
 
 /// The constant that places the address word at a payload's own place.
@@ -129,34 +118,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_as_a_reader_finds_them() {
-        let cases = [
-            ("Loopback", "loopback"),
-            ("TagSend", "tag_send"),
-            ("RQCreate", "rq_create"),
-            ("MapV2", "map_v2"),
-            ("Map2D", "map2_d"),
-            ("A", "a"),
-            ("already_snake", "already_snake"),
-        ];
-        for (camel, snake) in cases {
-            assert_eq!(snake_case(camel), snake);
-        }
-    }
-
-    #[test]
     fn keywords_become_raw_and_what_cannot_be_raw_is_no_name() {
         let method_of =
             |name: &str| method(&Ident::new(name, Span::call_site())).map(|name| name.to_string());
         assert_eq!(method_of("Move").as_deref(), Some("r#move"));
         assert_eq!(method_of("Loop").as_deref(), Some("r#loop"));
+        for keyword in ["Gen", "Async", "Await", "Dyn", "Try", "Box", "Yield", "Abstract"] {
+            assert_eq!(method_of(keyword), Some(format!("r#{}", keyword.to_lowercase())));
+        }
+        for name in ["Union", "Auto", "Default", "Raw", "Safe"] {
+            assert_eq!(method_of(name), Some(name.to_lowercase()));
+        }
         assert_eq!(method_of("Crate"), None);
         assert_eq!(method_of("Super"), None);
     }
 
     #[test]
     fn types_and_parameters_are_shown_as_they_are_written() {
-        for text in ["&'static str", "*const u8", "a::b::C<u8, D<4>>", "[u8; 4]", "core::primitive::bool"] {
+        for text in [
+            "&'static str",
+            "&'a [u8]",
+            "&mut [u8; 3]",
+            "*const u8",
+            "a::b::C<u8, D<4>>",
+            "[u8; 4]",
+            "::core::primitive::bool",
+            "Option<::kit::Elements<'a, ::core::primitive::u8>>",
+            "(u8, ::a::B)",
+            "extern \"C\" fn(u8) -> ::a::B",
+            "<A as ::b::C>::D",
+            "dyn Fn(u8) -> u8 + 'static",
+            "[::a::B; { 1 + 2 }]",
+        ] {
             let tokens = syn::parse_str::<syn::Type>(text).ok();
             assert_eq!(tokens.map(written).as_deref(), Some(text));
         }

@@ -1,7 +1,9 @@
 //! From tokens to the model: what stands where. Whether it makes sense together is `validate`'s business.
 
+mod above;
 mod keys;
 mod lifetimes;
+mod own_name;
 pub(crate) mod plugin;
 
 use std::collections::HashSet;
@@ -9,7 +11,7 @@ use std::collections::HashSet;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Meta, Path, parse_quote};
+use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Meta, Path, Token, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Kind, Messages, Plugin, Spanned, TagWidth, Variant};
@@ -41,7 +43,7 @@ pub(crate) struct Parsed {
 /// Reads an enum of messages. What is wrong goes to `errors` and is left out of the model.
 pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, errors: &mut Errors) -> Parsed {
     let mut item_enum = match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Enum(item_enum)) => item_enum,
+        Ok(Item::Enum(item_enum)) => own_name::named(item_enum),
         Ok(other) => {
             errors.on(head(&other), messages::not_an_enum(which.name(), describe(&other)));
             return Parsed { item, model: None };
@@ -52,13 +54,22 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
         }
     };
     let keys = MessagesKeys::read(which, args, errors);
+    let above = above::derives();
+    if !above.is_empty() {
+        errors.at(Span::call_site(), messages::derive_above(which.name()));
+    }
     let misplaced = |attribute: &mut Attribute| attribute.path().is_ident("urom");
     for attribute in item_enum.attrs.extract_if(.., misplaced) {
         errors.on(attribute, messages::attribute_on_enum(which.name()));
     }
     let lifetime = lifetimes::declared(which, &item_enum, errors);
     let lifetime = lifetimes::borrow(which, &mut item_enum, lifetime, errors);
-    let variants = variants(which, &mut item_enum, keys.tag, errors);
+    let refused_lifetime = which == Macro::Notification && item_enum.generics.lifetimes().next().is_some();
+    if refused_lifetime {
+        lifetimes::remove(&mut item_enum);
+    }
+    let allowed = allowed(&item_enum);
+    let variants = variants(which, &mut item_enum, keys.tag, !above.is_empty(), errors);
     restate_repr(&mut item_enum, keys.tag, &variants);
     let kind = match which {
         Macro::Notification => Kind::Notification,
@@ -77,13 +88,22 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
         tag: keys.tag,
         generics: item_enum.generics.clone(),
         lifetime,
-        derives: shared_derives(&item_enum.attrs),
+        refused_lifetime,
+        derives: shared_derives(&[item_enum.attrs.clone(), above.clone()].concat()),
+        derived_above: !above.is_empty(),
+        allowed,
         variants,
     };
     Parsed { item: item_enum.into_token_stream(), model: Some(model) }
 }
 
-fn variants(which: Macro, item: &mut ItemEnum, tag: TagWidth, errors: &mut Errors) -> Vec<Variant> {
+fn variants(
+    which: Macro,
+    item: &mut ItemEnum,
+    tag: TagWidth,
+    keep_words: bool,
+    errors: &mut Errors,
+) -> Vec<Variant> {
     if item.variants.is_empty() {
         errors.on(&item.ident, messages::no_variants(&item.ident));
     }
@@ -108,7 +128,7 @@ fn variants(which: Macro, item: &mut ItemEnum, tag: TagWidth, errors: &mut Error
             let value = literal_tag(&key.value, tag, errors)?;
             Some(Spanned { value, span: key.span })
         });
-        let fields = fields(which, variant, errors);
+        let fields = fields(which, variant, keep_words, errors);
         if which == Macro::Command && keys.reply.is_none() && !keys.reply_is_wrong {
             errors.on(&variant.ident, messages::no_reply(&variant.ident));
         }
@@ -158,8 +178,13 @@ fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64>
 
 /// The variant's fields, or `None` when they have no names.
 ///
-/// Words have no value, so they are left out of the user's enum.
-fn fields(which: Macro, variant: &mut syn::Variant, errors: &mut Errors) -> Option<Vec<Field>> {
+/// Words have no value, so they are left out of the user's enum; unless a derive, wrongly, has seen them there.
+fn fields(
+    which: Macro,
+    variant: &mut syn::Variant,
+    keep_words: bool,
+    errors: &mut Errors,
+) -> Option<Vec<Field>> {
     let named = match &mut variant.fields {
         Fields::Unit => return Some(Vec::new()),
         Fields::Named(named) => named,
@@ -180,7 +205,7 @@ fn fields(which: Macro, variant: &mut syn::Variant, errors: &mut Errors) -> Opti
             let (ty, docs) = (field.ty.clone(), docs(&field.attrs));
             fields.push(Field { ident, ty, docs, echo, header, optional, word, codec, inline });
         }
-        if word.is_none() {
+        if word.is_none() || keep_words {
             kept.push(field);
         }
     }
@@ -190,14 +215,22 @@ fn fields(which: Macro, variant: &mut syn::Variant, errors: &mut Errors) -> Opti
 
 /// Takes out what makes a message depend on `cfg`, so that rustc does not report it once more.
 fn refuse_cfg(attributes: &mut Vec<Attribute>, errors: &mut Errors) {
-    let is_conditional = |attribute: &mut Attribute| match &attribute.meta {
-        Meta::List(list) if list.path.is_ident("cfg_attr") => ["cfg", "urom"]
-            .iter()
-            .any(|name| tokens::mentions(list.tokens.clone(), &Ident::new(name, Span::call_site()))),
-        meta => meta.path().is_ident("cfg"),
-    };
-    for attribute in attributes.extract_if(.., is_conditional) {
+    for attribute in attributes.extract_if(.., |attribute| is_conditional(&attribute.meta)) {
         errors.on(attribute, messages::conditional());
+    }
+}
+
+/// Whether an attribute is `cfg`, or a `cfg_attr` that adds a `cfg` or keys of ours. Others change no message: such as
+/// `doc(cfg(..))`.
+fn is_conditional(meta: &Meta) -> bool {
+    match meta {
+        Meta::List(list) if list.path.is_ident("cfg_attr") => {
+            let parts = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+            // What cannot be read is rustc's to report.
+            let added = parts.into_iter().flatten().skip(1);
+            added.into_iter().any(|meta| meta.path().is_ident("urom") || is_conditional(&meta))
+        }
+        meta => meta.path().is_ident("cfg"),
     }
 }
 
@@ -217,13 +250,35 @@ fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
     }
     let tags = variants.iter().map(|variant| variant.tag).collect::<HashSet<_>>();
     if tags.len() < item.variants.len() {
-        // Something is wrong with them, and reported.
+        // Something is wrong with them, and reported: rustc does not say so again.
+        item.variants.iter_mut().for_each(|variant| variant.discriminant = None);
         return;
     }
     for (stated, variant) in item.variants.iter_mut().zip(variants) {
         let value = Literal::u64_unsuffixed(variant.tag);
         stated.discriminant.get_or_insert_with(|| (Default::default(), parse_quote!(#value)));
     }
+}
+
+/// The lints that the enum, its variants and their fields allow, as attributes; `deprecated` too where one of them is that.
+fn allowed(item: &ItemEnum) -> Vec<Attribute> {
+    let variants = item.variants.iter();
+    let inner = variants
+        .flat_map(|variant| variant.attrs.iter().chain(variant.fields.iter().flat_map(|field| &field.attrs)));
+    let inner = inner.collect::<Vec<_>>();
+    let mut allowed = Vec::new();
+    for attribute in item.attrs.iter().chain(inner.iter().copied()) {
+        if let Meta::List(list) = &attribute.meta
+            && (list.path.is_ident("allow") || list.path.is_ident("expect"))
+        {
+            let lints = &list.tokens;
+            allowed.push(parse_quote!(#[allow(#lints)]));
+        }
+    }
+    if inner.iter().any(|attribute| attribute.path().is_ident("deprecated")) {
+        allowed.push(parse_quote!(#[allow(deprecated)]));
+    }
+    allowed
 }
 
 /// Those of the enum's derives that make sense for its variants' structures too.

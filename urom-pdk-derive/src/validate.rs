@@ -9,13 +9,14 @@ mod words;
 
 use std::collections::{HashMap, HashSet};
 
+use heck::ToSnakeCase;
 use proc_macro2::Ident;
 use syn::{LitStr, Path, PathSegment};
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Kind, Messages, Variant};
 use crate::names;
-pub(crate) use types::{is_number, unsafe_type};
+pub(crate) use types::{is_number, is_primitive, meaningless};
 
 /// The names of the generic parameters of generated items; a variant of that name would be hidden by them.
 pub(crate) const PARAMETERS: [&str; 4] = ["AnyHost", "AnySide", "AnyHandler", "AnyCallback"];
@@ -127,7 +128,7 @@ fn items(model: &Messages, errors: &mut Errors) {
 fn methods(model: &Messages, errors: &mut Errors) {
     let mut owners = HashMap::from(METHODS.map(|name| (name.to_owned(), "every handler".to_owned())));
     for variant in &model.variants {
-        let name = names::snake_case(&names::text(&variant.ident));
+        let name = names::text(&variant.ident).to_snake_case();
         match owners.get(&name) {
             Some(owner) if *owner == quoted(&variant.ident) => {}
             Some(owner) => {

@@ -51,11 +51,11 @@ impl Failures {
                 error.at().map(Place::of),
                 format_args!("{name} of {len} from {host} failed: {error}{unsaid}"),
             ),
-            Failure::Panic(panic) => log::failure(
-                Level::Error,
-                panic.place(),
-                format_args!("{name} of {len} from {host} failed: its handler {panic}{unsaid}"),
-            ),
+            Failure::Panic(panic) => {
+                let text = format_args!("{name} of {len} from {host} failed: its handler {panic}{unsaid}");
+                log::failure(Level::Error, panic.place(), text);
+                panic.log_backtrace();
+            }
         }
     }
 

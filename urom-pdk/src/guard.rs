@@ -32,7 +32,15 @@ impl Panic {
 /// `panicked at src/lib.rs:12:5: what it said`.
 impl fmt::Display for Panic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "panicked{}", self.0)
+        self.0.fmt(f)
+    }
+}
+
+impl Panic {
+    /// Logs where it came from, a line for each function, where the environment asks for that (`RUST_BACKTRACE`).
+    /// To be called after the line about the panic.
+    pub(crate) fn log_backtrace(&self) {
+        self.0.log_backtrace();
     }
 }
 
@@ -111,6 +119,7 @@ pub(crate) fn report(label: &str, panic: &Panic) {
     });
     if let Some(unsaid) = unsaid {
         log::failure(Level::Error, panic.place(), format_args!("{label} {panic}{unsaid}"));
+        panic.log_backtrace();
     }
 }
 
@@ -129,10 +138,10 @@ thread_local! {
 #[derive(Debug)]
 struct Kept {
     said: String,
-    /// The file, the line and the column.
+    /// The file, the line and the column; nothing where the hook saw another one.
     place: Option<(String, u32, u32)>,
-    /// Empty unless the environment asks for one (`RUST_BACKTRACE`).
-    backtrace: String,
+    /// Disabled unless the environment asks for one (`RUST_BACKTRACE`).
+    backtrace: Backtrace,
 }
 
 impl Kept {
@@ -143,11 +152,44 @@ impl Kept {
 
 impl fmt::Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("panicked")?;
         if let Some((file, line, column)) = &self.place {
             write!(f, " at {file}:{line}:{column}")?;
         }
-        write!(f, ": {}{}", self.said, self.backtrace)
+        write!(f, ": {}", self.said)
     }
+}
+
+impl Kept {
+    fn log_backtrace(&self) {
+        if self.backtrace.status() == BacktraceStatus::Captured {
+            let printed = self.backtrace.to_string();
+            functions(&printed)
+                .iter()
+                .for_each(|function| log::failure(Level::Error, None, format_args!("  in {function}")));
+        }
+    }
+}
+
+/// The functions of a printed backtrace, each with its place on one line. Those that make a panic come first, and are left
+/// out.
+fn functions(printed: &str) -> Vec<String> {
+    let mut functions: Vec<String> = Vec::new();
+    for line in printed.lines().map(str::trim) {
+        match (line.starts_with("at "), functions.last_mut()) {
+            (true, Some(function)) => function.extend([" ", line]),
+            _ => {
+                let (number, name) = line.split_once(": ").unwrap_or(("", line));
+                let numbered = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+                functions.push(if numbered { name } else { line }.to_owned());
+            }
+        }
+    }
+    let begins = functions.iter().position(|function| function.contains("rust_begin_unwind"));
+    let first = begins.map_or(0, |begins| begins + 1);
+    let ours =
+        functions[first..].iter().take_while(|function| function.starts_with("core::panicking::")).count();
+    functions.split_off(first + ours)
 }
 
 /// Keeps Rust's hook from printing the panics that end in a [`guard`]: those are logged. All others go on to the hook that
@@ -171,17 +213,15 @@ pub(crate) fn install_hook() {
 /// Keeps a panic for whoever catches it; false when it should be printed, because it may be the process's last.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
     let place = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
-    let backtrace = Backtrace::capture();
-    let captured = backtrace.status() == BacktraceStatus::Captured;
-    let backtrace = if captured { format!("\n{backtrace}") } else { String::new() };
-    let kept = Kept { said: text_of(info.payload()).to_owned(), place, backtrace };
+    let kept = Kept { said: text_of(info.payload()).to_owned(), place, backtrace: Backtrace::capture() };
     let earlier = KEPT.try_with(|place| place.replace(Some(kept)));
     match earlier {
         Ok(None) => true,
         // Nobody has caught the one before yet: this one comes from a destructor during its unwinding, which ends the
         // process. Or the handler caught it itself, and a line too many does no harm.
         Ok(Some(earlier)) => {
-            log::failure(Level::Error, earlier.place(), format_args!("panicked{earlier}"));
+            log::failure(Level::Error, earlier.place(), format_args!("{earlier}"));
+            earlier.log_backtrace();
             false
         }
         Err(_) => false,
@@ -195,9 +235,11 @@ fn caught(payload: Box<dyn Any + Send>) -> Panic {
     let said = text_of(&*payload);
     let kept = forget_kept();
     // Another one, when a panic was caught and went on later.
-    let kept = kept.filter(|kept| kept.said == said);
-    let said = said.to_owned();
-    let kept = kept.unwrap_or(Kept { said, place: None, backtrace: String::new() });
+    let kept = kept.filter(|kept| kept.said == said).unwrap_or_else(|| Kept {
+        said: said.to_owned(),
+        place: None,
+        backtrace: Backtrace::disabled(),
+    });
     discard(payload);
     Panic(Box::new(kept))
 }

@@ -1,7 +1,7 @@
 //! The embedded service: the daemon and its workers on threads of this process, for tests and first steps.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use urom_abi::signals;
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::discovery::{PLUGIN_PATH_VARIABLE, entries};
 use crate::daemon::{Launcher, serve};
+use crate::freshness;
 use crate::key::Key;
 use crate::log::Log;
 use crate::threads::{Alive, wait_for_all};
@@ -84,7 +85,7 @@ impl Embedded {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
             cpus,
-            plugin_path: options.plugin_path.map(|path| entries(&path)).or_else(default_place),
+            plugin_path: Some(places(options.plugin_path.as_deref())).filter(|places| !places.is_empty()),
             ..DaemonConfig::default()
         };
         let listener = std::net::TcpListener::bind(config.listen)?;
@@ -193,19 +194,70 @@ extern "C" fn at_exit() {
     drop(stopped);
 }
 
-/// Where cargo puts plugins that it builds together with this program, unless `UROM_PLUGIN_PATH` says where they are.
-fn default_place() -> Option<Vec<PathBuf>> {
-    if env::var_os(PLUGIN_PATH_VARIABLE).is_some_and(|path| !path.is_empty()) {
-        return None;
+/// Why an embedded service does not serve a plugin, and what to do; `plugin_path` as for [`EmbeddedOptions`].
+///
+/// For error messages: the service itself says it in its log.
+///
+/// ```
+/// let (why, hint) = urom_service::embedded::not_served("worker_graph", Some("/nowhere".as_ref()));
+/// assert!(why.contains("/nowhere") && hint.contains("UROM_PLUGIN_PATH"));
+/// ```
+pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String) {
+    let places = places(plugin_path);
+    let names = [format!("{plugin}.so"), format!("lib{plugin}.so")];
+    let files = places.iter().flat_map(|place| match place.is_dir() {
+        true => names.iter().map(|name| place.join(name)).collect(),
+        false => vec![place.clone()],
+    });
+    for file in files {
+        if let Some(source) = freshness::newer_source(&file) {
+            let again = freshness::command_for(file.parent().unwrap_or(&file));
+            let why = format!("{} is older than its source {}", file.display(), source.display());
+            return (why, format!("run {}", again.as_deref().unwrap_or("`cargo build`")));
+        }
     }
-    Some(vec![beside(&env::current_exe().ok()?)?.to_owned()])
+    let looked: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
+    let why = format!("it looked in {}", looked.join(" and "));
+    let build = places.iter().find_map(|place| freshness::command_for(place));
+    let build = build.map(|build| format!("run {build}, or ")).unwrap_or_default();
+    (why, format!("{build}name the directory of its .so in {PLUGIN_PATH_VARIABLE}"))
 }
 
-/// The directory in which cargo leaves the libraries of the build that a program is of.
-fn beside(program: &Path) -> Option<&Path> {
+/// Where an embedded service looks for plugins: in `plugin_path`, else where `UROM_PLUGIN_PATH` says, else where cargo puts
+/// plugins that it builds together with this program.
+fn places(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
+    let variable = || env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
+    if let Some(path) = plugin_path.map(OsStr::to_owned).or_else(variable) {
+        return entries(&path);
+    }
+    let libraries = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let program = env::current_exe().ok();
+    program.and_then(|program| beside(&program, &libraries)).into_iter().collect()
+}
+
+/// The directory in which cargo leaves the libraries of the build that a program is of, such as `target/debug`: the program's
+/// own, or, for a program that lies where cargo builds, the one that `LD_LIBRARY_PATH` names. Cargo sets that variable, whose
+/// value is `libraries`, for what it starts.
+///
+/// ```
+/// use std::path::Path;
+/// use urom_service::embedded::beside;
+///
+/// let directory = beside(Path::new("/w/target/debug/deps/test-0123"), "".as_ref());
+/// assert_eq!(directory.as_deref(), Some(Path::new("/w/target/debug")));
+/// ```
+pub fn beside(program: &Path, libraries: &OsStr) -> Option<PathBuf> {
     let directory = program.parent()?;
-    let of_cargo = ["deps", "examples"].iter().any(|name| directory.ends_with(name));
-    if of_cargo { directory.parent() } else { Some(directory) }
+    // Where cargo builds, which may be elsewhere than where it leaves what is finished: `deps/NAME`, or `build/PACKAGE/HASH/out/NAME`.
+    let profile = if ["deps", "examples"].iter().any(|name| directory.ends_with(name)) {
+        directory.parent()?
+    } else if directory.ends_with("out") && directory.ancestors().nth(3)?.ends_with("build") {
+        directory.ancestors().nth(4)?
+    } else {
+        return Some(directory.to_owned());
+    };
+    let mut finished = env::split_paths(libraries);
+    finished.find(|place| place.file_name() == profile.file_name()).or_else(|| Some(profile.to_owned()))
 }
 
 /// Reads `UROM_CPUS`; nothing when it is not set, or empty.
@@ -226,13 +278,18 @@ mod tests {
 
     #[test]
     fn plugins_are_looked_for_where_cargo_puts_those_of_the_same_build() {
-        for (program, directory) in [
-            ("/t/debug/host", "/t/debug"),
-            ("/t/debug/deps/host-0123", "/t/debug"),
-            ("/t/debug/examples/host", "/t/debug"),
-            ("/usr/bin/host", "/usr/bin"),
+        for (program, libraries, directory) in [
+            ("/t/debug/host", "", "/t/debug"),
+            ("/t/debug/deps/host-0123", "", "/t/debug"),
+            ("/t/debug/examples/host", "/usr/lib", "/t/debug"),
+            ("/usr/bin/host", "/t/debug", "/usr/bin"),
+            ("/build/debug/deps/host-0123", "/t/debug:/build/debug/deps:/rust/lib", "/t/debug"),
+            ("/build/release/deps/host-0123", "/t/debug", "/build/release"),
+            ("/build/debug/build/host/0123/out/host-0123", "/t/debug", "/t/debug"),
+            ("/build/debug/build/host/0123/out/host-0123", "", "/build/debug"),
         ] {
-            assert_eq!(beside(Path::new(program)), Some(Path::new(directory)), "{program}");
+            let found = beside(Path::new(program), OsStr::new(libraries));
+            assert_eq!(found.as_deref(), Some(Path::new(directory)), "{program}");
         }
     }
 

@@ -17,12 +17,12 @@
 //! otherwise.
 //!
 //! [`embedded`] is the same daemon and worker code on threads of the host's process. [`wire`] is what the three say to
-//! each other; [`log`] is how daemon and workers say what they do, and [`doca_log`] how C programs and plugins do.
+//! each other; [`log`] is how daemon and workers say what they do, and [`urom_log`] how C programs and plugins do.
 
 pub mod daemon;
-pub mod doca_log;
 pub mod embedded;
 mod entrance;
+mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -32,6 +32,7 @@ pub mod library;
 mod lobby;
 pub mod log;
 mod mailbox;
+mod own_output;
 pub mod plugin_elf;
 pub mod plugin_file;
 mod plugin_log;
@@ -42,3 +43,6 @@ mod threads;
 pub mod uromd;
 pub mod wire;
 pub mod worker;
+
+pub use own_output::take_stdout;
+pub use urom_log::export_doca_log;

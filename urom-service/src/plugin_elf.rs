@@ -173,10 +173,21 @@ pub fn plugin_name(file: &Path, stated: Option<&str>) -> Result<String, String> 
 }
 
 impl PluginElf {
+    /// What the file says of itself, if it does and that can be read.
+    #[must_use]
+    pub fn described(&self) -> Option<Description> {
+        self.description.as_ref()?.as_ref().ok().copied()
+    }
+
     /// The name that the file states, if it does.
     #[must_use]
     pub fn stated_name(&self) -> Option<&'static str> {
-        let description = self.description.as_ref()?.as_ref().ok()?;
-        Some(description.protocol.name)
+        Some(self.described()?.protocol.name)
+    }
+
+    /// The fingerprint of what it says of itself.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<u64> {
+        Some(self.described()?.protocol.fingerprint())
     }
 }

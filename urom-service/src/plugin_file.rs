@@ -14,7 +14,7 @@ use urom_abi::plugin::{
 };
 use urom_abi::worker_log::{SET_LOG_SYMBOL, SetLogFn};
 
-use crate::plugin_log::WORKER_LOG;
+use crate::plugin_log::worker_log;
 
 /// What is wrong with a plugin's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,11 +46,32 @@ pub enum PluginFileError {
 
 /// What to do where a plugin in C does not find its log.
 fn lookup_hint(text: &str) -> &'static str {
-    if text.contains("libdoca_") && text.contains("cannot open shared object file") {
+    if missing_of_doca(text).is_some() {
         ": add the lib directory of the installed prefix to LD_LIBRARY_PATH, or start the prefix's own uromd, which knows it"
     } else {
         ""
     }
+}
+
+/// The library of DOCA's that was not found, if this is what the loader says.
+fn missing_of_doca(text: &str) -> Option<&str> {
+    let (name, reason) = text.split_once(": ")?;
+    let is_file_name = name.starts_with("libdoca_") && !name.contains('/');
+    (is_file_name && reason.starts_with("cannot open shared object file")).then_some(name)
+}
+
+/// Loads a library from `lib` of the prefix that this program is installed in; whether it is there. It stays loaded, so the
+/// loader finds it under its name from then on.
+///
+/// A run path of the program cannot do that: the new kind holds for what the program itself needs alone, and the old kind
+/// goes before `LD_LIBRARY_PATH`, also for UCX.
+fn load_from_prefix(library: &str) -> bool {
+    let Ok(program) = std::env::current_exe() else { return false };
+    let Some(prefix) = program.parent().and_then(Path::parent) else { return false };
+    let file = prefix.join("lib").join(library);
+    // SAFETY: its constructors run, and it is the prefix's own as much as this program is.
+    file.is_file()
+        && unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }.map(ManuallyDrop::new).is_ok()
 }
 
 /// A plugin that can be listed and opened.
@@ -97,19 +118,30 @@ impl Loaded {
     /// # Errors
     /// `Load` or `Symbol`.
     pub fn load(path: &Path) -> Result<Loaded, PluginFileError> {
-        // SAFETY: running the constructors of whatever lies in the plugin path is what this function is for; whoever
-        // sets that path answers for what lies there.
-        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
-        let library = ManuallyDrop::new(library.map_err(|error| PluginFileError::Load(loader_text(&error)))?);
+        let mut tried = Vec::new();
+        let library = loop {
+            // SAFETY: running the constructors of whatever lies in the plugin path is what this function is for; whoever
+            // sets that path answers for what lies there.
+            let error = match unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) } {
+                Ok(library) => break ManuallyDrop::new(library),
+                Err(error) => loader_text(&error),
+            };
+            let missing = missing_of_doca(&error).map(str::to_owned).filter(|name| !tried.contains(name));
+            match missing {
+                Some(name) if load_from_prefix(&name) => tried.push(name),
+                _ => return Err(PluginFileError::Load(error)),
+            }
+        };
         // SAFETY: a plugin's symbol of this name is a function of this type.
         let get_version = unsafe { symbol::<GetVersionFn>(&library, GET_VERSION_SYMBOL) }?;
         // SAFETY: as above.
         let get_iface = unsafe { symbol::<GetIfaceFn>(&library, GET_IFACE_SYMBOL) }?;
         // Plugins of the kit have it.
         // SAFETY: as above.
-        if let Ok(set_log) = unsafe { symbol::<SetLogFn>(&library, SET_LOG_SYMBOL) } {
+        let set_log = unsafe { symbol::<SetLogFn>(&library, SET_LOG_SYMBOL) }.ok();
+        if let Some((set_log, log)) = set_log.zip(worker_log()) {
             // SAFETY: a function of that type, with a log that is there until the process ends.
-            unsafe { set_log(&WORKER_LOG) };
+            unsafe { set_log(log) };
         }
         Ok(Loaded { get_version, get_iface })
     }

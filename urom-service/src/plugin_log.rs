@@ -4,49 +4,45 @@
 //! | --- | --- |
 //! | `uromd` or one of its workers | lines of the process's log |
 //! | a host in Rust with an embedded service | events of the target `urom_plugin`, or lines of the service's own log where the program has no subscriber |
-//! | a host in C with an embedded service | lines of the program's `doca_log` backends |
+//! | a host in C with an embedded service | lines of the program's `doca_log`, which plugins find by themselves |
 
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::NoSubscriber;
 use tracing::{Level as Grade, dispatcher, event};
 use urom_abi::log::{DISABLE, Level};
 use urom_abi::worker_log::{self, PluginLine, WorkerLog};
+use urom_log::{Origin, Output, guard_or, sdk};
 
-use crate::doca_log::{is_to_backends, most_of_programs, write_to_programs};
 use crate::host_names;
-use crate::library::guard_or;
-use crate::log::{Log, LogLevel, Origin};
+use crate::log::{Log, LogLevel};
 
 /// For every plugin of this process.
-pub(crate) static WORKER_LOG: WorkerLog = WorkerLog { size: size_of::<WorkerLog>(), limit, write, host };
+static WORKER_LOG: WorkerLog = WorkerLog { size: size_of::<WorkerLog>(), limit, write, host };
 
-/// Where lines of this thread go that go to no log of the service's own.
-enum Other {
-    Backends,
-    Subscriber,
+/// The log for plugins of this process; none where `doca_log` is the program's.
+pub(crate) fn worker_log() -> Option<&'static WorkerLog> {
+    let is_of_program = dispatcher::get_default(sdk::is_log_of);
+    (!is_of_program).then_some(&WORKER_LOG)
 }
 
-/// Asks the service's own log, if lines of this thread go there.
-///
-/// `tracing` takes no event while it is asked for the subscriber, so events come afterwards.
-fn of_log<T>(ask: impl Fn(&Log) -> T) -> Result<T, Other> {
+/// Asks the service's own log, if lines of this thread go there. They go to the program's subscriber otherwise:
+/// `tracing` takes no event while it is asked for that, so events come afterwards.
+fn of_log<T>(ask: impl Fn(&Log) -> T) -> Option<T> {
     if let Some(log) = Log::of_process() {
-        return Ok(ask(log));
+        return Some(ask(log));
     }
     dispatcher::get_default(|current| match current.downcast_ref::<Log>() {
-        Some(log) => Ok(ask(log)),
-        None if is_to_backends(current) => Err(Other::Backends),
+        Some(log) => Some(ask(log)),
         // A thread of the plugin's own has none of its worker's.
-        None if current.is::<NoSubscriber>() => Ok(ask(&Log::embedded())),
-        None => Err(Other::Subscriber),
+        None if current.is::<NoSubscriber>() => Some(ask(&Log::embedded())),
+        None => None,
     })
 }
 
 extern "C" fn limit() -> u32 {
     guard_or(DISABLE, || match of_log(|log| log.plugins().number()) {
-        Ok(limit) => limit.into(),
-        Err(Other::Backends) => most_of_programs(),
-        Err(Other::Subscriber) => LogLevel::of_filter(LevelFilter::current()).number().into(),
+        Some(limit) => limit.into(),
+        None => LogLevel::of_filter(LevelFilter::current()).number().into(),
     })
 }
 
@@ -65,10 +61,8 @@ unsafe extern "C" fn write(line: *const PluginLine) {
                 log.write(&origin, &text);
             }
         };
-        match of_log(to_log) {
-            Ok(()) => {}
-            Err(Other::Backends) => write_to_programs(&origin, &text),
-            Err(Other::Subscriber) => to_subscriber(&origin, &text),
+        if of_log(to_log).is_none() {
+            to_subscriber(&origin, &text);
         }
     });
 }

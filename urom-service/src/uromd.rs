@@ -133,7 +133,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
     let cli = Cli::parse_from(arguments);
     let result = match cli.worker {
         Some(Role::Worker(config)) => run_worker(config),
-        None => cli.daemon.serve(None, words, tell),
+        None => run_daemon(&cli.daemon, words),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -189,11 +189,16 @@ impl DaemonArgs {
     }
 }
 
-/// What `uromd` itself says of where it listens.
-fn tell(address: SocketAddr) {
-    let mut out = std::io::stdout();
-    // Nobody may read it, which is no reason not to serve.
-    let _ = writeln!(out, "uromd: listening on {address}").and_then(|()| out.flush());
+/// `uromd` itself, which says on standard output where it listens, and nothing else.
+fn run_daemon(args: &DaemonArgs, words: Vec<OsString>) -> Result<()> {
+    // A daemon without standard output serves like any other.
+    let own = crate::take_stdout().ok();
+    args.serve(None, words, |address| {
+        if let Some(mut out) = own.as_ref() {
+            // One write, so that nobody reads half a line. Nobody may read it, which is no reason not to serve.
+            let _ = out.write_all(format!("uromd: listening on {address}\n").as_bytes());
+        }
+    })
 }
 
 fn run_worker(config: WorkerConfig) -> Result<()> {

@@ -28,6 +28,8 @@ pub(crate) const C_COMPILER: Need = Need { found: Found::Program("cc"), packages
 pub(crate) const CXX_COMPILER: Need = Need { found: Found::Program("c++"), packages: &["g++"] };
 /// Finds the system's UCX.
 pub(crate) const PKG_CONFIG: Need = Need { found: Found::Program("pkg-config"), packages: &["pkg-config"] };
+/// Builds the tests' C programs as many users do, with the ninja that comes along.
+pub(crate) const MESON: Need = Need { found: Found::Program("meson"), packages: &["meson"] };
 /// What cargo-generate links with.
 pub(crate) const OPENSSL: Need =
     Need { found: Found::File("/usr/include/openssl/ssl.h"), packages: &["libssl-dev"] };

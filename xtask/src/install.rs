@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use urom_abi::version::RELEASE;
@@ -12,35 +13,48 @@ use crate::demo::SERVICE;
 use crate::linked_ucx::LinkedUcx;
 use crate::pkgconfig;
 use crate::place::{Placer, Transfer, make_directory};
+use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
 use crate::{headers, setup, shell};
 
 /// The packages whose products are installed.
-pub(crate) const PACKAGES: [&str; 2] = [SERVICE.package, "libdoca-urom"];
+pub(crate) const PACKAGES: [&str; 4] = [SERVICE.package, "libdoca-common", "libdoca-argp", "libdoca-urom"];
 
 /// What cargo must be told so that it says which UCX was linked.
 pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
 
 /// Builds with optimisations and installs into `prefix`, which may hold an older installation.
-pub(crate) fn run(workspace: &Workspace, prefix: &Path) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) -> Result<()> {
     let prefix = usable(prefix)?;
-    setup::run(workspace, None)?;
-    let mut command = shell::cargo();
-    command.args(["build", "--release", MESSAGES]);
-    PACKAGES.iter().for_each(|package| {
-        command.args(["-p", package]);
-    });
+    setup::run(workspace, target)?;
+    let mut command = build(target)?;
     let (status, messages) = shell::output(&mut command)?;
     if !status.success() {
         bail!("`{}` failed: {status}", shell::display(&command));
     }
     let ucx = LinkedUcx::of(&messages)?;
     let mut placer = Placer::new(&prefix, Transfer::Copy);
-    let built = workspace.profile_dir(None, Profile::Release);
+    let built = workspace.profile_dir(target, Profile::Release);
     lay_out(workspace, &built, &ucx, &mut placer)
         .with_context(|| format!("installing into {}", prefix.display()))?;
     print!("{}", report(&prefix, &ucx, placer.placed().len()));
+    if let Some(target) = target {
+        println!("It is for {}: copy all of it there, links as links (`rsync -a`).", target.triple());
+    }
     Ok(())
+}
+
+/// What builds it, for this machine or another one.
+fn build(target: Option<Target>) -> Result<Command> {
+    let mut command = shell::cargo();
+    command.args(["build", "--release", MESSAGES]);
+    PACKAGES.iter().for_each(|package| {
+        command.args(["-p", package]);
+    });
+    if let Some(target) = target {
+        command.args(["--target", target.triple()]).envs(target.environment(Target::host()?).iter().copied());
+    }
+    Ok(command)
 }
 
 /// Lays out what was built in `profile_dir`, without optimisations, as its `prefix`, and nothing else beside it.
@@ -66,26 +80,39 @@ fn usable(prefix: &Path) -> Result<PathBuf> {
 fn lay_out(workspace: &Workspace, profile_dir: &Path, ucx: &LinkedUcx, placer: &mut Placer) -> Result<()> {
     placer.file(&profile_dir.join(SERVICE.name), Path::new("bin").join(SERVICE.name))?;
 
-    let file = format!("libdoca_urom.so.{RELEASE}");
-    placer.file(&profile_dir.join("libdoca_urom.so"), Path::new("lib").join(&file))?;
+    let (major, _) = RELEASE.split_once('.').context("a release has a major number")?;
     for library in pkgconfig::libraries() {
-        for end in ["so.2", "so"] {
-            placer.symlink(&file, Path::new("lib").join(format!("lib{library}.{end}")))?;
-        }
+        let plain = format!("lib{library}.so");
+        let (file, soname) = (format!("{plain}.{RELEASE}"), format!("{plain}.{major}"));
+        let place = |name: &str| Path::new("lib").join(name);
+        placer.file(&profile_dir.join(&plain), place(&file))?;
+        placer.symlink(&file, place(&soname))?;
+        placer.symlink(&soname, place(&plain))?;
+    }
+    // Where configure scripts look on other distributions. One that is there already is somebody's own.
+    if !placer.has_directory("lib64") {
+        placer.symlink("lib", "lib64")?;
     }
     for (name, text) in pkgconfig::doca() {
         placer.text(&text, Path::new("lib/pkgconfig").join(name))?;
     }
     for header in headers_of(workspace)? {
-        let name = header.file_name().context("a header has a name")?;
-        placer.file(&header, Path::new("include").join(name))?;
+        placer.file(&header, in_folder("include", &header)?)?;
+    }
+    // A program may have a header of the same name, which must not depend on the order of its include folders.
+    for header in headers::committed(&workspace.root) {
+        placer.file(&header, in_folder("include/urom", &header)?)?;
     }
     ucx.place(placer)
 }
 
-/// The interface's own headers, and those of the plugins that are there to be used: a host in C needs both.
+fn in_folder(folder: &str, file: &Path) -> Result<PathBuf> {
+    Ok(Path::new(folder).join(file.file_name().context("a header has a name")?))
+}
+
+/// The interface's own headers.
 fn headers_of(workspace: &Workspace) -> Result<Vec<PathBuf>> {
-    let mut found = headers::committed(&workspace.root);
+    let mut found = Vec::new();
     let directory = workspace.root.join("urom-abi/include");
     let unreadable = || format!("could not read {}", directory.display());
     for entry in fs::read_dir(&directory).with_context(unreadable)? {
@@ -99,7 +126,7 @@ fn headers_of(workspace: &Workspace) -> Result<Vec<PathBuf>> {
 fn report(prefix: &Path, ucx: &LinkedUcx, files: usize) -> String {
     let shown = shell::quote(&prefix.to_string_lossy());
     format!(
-        "installed {files} files in {shown}: include, lib, lib/pkgconfig, bin/uromd. UCX is {}.\n\
+        "installed {files} files in {shown}: include, lib (also as lib64), lib/pkgconfig, bin/uromd. UCX is {}.\n\
          A C host program is compiled and run with\n\n    \
          export PKG_CONFIG_PATH={shown}/lib/pkgconfig LD_LIBRARY_PATH={shown}/lib\n    \
          cc -DDOCA_ALLOW_EXPERIMENTAL_API host.c -o host $(pkg-config --cflags --libs doca-urom doca-common doca-argp)\n    \
@@ -141,6 +168,8 @@ mod tests {
         assert!(usable(Path::new("target")).expect("it is there").is_absolute());
     }
 
+    const BUILT: [&str; 4] = ["uromd", "libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so"];
+
     #[test]
     fn an_installation_is_complete_and_replaces_an_older_one() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
@@ -148,15 +177,18 @@ mod tests {
         let (built, prefix) = (directory.path().join("built"), directory.path().join("prefix"));
         make_directory(&built).expect("a directory");
         for content in ["old", "new"] {
-            for file in ["uromd", "libdoca_urom.so"] {
-                fs::write(built.join(file), content).expect("a file");
+            for file in BUILT {
+                fs::write(built.join(file), format!("{content} {file}")).expect("a file");
             }
             let mut placer = Placer::new(&prefix, Transfer::Copy);
             lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect("all is there");
             for file in
-                ["bin/uromd", "lib/libdoca_common.so.2", "lib/libdoca_argp.so", "lib/libdoca_urom.so.2.7.0"]
+                ["bin/uromd", "lib/libdoca_common.so.2", "lib64/libdoca_argp.so", "lib/libdoca_urom.so.2.7.0"]
             {
-                assert_eq!(fs::read_to_string(prefix.join(file)).expect(file), content, "{file}");
+                let text = fs::read_to_string(prefix.join(file)).expect(file);
+                let name = Path::new(file).file_name().and_then(|name| name.to_str()).expect(file);
+                let built = name.split_once(".so").map_or(name.to_owned(), |(name, _)| format!("{name}.so"));
+                assert_eq!(text, format!("{content} {built}"), "{file}");
             }
             assert!(!placer.placed().contains(Path::new("lib/pkgconfig/ucx.pc")), "the system has its own");
         }
@@ -165,7 +197,44 @@ mod tests {
         let error =
             lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect_err("uromd is missing");
         assert!(format!("{error:#}").contains(&built.join("uromd").display().to_string()), "{error:#}");
-        assert_eq!(fs::read_to_string(prefix.join("bin/uromd")).expect("the installed one"), "new");
+        assert_eq!(fs::read_to_string(prefix.join("bin/uromd")).expect("the installed one"), "new uromd");
+    }
+
+    #[test]
+    fn a_prefix_that_has_a_lib64_of_its_own_keeps_it() {
+        let workspace = Workspace::load().expect("cargo knows this workspace");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (built, prefix) = (directory.path().join("built"), directory.path().join("prefix"));
+        make_directory(&built).expect("a directory");
+        make_directory(&prefix.join("lib64")).expect("a directory");
+        fs::write(prefix.join("lib64/libz.so"), "somebody's").expect("a file");
+        for file in BUILT {
+            fs::write(built.join(file), file).expect("a file");
+        }
+        let mut placer = Placer::new(&prefix, Transfer::Copy);
+        lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect("it is not in the way");
+        assert_eq!(fs::read_to_string(prefix.join("lib64/libz.so")).expect("it stays"), "somebody's");
+        assert!(prefix.join("lib/libdoca_urom.so.2").is_file());
+    }
+
+    #[test]
+    fn another_machine_is_built_for_with_its_linker() {
+        let words = |target| {
+            let command = build(target).expect("this machine can be built on");
+            let words = command
+                .get_args()
+                .chain(command.get_envs().flat_map(|(name, value)| [Some(name), value]).flatten());
+            words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        assert!(!words(None).contains(&"--target".to_owned()));
+        let foreign = words(Some(Target::Aarch64));
+        assert!(
+            foreign.windows(2).any(|pair| pair == ["--target", "aarch64-unknown-linux-gnu"]),
+            "{foreign:?}"
+        );
+        if Target::host().expect("one of them") == Target::X86_64 {
+            assert!(foreign.iter().any(|word| word.ends_with("_LINKER")), "{foreign:?}");
+        }
     }
 
     #[test]
@@ -174,7 +243,8 @@ mod tests {
         for package in PACKAGES {
             assert!(workspace.has_package(package), "{package} is not in the workspace");
         }
-        let headers = headers_of(&workspace).expect("they are there");
+        let mut headers = headers_of(&workspace).expect("they are there");
+        headers.extend(headers::committed(&workspace.root));
         for name in ["doca_urom.h", "doca_urom_plugin.h", "worker_graph.h", "worker_sandbox.h"] {
             assert!(
                 headers.iter().any(|header| header.ends_with(name) && header.is_file()),

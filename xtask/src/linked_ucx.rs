@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::pkgconfig;
 use crate::place::{Placer, files_below};
 
-/// Where the unpacked package lies in a prefix. The `build.rs` of `urom-service` and of `libdoca-urom` look for it there.
+/// Where the unpacked package lies in a prefix. The `build.rs` of `urom-service` and of `libdoca/urom` look for it there.
 const IN_PREFIX: &str = "lib/urom-ucx";
 
 /// The UCX of a build.

@@ -70,6 +70,9 @@ enum Task {
         /// Where to: include, lib and bin are made in it.
         #[arg(long, value_name = "DIR")]
         prefix: PathBuf,
+        /// Builds for this target, such as a BlueField's, instead of this machine.
+        #[arg(long, value_name = "TRIPLE")]
+        target: Option<Target>,
     },
     /// Runs every test, documentation tests included.
     Test {
@@ -185,7 +188,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
             setup::run(&workspace, target)?;
             plugins::build(&workspace, target, if release { Profile::Release } else { Profile::Dev })?;
         }
-        Task::Install { prefix } => install::run(&workspace, &prefix)?,
+        Task::Install { prefix, target } => install::run(&workspace, &prefix, target)?,
         Task::Test { target, package, args } => return test::run(&workspace, target, &package, &args),
         Task::Cross => return cross::run(&workspace),
         Task::Demo => demo::run(&workspace)?,

@@ -39,9 +39,6 @@ pub(crate) fn libraries() -> impl Iterator<Item = &'static str> {
 }
 
 /// The file names and texts of DOCA's modules.
-///
-/// The libraries are named with their major version: the one file behind them has no soname, so the linker records the
-/// name that it was asked for, and DOCA's own names are these.
 pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
     MODULES.iter().map(|module| {
         let Module { name, library, description, requires } = module;
@@ -49,7 +46,7 @@ pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
         let text = format!(
             "prefix=${{pcfiledir}}/../..\nincludedir=${{prefix}}/include\nlibdir=${{prefix}}/lib\n\n\
              Name: {name}\nDescription: {description}\nVersion: {RELEASE}\n{requires}\
-             Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -l:lib{library}.so.2\n"
+             Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -l{library}\n"
         );
         (format!("{name}.pc"), text)
     })

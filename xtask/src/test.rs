@@ -153,7 +153,7 @@ mod tests {
     use crate::workspace::tests::sample;
 
     /// What tests load and start.
-    const PRODUCTS: [&str; 12] = [
+    const PRODUCTS: [&str; 16] = [
         "-p",
         "graph-plugin",
         "-p",
@@ -162,6 +162,10 @@ mod tests {
         "bench-peer",
         "-p",
         "urom-service",
+        "-p",
+        "libdoca-common",
+        "-p",
+        "libdoca-argp",
         "-p",
         "libdoca-urom",
         "-p",

@@ -1,22 +1,29 @@
 //! The tests' plugins in C, compiled as C is for use.
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Compiles `NAME_plugin.c` into `directory`, linked with the `libdoca_urom.so` beside this program.
+/// Compiles `NAME_plugin.c` into `directory`, linked with the `libdoca_common.so` beside this program.
 ///
 /// # Errors
 /// When it does not compile, with the compiler's words.
 pub(crate) fn compile(name: &str, directory: &Path) -> Result<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let libraries = beside()?;
+    let common = libraries.join("libdoca_common.so");
     ensure!(
-        libraries.join("libdoca_urom.so").exists(),
-        "{} has no libdoca_urom.so: run `cargo build --release -p libdoca-urom`",
-        libraries.display()
+        common.exists(),
+        "{} is not there: run `cargo build --release -p libdoca-common`",
+        common.display()
     );
+    // Under the name that the plugin will look for.
+    let soname = directory.join("libdoca_common.so.2");
+    if !soname.exists() {
+        symlink(&common, &soname).with_context(|| format!("cannot make {}", soname.display()))?;
+    }
     let output = directory.join(format!("{name}.so"));
     let mut command = Command::new("cc");
     command
@@ -24,7 +31,7 @@ pub(crate) fn compile(name: &str, directory: &Path) -> Result<PathBuf> {
         .arg(&output);
     command.arg("-I").arg(workspace.join("urom-abi/include"));
     command.arg(workspace.join("tests/c").join(format!("{name}_plugin.c")));
-    command.arg("-L").arg(&libraries).arg("-ldoca_urom").arg(rpath(&libraries));
+    command.arg(&soname).arg(rpath(directory));
     if name == "sandbox" {
         let ucx = Path::new(UCX_LIBRARIES);
         if !UCX_LIBRARIES.is_empty() {

@@ -6,11 +6,20 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use cargo_metadata::Message;
+use cargo_metadata::{ArtifactDebuginfo, Message};
 
 use super::package::PluginPackage;
 
-/// Builds a plugin's library; cargo and the compiler say what they do on standard error. Returns the shared object.
+/// What a build made.
+#[derive(Debug)]
+pub(super) struct Made {
+    /// The shared object.
+    pub(super) file: PathBuf,
+    /// Whether the profile puts line tables into it.
+    pub(super) has_lines: bool,
+}
+
+/// Builds a plugin's library; cargo and the compiler say what they do on standard error.
 ///
 /// # Errors
 /// Cargo cannot be run, or fails, for reasons it has told by then.
@@ -18,7 +27,7 @@ pub(super) fn build(
     package: &PluginPackage,
     arguments: &[OsString],
     environment: Vec<(String, String)>,
-) -> Result<PathBuf> {
+) -> Result<Made> {
     // Set by the cargo that this program is a subcommand of.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut child = Command::new(&cargo)
@@ -43,15 +52,20 @@ pub(super) fn build(
             && artifact.package_id == package.id
             && artifact.target.is_cdylib()
         {
-            made = artifact.filenames.into_iter().find(|file| file.extension() == Some("so"));
+            let has_lines = !matches!(
+                artifact.profile.debuginfo,
+                ArtifactDebuginfo::None | ArtifactDebuginfo::LineDirectivesOnly
+            );
+            let mut files = artifact.filenames.into_iter();
+            made = files.find(|file| file.extension() == Some("so")).map(|file| (file, has_lines));
         }
     }
     let status = child.wait().context("waiting for cargo")?;
     if !status.success() {
         bail!("cargo did not build the package `{}` ({status}); it says why above", package.name);
     }
-    let made = made.with_context(|| {
+    let (file, has_lines) = made.with_context(|| {
         format!("cargo built the package `{}` and made no .so: is the target one of Linux?", package.name)
     })?;
-    Ok(made.into())
+    Ok(Made { file: file.into(), has_lines })
 }

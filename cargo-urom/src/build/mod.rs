@@ -1,6 +1,7 @@
-//! `cargo urom build`: the plugin crate's .so, named, stripped and checked.
+//! `cargo urom build`: the plugin crate's .so, named and checked.
 
 mod cargo;
+mod choice;
 pub(crate) mod cross;
 mod package;
 mod strip;
@@ -14,6 +15,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
+use cargo::Made;
+use choice::Choice;
+
 use crate::check::{self, Image};
 use crate::elf::{ElfFile, Machine};
 use crate::{exit, output};
@@ -23,9 +27,11 @@ Examples:
   cargo urom build
   cargo urom build --target aarch64-unknown-linux-gnu --image ubuntu-22.04
   cargo urom build -p graph-plugin --debug -- --offline
+  cargo urom build --profile dist --strip
   scp $(cargo urom build --target aarch64-unknown-linux-gnu) bluefield:plugins/
 
-The file is target/[TRIPLE/]release/urom/NAME.so. It is stripped; the one that cargo made, beside the directory urom, is not.
+The file is target/[TRIPLE/]release/urom/NAME.so. It has all that cargo put into it, so that the backtrace of a panic has
+functions, files and lines: a worker logs it where RUST_BACKTRACE=1 is set for the service. --strip leaves that out.
 Exit codes: 0 when the file is there and fit for a service, 1 when not, 2 for a wrong command line.";
 
 /// The verb's arguments.
@@ -35,22 +41,29 @@ pub(crate) struct Args {
     /// The plugin's package; needed where a workspace has several.
     #[arg(short, long, value_name = "NAME")]
     package: Option<String>,
-    /// The target to build for, such as aarch64-unknown-linux-gnu for a BlueField; this machine if not given.
+    /// The target to build for, such as aarch64-unknown-linux-gnu for a BlueField; if not given, cargo's own (build.target in
+    /// its configuration, CARGO_BUILD_TARGET), else this machine.
     #[arg(long, value_name = "TRIPLE", value_parser = triple)]
     target: Option<String>,
     /// The operating system of the BlueField it is for, as `cargo urom check` takes it.
     #[arg(long, value_name = "NAME", value_parser = Image::named)]
     image: Option<&'static Image>,
-    /// Builds with the profile `dev`; `release` if not given.
-    #[arg(long)]
+    /// Builds with the profile `dev`.
+    #[arg(long, conflicts_with = "profile")]
     debug: bool,
+    /// Builds with a profile of the workspace's; `release` if not given.
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// Takes symbol table and debug information off the file: it is smaller, and the backtrace of a panic has addresses alone.
+    #[arg(long)]
+    strip: bool,
     /// The Cargo.toml of the workspace or of the plugin.
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
     /// Prints what `cargo urom check --json` prints, and not the file's path alone.
     #[arg(long)]
     json: bool,
-    /// More arguments for `cargo build`.
+    /// More arguments for `cargo build`; a profile or a target among them counts as if it was given to this command.
     #[arg(last = true, value_name = "CARGO ARGUMENTS")]
     cargo: Vec<OsString>,
 }
@@ -63,28 +76,37 @@ fn triple(text: &str) -> Result<String, String> {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let package = package::find(args.package.as_deref(), args.manifest_path.as_deref())?;
-    let machine = args.target.as_deref().map_or(Machine::OURS, Machine::of_target);
-    let environment = match &args.target {
+    let choice = Choice::of(args)?;
+    let machine = choice.target.as_deref().map_or(Machine::OURS, Machine::of_target);
+    let environment = match &choice.target {
         Some(triple) if machine != Machine::OURS => {
             let uses_ucx = ucx::is_linked(&package.name, args.manifest_path.as_deref(), triple)?;
             cross::prepare(triple, uses_ucx.then_some(&package.target_directory))?
         }
         _ => Vec::new(),
     };
-    let made = cargo::build(&package, &args.cargo_arguments(), environment)?;
+    let Made { file: made, has_lines } = cargo::build(&package, &choice.arguments, environment)?;
     let bytes = fs::read(&made).with_context(|| format!("cannot read {}", made.display()))?;
     let name = name(&bytes).unwrap_or(package.library);
     let directory = made.parent().context("cargo's file has no directory")?.join("urom");
     let file = directory.join(format!("{name}.so"));
-    output::progress("Stripping", &format!("{} to {}", made.display(), file.display()));
-    let stripped = match strip::strip(&bytes) {
-        Ok(stripped) => stripped,
-        Err(error) => {
+    let doing = if args.strip { "Stripping" } else { "Copying" };
+    output::progress(doing, &format!("{} to {}", made.display(), file.display()));
+    let bytes = match args.strip.then(|| strip::strip(&bytes)) {
+        None => bytes,
+        Some(Ok(stripped)) => stripped,
+        Some(Err(error)) => {
             output::warning(&format!("it stays as cargo made it, because it cannot be stripped: {error:#}"));
             bytes
         }
     };
-    put(&file, &stripped, &made)?;
+    if !args.strip && !has_lines {
+        output::note(
+            "the profile leaves out line tables, so a backtrace will not say where a handler panicked: \
+             `debug = \"line-tables-only\"` in the profile (Cargo.toml) puts them in",
+        );
+    }
+    put(&file, &bytes, &made)?;
 
     output::progress("Checking", &file.display().to_string());
     let report = check::examine(&file, machine, args.image, check::LIMIT)?;
@@ -97,23 +119,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
     }
     Ok(if report.is_bad() { exit::FAILED } else { exit::DONE })
-}
-
-impl Args {
-    fn cargo_arguments(&self) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = Vec::new();
-        if !self.debug {
-            arguments.push("--release".into());
-        }
-        if let Some(triple) = &self.target {
-            arguments.extend(["--target".into(), triple.into()]);
-        }
-        if let Some(manifest) = &self.manifest_path {
-            arguments.extend(["--manifest-path".into(), manifest.into()]);
-        }
-        arguments.extend(self.cargo.iter().cloned());
-        arguments
-    }
 }
 
 /// The plugin's name, as the file says it.

@@ -1,29 +1,37 @@
-//! `cargo urom call`: one command, or many, by hand.
+//! `cargo urom call`: commands by hand.
 
+mod crew;
+mod line;
 mod repeat;
 mod report;
 mod request;
 mod target;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::builder::RangedU64ValueParser;
+use urom_abi::describe::Protocol;
 use urom_abi::{WorkerId, machine};
-use urom_host::{Answer, DocaError, Plugin, Service, Worker, block_on_for};
+use urom_host::{Answer, DocaError, Service, Worker};
 
-use crate::message::{self, Assignment};
+use crate::message;
 use crate::{exit, output, plugin_path};
+use crew::{Crew, Shape};
+use line::Written;
 use request::Request;
 use target::Target;
 
 const EXAMPLES: &str = "\
 Examples:
   cargo urom call target/debug/libworker_graph.so loopback data=42
+  cargo urom call target/debug/libworker_graph.so loopback data=1 + loopback data=2
+  echo 'loopback data=42' | cargo urom call target/debug/libworker_graph.so -
+  cargo urom call target/debug/libworker_sandbox.so --workers 2 0:tag_recv count=5 tag=7 tag_mask=255 + 1:tag_send dest=0 tag=7 data=hello
   cargo urom call target/debug/libworker_graph.so loopback data=42 --repeat 10000 --in-flight 16
   cargo urom call target/debug/libworker_graph.so loopback data=42 --service 127.0.0.1:18700
   UROM_PLUGIN_PATH=target/debug cargo urom call worker_sandbox mem_map 'map_params={field_mask=7,address=4096,length=4096,flags=2}'
@@ -33,6 +41,9 @@ Examples:
 Values:
   integers      7  -7  0x1f  1_000
   floats        0.5  1e-3  inf
+  bool, char    true  false; x  ' '  0x1f600
+  enums         the name of a value, or its number
+  text          any text; text:@no-file
   bytes         any text; hex:0a0b or 0x0a0b; @file; text:@no-file
   arrays        [1,2,3]; an array of u8 also as bytes, with zeros behind them
   structures    {a=1,b=[2,3]}, or single members: params.a=1 params.b[0]=2; the rest is zero
@@ -41,12 +52,20 @@ Values:
 A shell wants quotes around what has brackets. A field that the answer repeats is 0 unless it is given. The words of payloads (addresses, lengths) are filled in; give one
 to send another. Data in registered memory: its id, address and length words in place of the data.
 
+Several commands stand with a `+` between them. They go to one worker, which stays until the last of them is answered, and are in
+flight together. In place of commands, `-` stands for those on standard input and @FILE for those in a file, one line after the
+other: a line waits for the answers of the line before. `#` begins a comment there. What is wrong in a file, or in arguments, is said
+before anything is sent.
+
+With --workers N there are N workers, numbered from 0, in a domain whose ids are these numbers. 1:COMMAND is for worker 1; without a
+number it is worker 0.
+
 With --repeat a time runs from before a command is submitted to after its answer is there, whatever the answer, and a
 percentile is one of these times, by the nearest rank. Each answer brings the next command: what the plugin holds up delays
 the commands behind it and is not counted for them too.
 
 The embedded service is right for a first try. Its worker is a thread of this process, so a plugin that crashes ends it.
-There is no domain: commands that need one, to reach another worker's plugin, are refused by their plugin.
+Without --workers there is no domain: commands that need one, to reach another worker's plugin, are refused by their plugin.
 A plugin in C needs the lib directory of its DOCA in LD_LIBRARY_PATH.
 
 Exit codes: 0 when every command was answered with DOCA_SUCCESS and the notification it calls for, 1 when not, 2 for a
@@ -60,12 +79,10 @@ pub(crate) struct Args {
     /// what the commands are.
     #[arg(value_name = "FILE.so|NAME")]
     plugin: String,
-    /// The command; loopback, Loopback and loop-back are the same. Without one, those that there are are listed.
-    #[arg(conflicts_with = "raw")]
-    command: Option<String>,
-    /// What the command carries.
-    #[arg(value_name = "FIELD=VALUE")]
-    fields: Vec<Assignment>,
+    /// The command and what it carries; loopback, Loopback and loop-back are the same. Further commands behind a `+`; `-` or
+    /// @FILE for commands in lines. Without any, those that there are are listed.
+    #[arg(value_name = "COMMAND [FIELD=VALUE].. [+ ..]", conflicts_with = "raw")]
+    words: Vec<String>,
     /// The service to use, in place of one in this process.
     #[arg(long, value_name = "ADDR:PORT")]
     service: Option<String>,
@@ -84,6 +101,10 @@ pub(crate) struct Args {
     /// and this command is one.
     #[arg(long, value_name = "ID")]
     worker: Option<WorkerId>,
+    /// Starts so many workers and makes a domain of them. With --worker ID, that is the id of the first one.
+    #[arg(long, value_name = "N", conflicts_with = "repeat",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=256))]
+    workers: Option<usize>,
     /// Sends the command so many times and prints what that took.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000_000))]
     repeat: Option<usize>,
@@ -100,45 +121,114 @@ pub(crate) struct Args {
     /// The longest message in bytes, UROM's header of 24 or 32 bytes included; a service has its own limit.
     #[arg(long, value_name = "BYTES")]
     max_msg_size: Option<usize>,
-    /// Prints JSON.
+    /// Prints JSON: an object for each command.
     #[arg(long)]
     json: bool,
 }
 
+/// Commands that are in flight together, each with the number of its worker.
+type Batch = Vec<(usize, Request)>;
+
+/// Where the commands come from.
+enum Source {
+    /// Known, and found good.
+    Known(Vec<Batch>),
+    /// On standard input, to be read as they are sent.
+    Input,
+}
+
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let target = Target::find(&args.plugin, args.service.is_some())?;
-    if args.command.is_none() && args.raw.is_none() {
-        return no_command(args, &target);
-    }
-    let request = request(args, &target)?;
-    for remark in &request.remarks {
-        output::note(remark);
-    }
-    let service = connect(args, &target)?;
-    let plugin = service.plugin_named(&target.name)?;
-    if let Some(protocol) = request.protocol().filter(|protocol| protocol.version != plugin.version()) {
-        bail!(
-            "the service has version {} of `{}`, and the commands that are described here are of version {}: build both from \
-             the same version of the protocol, or give the command's bytes with --raw and no --protocol",
-            plugin.version(),
-            target.name,
-            protocol.version
-        );
-    }
-    let window = args.in_flight.next_power_of_two().try_into()?;
-    let mut worker = service.worker().plugin(plugin).max_inflight(window);
-    if let Some(WorkerId(id)) = args.worker {
-        worker = worker.id(id);
-    }
-    let worker = worker.start().wait()?;
-    let code = match args.repeat {
-        None => once(args, &target, &request, (&worker, plugin)),
-        Some(count) => repeated(args, &target, &request, (&worker, plugin), count),
+    let Ok(source) = source(args) else {
+        return Ok(exit::USAGE.into());
     };
-    let stopped = worker.stop().wait();
-    let code = code?;
-    stopped.context("the worker did not stop in order")?;
-    Ok(code)
+    let target = Target::find(&args.plugin, args.service.is_some())?;
+    let source = match source {
+        None => return no_command(args, &target),
+        Some(Words::Input) => Source::Input,
+        Some(Words::Raw(raw)) => Source::Known(vec![vec![(0, raw_request(args, &target, raw)?)]]),
+        Some(Words::Line(line)) => Source::Known(vec![batch(args, &target, line)?]),
+        Some(Words::File(file)) => {
+            let text = File::open(file).with_context(|| format!("cannot read {file}"))?;
+            let batches = line::lines(BufReader::new(text)).map(|line| batch(args, &target, line?));
+            Source::Known(batches.collect::<Result<_>>().with_context(|| file.to_owned())?)
+        }
+    };
+    let service = connect(args, &target)?;
+    let plugin = match protocol(args, &target, &source)? {
+        Some(protocol) => service.plugin_with(&target.name, protocol)?,
+        None => service.plugin_named(&target.name)?,
+    };
+    let most = match &source {
+        Source::Known(batches) => batches.iter().map(Vec::len).max().unwrap_or_default(),
+        Source::Input => IN_LINE,
+    };
+    let shape = Shape { domain: args.workers, first: args.worker.map(|WorkerId(id)| id), window: args.in_flight.max(most) };
+    let crew = Crew::start(&service, plugin, shape)?;
+    let done = match (source, args.repeat) {
+        (Source::Known(batches), Some(count)) => repeated(args, &target, &crew, &batches[0][0].1, count),
+        (Source::Known(batches), None) => {
+            batches.iter().try_fold(true, |good, batch| Ok(send(args, &target, &crew, batch)? && good))
+        }
+        (Source::Input, _) => from_input(args, &target, &crew),
+    };
+    let stopped = crew.stop();
+    let good = done?;
+    stopped?;
+    Ok(if good { exit::DONE } else { exit::FAILED })
+}
+
+/// How many commands of a line of standard input may be in flight.
+const IN_LINE: usize = 64;
+
+/// What the arguments say that is to be sent.
+enum Words<'a> {
+    Raw(&'a str),
+    Line(Vec<Written>),
+    File(&'a str),
+    Input,
+}
+
+/// Reads the arguments; nothing when there is no command. What is wrong has been said.
+fn source(args: &Args) -> Result<Option<Words<'_>>, ()> {
+    let wrong = |why: String| output::error(&anyhow!(why));
+    if let Some(raw) = &args.raw {
+        return Ok(Some(Words::Raw(raw)));
+    }
+    let source = match args.words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => return Ok(None),
+        ["-"] => Words::Input,
+        [word] if word.starts_with('@') => Words::File(&word[1..]),
+        _ => Words::Line(line::read(&args.words).map_err(wrong)?),
+    };
+    let is_one = matches!(&source, Words::Line(line) if line.len() == 1);
+    if args.repeat.is_some() && !is_one {
+        wrong("--repeat takes one command, as arguments".to_owned());
+        return Err(());
+    }
+    Ok(Some(source))
+}
+
+/// Commands of standard input, a line at a time; what is wrong with one keeps the others from nothing.
+fn from_input(args: &Args, target: &Target, crew: &Crew) -> Result<bool> {
+    let mut good = true;
+    for line in line::lines(io::stdin().lock()) {
+        good &= match line.and_then(|line| batch(args, target, line)) {
+            Ok(batch) => send(args, target, crew, &batch)?,
+            Err(error) => {
+                output::error(&error);
+                false
+            }
+        };
+    }
+    Ok(good)
+}
+
+/// What describes the commands, if it is known.
+fn protocol(args: &Args, target: &Target, source: &Source) -> Result<Option<&'static Protocol>> {
+    match source {
+        Source::Known(batches) => Ok(batches.iter().flatten().find_map(|(_, request)| request.protocol())),
+        Source::Input => target.protocol(args.protocol.as_deref()).map(Some),
+    }
 }
 
 /// Says which commands there are. Nothing was sent, so this is no success.
@@ -150,21 +240,33 @@ fn no_command(args: &Args, target: &Target) -> Result<ExitCode> {
     Ok(exit::USAGE.into())
 }
 
-/// What is to be sent.
-fn request(args: &Args, target: &Target) -> Result<Request> {
-    if let Some(raw) = &args.raw {
-        let bytes = message::bytes(raw).map_err(|why| anyhow!("--raw: {why}"))?;
-        // For the answer; that nothing describes it is why bytes are given.
-        let protocol = match &args.protocol {
-            Some(_) => Some(target.protocol(args.protocol.as_deref())?),
-            None => target.protocol(None).ok(),
-        };
-        return Ok(Request::raw(bytes, protocol));
-    }
+/// The command of `--raw`.
+fn raw_request(args: &Args, target: &Target, raw: &str) -> Result<Request> {
+    let bytes = message::bytes(raw).map_err(|why| anyhow!("--raw: {why}"))?;
+    // For the answer; that nothing describes it is why bytes are given.
+    let protocol = match &args.protocol {
+        Some(_) => Some(target.protocol(args.protocol.as_deref())?),
+        None => target.protocol(None).ok(),
+    };
+    Ok(Request::raw(bytes, protocol))
+}
+
+/// The commands of a line, as they will be sent.
+fn batch(args: &Args, target: &Target, line: Vec<Written>) -> Result<Batch> {
     let protocol = target.protocol(args.protocol.as_deref())?;
-    let command = args.command.as_deref().unwrap_or_default();
-    Request::described(protocol, command, &args.fields)
-        .map_err(|why| anyhow!("plugin `{}`: {why}", target.name))
+    let workers = args.workers.unwrap_or(1);
+    let one = |Written { worker, command, fields }: Written| {
+        ensure!(
+            worker < workers,
+            "there is no worker {worker} for {command}: --workers {} starts it",
+            worker.saturating_add(1)
+        );
+        let request = Request::described(protocol, &command, &fields)
+            .map_err(|why| anyhow!("plugin `{}`: {why}", target.name))?;
+        request.remarks.iter().for_each(|remark| output::note(remark));
+        Ok((worker, request))
+    };
+    line.into_iter().map(one).collect()
 }
 
 fn connect(args: &Args, target: &Target) -> Result<Service> {
@@ -203,26 +305,42 @@ fn for_this_machine(file: &Path) -> Result<()> {
     }
 }
 
-fn once(
+/// Sends commands together and prints what was answered, in their order; whether all is as it should be.
+fn send(args: &Args, target: &Target, crew: &Crew, batch: &Batch) -> Result<bool> {
+    let outcomes = crew.send(batch, Duration::from_secs(args.timeout));
+    let mut good = true;
+    for ((number, request), outcome) in batch.iter().zip(outcomes) {
+        good &= match outcome {
+            Some(Ok((answer, took))) => answered(args, target, crew, (*number, request), &answer, took)?,
+            Some(Err(error)) => {
+                output::error(&anyhow!(error).context(format!("{} of `{}`", request.name, target.name)));
+                false
+            }
+            None => {
+                output::error(&anyhow!(
+                    "{} of `{}` was not answered within {} s: wait longer with --timeout, or see the worker's log",
+                    request.name,
+                    target.name,
+                    args.timeout
+                ));
+                false
+            }
+        };
+    }
+    Ok(good)
+}
+
+fn answered(
     args: &Args,
     target: &Target,
-    request: &Request,
-    (worker, plugin): (&Worker, Plugin),
-) -> Result<ExitCode> {
-    let start = Instant::now();
-    let completion = worker.command(plugin, &request.bytes)?;
-    let answer = block_on_for(Duration::from_secs(args.timeout), completion).map_err(|_| {
-        anyhow!(
-            "{} of `{}` was not answered within {} s: wait longer with --timeout, or see the worker's log",
-            request.name,
-            target.name,
-            args.timeout
-        )
-    })?;
-    let took = start.elapsed();
-    let reading = request.read(&answer);
+    crew: &Crew,
+    (number, request): (usize, &Request),
+    answer: &Answer,
+    took: Duration,
+) -> Result<bool> {
+    let reading = request.read(answer);
     match args.json {
-        true => output::json(&report::answer_json(&target.name, request, &answer, &reading, took))?,
+        true => output::json(&report::answer_json(&target.name, request, answer, &reading, took))?,
         // A failed command's notification has a status, and zeros for the rest: nothing to read for an answer.
         false if answer.status == DocaError::SUCCESS => report::answer(&reading, took)?,
         false => {}
@@ -234,9 +352,9 @@ fn once(
             target.name,
             code.name(),
             code.description(),
-            reason(args, worker, &answer)
+            reason(args, crew.worker(number), answer)
         ));
-        return Ok(exit::FAILED);
+        return Ok(false);
     }
     for problem in &reading.problems {
         output::error(&anyhow!(
@@ -245,12 +363,12 @@ fn once(
             target.name
         ));
     }
-    Ok(if reading.problems.is_empty() { exit::DONE } else { exit::FAILED })
+    Ok(reading.problems.is_empty())
 }
 
 /// Why a command failed, as far as it is known here.
-fn reason(args: &Args, worker: &Worker, answer: &Answer) -> String {
-    if let Some(why) = worker.failure() {
+fn reason(args: &Args, worker: Option<&Worker>, answer: &Answer) -> String {
+    if let Some(why) = worker.and_then(Worker::failure) {
         return why;
     }
     match (&answer.bytes, &args.service) {
@@ -267,13 +385,9 @@ fn reason(args: &Args, worker: &Worker, answer: &Answer) -> String {
     }
 }
 
-fn repeated(
-    args: &Args,
-    target: &Target,
-    request: &Request,
-    (worker, plugin): (&Worker, Plugin),
-    count: usize,
-) -> Result<ExitCode> {
+fn repeated(args: &Args, target: &Target, crew: &Crew, request: &Request, count: usize) -> Result<bool> {
+    let worker = crew.worker(0).context("there is no worker")?;
+    let plugin = crew.plugin;
     let warm_up = args.warm_up.unwrap_or((count / 10).min(1000));
     let limit = Duration::from_secs(args.timeout);
     output::progress("Repeating", &format!("{} of {} {count} times", request.name, target.name));
@@ -294,5 +408,5 @@ fn repeated(
     for (what, count) in &tally.errors {
         output::error(&anyhow!("{count} of {} answers: {what}", tally.samples()));
     }
-    Ok(if tally.failed() == 0 && tally.broken.is_none() { exit::DONE } else { exit::FAILED })
+    Ok(tally.failed() == 0 && tally.broken.is_none())
 }

@@ -212,7 +212,7 @@ impl Finding {
                 format!("it is for {}: what its functions return cannot be tried here", machine.name())
             }
             Finding::Unstripped { bytes } => {
-                format!("{} KiB of it serve debuggers only", bytes.div_ceil(1024))
+                format!("{} KiB of it serve backtraces and debuggers", bytes.div_ceil(1024))
             }
         }
     }
@@ -290,7 +290,7 @@ impl Finding {
             Finding::PanicAborts => "take `panic = \"abort\"` out of the profile (Cargo.toml) or of RUSTFLAGS, and `abort = \"allowed\"` out of `#[urom_plugin]`".to_owned(),
             Finding::NotCalled(_) => "run `cargo urom check` on a machine of that kind as well".to_owned(),
             Finding::Unstripped { .. } => {
-                "nothing, or `strip` the file that is deployed; `cargo urom build` does".to_owned()
+                "nothing: a backtrace needs them; or `cargo urom build --strip`, which leaves them out".to_owned()
             }
         }
     }

@@ -4,7 +4,6 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -213,8 +212,7 @@ fn try_file(file: &Path) -> Result<()> {
     // Nobody wants the memory of a process that is expected to crash.
     rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     // What the plugin prints must not come between the steps.
-    let mut out = File::from(rustix::io::dup(rustix::stdio::stdout())?);
-    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    let mut out = urom_service::take_stdout()?;
     let mut tell = |step: Step| -> Result<()> {
         let mut line = serde_json::to_vec(&step)?;
         line.push(b'\n');

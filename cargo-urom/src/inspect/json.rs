@@ -6,7 +6,7 @@ use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, T
 
 use crate::description::PluginFile;
 use crate::elf::SYMBOLS;
-use crate::message::type_name;
+use crate::message::Shown;
 
 /// Fields may come to it, and none goes.
 pub(super) fn file(file: &PluginFile) -> Value {
@@ -20,7 +20,7 @@ pub(super) fn file(file: &PluginFile) -> Value {
         "described": file.description.is_some(),
     });
     if let (Some(description), Some(object)) = (&file.description, value.as_object_mut()) {
-        let Protocol { name, version, fingerprint, commands, notifications } = description.protocol;
+        let Protocol { name, version, commands, notifications } = description.protocol;
         let panic = match description.build.panic {
             Panic::Unwind => "unwind",
             Panic::Abort => "abort",
@@ -28,7 +28,7 @@ pub(super) fn file(file: &PluginFile) -> Value {
         let described = json!({
             "name": name,
             "version": version,
-            "fingerprint": format!("{fingerprint:#018x}"),
+            "fingerprint": format!("{:#018x}", description.protocol.fingerprint()),
             "build": { "kit": description.build.kit, "panic": panic },
             "commands": messages(commands),
             "notifications": messages(notifications),
@@ -102,10 +102,20 @@ fn payload(of: &Payload) -> Value {
 
 /// A type: its name and size, and what it consists of.
 fn ty(of: &Type) -> Value {
-    let mut value = json!({ "name": type_name(of), "size": of.size(), "align": of.align() });
+    let mut value = json!({ "name": of.to_string(), "size": of.size(), "align": of.align() });
     let inner = match of {
         Type::Int { signed, .. } => ("kind", json!(if *signed { "signed" } else { "unsigned" })),
         Type::Float { .. } => ("kind", json!("float")),
+        Type::Bool => ("kind", json!("bool")),
+        Type::Char => ("kind", json!("char")),
+        Type::Utf8 => ("kind", json!("text")),
+        Type::Enum(of) => {
+            let values = of.values.iter().map(|value| {
+                let number = Shown::Int(value.value).json();
+                json!({ "name": value.name, "docs": docs(value.docs), "value": number })
+            });
+            ("values", values.collect())
+        }
         Type::Opaque { .. } => ("kind", json!("opaque")),
         Type::Array { of, len } => ("array", json!({ "of": ty(of), "len": len })),
         Type::Struct(of) => {

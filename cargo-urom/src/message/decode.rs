@@ -1,6 +1,6 @@
 //! Messages taken apart by their description. The bytes are a peer's: nothing in them is believed.
 
-use urom_abi::describe::{Count, FieldKind, Messages, Payload, Type, Variant};
+use urom_abi::describe::{Count, Field, FieldKind, Messages, Misfit, Payload, Type, Variant};
 
 use super::encode::{by_address, is_value, selector};
 use super::expr::{self, Names};
@@ -51,8 +51,7 @@ pub(crate) fn decode(
         remarks: Vec::new(),
     };
     let own = place::fields(messages, variant).filter(|field| is_value(field));
-    let mut fields: Vec<_> =
-        own.map(|field| (field.name, reader.value(Place { ty: field.ty, offset: field.offset }))).collect();
+    let mut fields: Vec<_> = own.map(|field| (field.name, reader.value(field))).collect();
     for payload in variant.payloads {
         let value = reader.payload(payload);
         fields.push((payload.name, value));
@@ -92,8 +91,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn value(&self, place: Place) -> Shown {
-        value(&place.ty, place.of(self.fixed).unwrap_or_default())
+    fn value(&mut self, field: &'static Field) -> Shown {
+        let bytes = Place { ty: field.ty, offset: field.offset }.of(self.fixed).unwrap_or_default();
+        if let Some(wrong) = Misfit::find(&field.ty, bytes) {
+            self.problems.push(format!("{}{}: {wrong}", field.name, wrong.path()));
+        }
+        value(&field.ty, bytes)
     }
 
     fn word(&self, path: &str) -> Option<i128> {
@@ -158,6 +161,11 @@ impl<'a> Reader<'a> {
         };
         self.behind = rest;
         self.lens.push((payload.name, count));
+        if payload.ty == Type::Utf8
+            && let Err(error) = std::str::from_utf8(taken)
+        {
+            self.problems.push(format!("{}: no UTF-8: {error}", payload.name));
+        }
         elements(&payload.ty, taken)
     }
 
@@ -180,6 +188,10 @@ impl Names for Reader<'_> {
         self.word(path)
     }
 
+    fn truth(&self, path: &str) -> Option<bool> {
+        place::find(self.messages, self.variant, path)?.truth(self.fixed)
+    }
+
     fn len(&self, name: &str) -> Option<i128> {
         self.lens.iter().find(|(payload, _)| *payload == name).map(|(_, len)| *len)
     }
@@ -189,20 +201,39 @@ fn elements(ty: &Type, bytes: &[u8]) -> Shown {
     if is_byte(ty) {
         return Shown::Bytes(bytes.to_vec());
     }
+    if *ty == Type::Utf8 {
+        return match std::str::from_utf8(bytes) {
+            Ok(text) => Shown::Text(text.to_owned()),
+            Err(_) => Shown::Bytes(bytes.to_vec()),
+        };
+    }
     // Elements without bytes cannot be counted by them.
     Shown::List(bytes.chunks(ty.size().max(1)).map(|element| value(ty, element)).collect())
 }
 
 fn value(ty: &Type, bytes: &[u8]) -> Shown {
     match *ty {
-        Type::Int { signed, .. } => {
-            place::integer(bytes, signed).map_or_else(|| Shown::Bytes(bytes.to_vec()), Shown::Int)
-        }
+        Type::Int { signed, .. } => integer(bytes, signed),
+        Type::Utf8 => elements(ty, bytes),
         Type::Float { .. } => match (bytes.first_chunk(), bytes.first_chunk()) {
             (_, Some(eight)) => Shown::Float(f64::from_le_bytes(*eight)),
             (Some(four), None) => Shown::Float(short(f32::from_le_bytes(*four))),
             (None, None) => Shown::Bytes(bytes.to_vec()),
         },
+        Type::Bool => match bytes {
+            [0] => Shown::Bool(false),
+            [1] => Shown::Bool(true),
+            _ => unsigned(bytes),
+        },
+        Type::Char => {
+            let code = place::integer(bytes, false).and_then(|code| char::from_u32(code.try_into().ok()?));
+            code.map_or_else(|| unsigned(bytes), |code| Shown::Text(code.to_string()))
+        }
+        Type::Enum(of) => {
+            let number = place::integer(bytes, of.signed);
+            let known = of.values.iter().find(|value| Some(value.value) == number);
+            known.map_or_else(|| integer(bytes, of.signed), |value| Shown::Name(value.name))
+        }
         Type::Array { of, .. } => elements(of, bytes),
         Type::Struct(of) => {
             let fields = of.fields.iter().map(|field| {
@@ -213,6 +244,15 @@ fn value(ty: &Type, bytes: &[u8]) -> Shown {
         }
         Type::Opaque { .. } => Shown::Bytes(bytes.to_vec()),
     }
+}
+
+/// An integer, or bytes that are too many for one.
+fn integer(bytes: &[u8], signed: bool) -> Shown {
+    place::integer(bytes, signed).map_or_else(|| Shown::Bytes(bytes.to_vec()), Shown::Int)
+}
+
+fn unsigned(bytes: &[u8]) -> Shown {
+    integer(bytes, false)
 }
 
 /// The number that is written as a short one is: 0.1, and not 0.10000000149011612.

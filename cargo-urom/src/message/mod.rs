@@ -18,6 +18,6 @@ mod tests;
 
 pub(crate) use decode::{Decoded, decode, not_echoed};
 pub(crate) use encode::{Assignment, encode};
-pub(crate) use names::{command, signatures, type_name};
+pub(crate) use names::{command, signatures};
 pub(crate) use shown::Shown;
 pub(crate) use value::bytes;

@@ -1,5 +1,6 @@
 //! Names: which command is meant, what a type is called, and what to say when there is nothing of a name.
 
+use heck::ToSnakeCase;
 use urom_abi::describe::{Field, FieldKind, Messages, Type, Variant};
 
 use super::place;
@@ -17,7 +18,7 @@ pub(crate) fn command(messages: &Messages, name: &str) -> Result<&'static Varian
 }
 
 /// A name without what styles differ in.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }
 
@@ -35,28 +36,18 @@ pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'
     }
 }
 
-/// A type as Rust spells it.
-pub(crate) fn type_name(ty: &Type) -> String {
-    match *ty {
-        Type::Int { bytes, signed } => format!("{}{}", if signed { 'i' } else { 'u' }, 8 * bytes),
-        Type::Float { bytes } => format!("f{}", 8 * bytes),
-        Type::Array { of, len } => format!("[{}; {len}]", type_name(of)),
-        Type::Struct(of) => of.name.to_owned(),
-        Type::Opaque { name, .. } => name.to_owned(),
-    }
-}
-
 /// What can be set in a command: `data=<bytes> [context=<u64>]`, the optional ones in brackets, without the words that are
 /// filled in.
 pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
     let plain = |field: &&Field| matches!(field.kind, FieldKind::Plain | FieldKind::Echo);
     let fields = place::fields(messages, variant)
         .filter(plain)
-        .map(|field| (field.optional, format!("{}=<{}>", field.name, type_name(&field.ty))));
+        .map(|field| (field.optional, format!("{}=<{}>", field.name, field.ty)));
     let payloads = variant.payloads.iter().map(|payload| {
         let text = match payload.ty {
             Type::Int { bytes: 1, signed: false } => format!("{}=<bytes>", payload.name),
-            ty => format!("{}=<[{}]>", payload.name, type_name(&ty)),
+            Type::Utf8 => format!("{}=<text>", payload.name),
+            ty => format!("{}=<[{ty}]>", payload.name),
         };
         (payload.optional || payload.when.is_some(), text)
     });
@@ -66,23 +57,9 @@ pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
 
 /// Every command with what can be set in it, as one would write it.
 pub(crate) fn signatures(messages: &Messages) -> Vec<String> {
-    let line = |variant: &Variant| format!("{} {}", snake(variant.name), signature(messages, variant));
+    let line =
+        |variant: &Variant| format!("{} {}", variant.name.to_snake_case(), signature(messages, variant));
     messages.variants.iter().map(|variant| line(variant).trim_end().to_owned()).collect()
-}
-
-/// `TagSend` as `tag_send`, which [`command`] takes too.
-fn snake(name: &str) -> String {
-    let mut snake = String::with_capacity(name.len() + 4);
-    let mut before = None;
-    for c in name.chars() {
-        // A row of capitals is one word.
-        if c.is_uppercase() && before.is_some_and(|before: char| !before.is_uppercase() && before != '_') {
-            snake.push('_');
-        }
-        snake.extend(c.to_lowercase());
-        before = Some(c);
-    }
-    snake
 }
 
 #[cfg(test)]
@@ -107,17 +84,47 @@ mod tests {
         use urom_abi::protocol::Protocol;
 
         assert_eq!(signatures(&graph_protocol::Protocol::DESCRIPTION.commands), ["loopback data=<u64>"]);
-        for (name, want) in
-            [("TagSend", "tag_send"), ("MrReg", "mr_reg"), ("GetURL2", "get_url2"), ("a_B", "a_b")]
-        {
-            assert_eq!(snake(name), want);
-        }
     }
 
     #[test]
-    fn types_have_the_names_of_rust() {
-        const INNER: Type = Type::Int { bytes: 4, signed: true };
-        assert_eq!(type_name(&Type::Array { of: &INNER, len: 3 }), "[i32; 3]");
-        assert_eq!(type_name(&Type::Float { bytes: 8 }), "f64");
+    fn commands_have_the_names_that_the_macros_and_the_c_header_give_them() {
+        use urom_abi::describe::c_header;
+        use urom_abi::protocol::Protocol;
+
+        mod protocol {
+            use urom_abi::{urom_command, urom_notification};
+
+            #[urom_command(plugin = "worker_names", version = 1)]
+            pub(crate) enum Command {
+                #[urom(reply = Done)]
+                RQCreate { a: u64 },
+                #[urom(reply = Done)]
+                MapV2 { a: u64 },
+                #[urom(reply = Done)]
+                Map2D { a: u64 },
+                #[urom(reply = Done)]
+                C2H4 { a: u64 },
+            }
+
+            #[urom_notification]
+            pub(crate) enum Notification {
+                Done,
+            }
+        }
+        use protocol::Client;
+
+        // Naming the methods is the test: the macros made them.
+        let _ = Client::<urom_host::Host>::task_rq_create;
+        let _ = Client::<urom_host::Host>::task_map_v2;
+        let _ = Client::<urom_host::Host>::task_map2_d;
+        let _ = Client::<urom_host::Host>::task_c2h4;
+        let names = ["rq_create", "map_v2", "map2_d", "c2h4"];
+        let lines = names.map(|name| format!("{name} a=<u64>"));
+        let description = protocol::Protocol::DESCRIPTION;
+        assert_eq!(signatures(&description.commands), lines);
+        let header = c_header(description);
+        for name in names {
+            assert!(header.contains(&format!(" {name};")), "{name}: {header}");
+        }
     }
 }

@@ -71,10 +71,10 @@ pub(super) fn walk(from: Place, path: &str, steps: &[Step<'_>]) -> Result<Place,
                 ));
             }
             (Step::Member(name), ty) => {
-                return Err(format!("`{path}`: a {} has no fields, so no `{name}`", names::type_name(&ty)));
+                return Err(format!("`{path}`: a {} has no fields, so no `{name}`", ty));
             }
             (Step::Index(_), ty) => {
-                return Err(format!("`{path}`: a {} has no elements", names::type_name(&ty)));
+                return Err(format!("`{path}`: a {} has no elements", ty));
             }
         };
     }
@@ -103,6 +103,15 @@ impl Place {
     pub(super) fn integer(&self, bytes: &[u8]) -> Option<i128> {
         match self.ty {
             Type::Int { signed, .. } => integer(self.of(bytes)?, signed),
+            _ => None,
+        }
+    }
+
+    /// The `bool` that lies there; `None` when it is another type, or the byte no `bool`.
+    pub(super) fn truth(&self, bytes: &[u8]) -> Option<bool> {
+        match (self.ty, self.of(bytes)?) {
+            (Type::Bool, [0]) => Some(false),
+            (Type::Bool, [1]) => Some(true),
             _ => None,
         }
     }

@@ -11,6 +11,10 @@ use crate::output::is_plain;
 pub(crate) enum Shown {
     Int(i128),
     Float(f64),
+    Bool(bool),
+    Text(String),
+    /// A value of an enum.
+    Name(&'static str),
     List(Vec<Shown>),
     Record(Vec<(&'static str, Shown)>),
     Bytes(Vec<u8>),
@@ -34,6 +38,9 @@ impl Shown {
                 .unwrap_or_else(|_| value.to_string().into()),
             Shown::Float(value) if value.is_finite() => json!(value),
             Shown::Float(value) => value.to_string().into(),
+            Shown::Bool(value) => json!(value),
+            Shown::Text(text) => json!(text),
+            Shown::Name(name) => json!(name),
             Shown::List(items) => items.iter().map(Shown::json).collect(),
             Shown::Record(fields) => {
                 Value::Object(fields.iter().map(|(name, value)| ((*name).to_owned(), value.json())).collect())
@@ -51,6 +58,10 @@ impl fmt::Display for Shown {
         match self {
             Shown::Int(value) => write!(f, "{value}"),
             Shown::Float(value) => write!(f, "{value}"),
+            Shown::Bool(value) => write!(f, "{value}"),
+            Shown::Text(text) if is_plain(text) => f.write_str(text),
+            Shown::Text(text) => write!(f, "{}", text.escape_debug()),
+            Shown::Name(name) => f.write_str(&crate::output::plain(name)),
             Shown::List(items) => {
                 f.write_str("[")?;
                 for (index, item) in items.iter().enumerate() {

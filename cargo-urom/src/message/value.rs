@@ -6,14 +6,18 @@
 //! | float | `0.5`, `1e-3`, `inf` |
 //! | array | `[1,2,3]`; an array of `u8` also as bytes |
 //! | structure | `{a=1,b=[2,3]}`; what is not named is zero |
+//! | `bool` | `true`, `false`, `1`, `0` |
+//! | `char` | `x`, `'x'`, or its number: `0x1f600` |
+//! | enum | the name of a value, or its number |
+//! | text | any text; `text:@not-a-file` |
 //! | bytes | any text; `hex:0a0b` or `0x0a0b`; `@file`; `text:@not-a-file` |
 //! | any type | `hex:` or `@file`, with exactly its bytes |
 
 use std::fs;
 
-use urom_abi::describe::Type;
+use urom_abi::describe::{Enum, Type};
 
-use super::names::{self, type_name};
+use super::names;
 
 /// The bytes that a text stands for: itself, `text:` and a text, `hex:` or `0x` and digits, or `@` and a file's path.
 pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
@@ -62,23 +66,24 @@ pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
     if is_byte(ty) && !text.starts_with('[') {
         return bytes(text);
     }
+    if *ty == Type::Utf8 {
+        return raw(text).unwrap_or_else(|| Ok(text.strip_prefix("text:").unwrap_or(text).into()));
+    }
     let size = ty.size();
     if let Some(given) = raw(text) {
         let given = given?;
         return match size {
-            0 => Err(format!("{} has no bytes, and {} are given", type_name(ty), given.len())),
+            0 => Err(format!("{} has no bytes, and {} are given", ty, given.len())),
             size if given.len() % size == 0 => Ok(given),
-            size => Err(format!(
-                "{} bytes are no whole number of elements: a {} takes {size}",
-                given.len(),
-                type_name(ty)
-            )),
+            size => {
+                Err(format!("{} bytes are no whole number of elements: a {} takes {size}", given.len(), ty))
+            }
         };
     }
     let items = match (list(text), ty) {
         (Some(items), _) => items?,
         (None, Type::Array { .. }) => {
-            return Err(format!("expected a list of {}: `[[..],[..]]`", type_name(ty)));
+            return Err(format!("expected a list of {}: `[[..],[..]]`", ty));
         }
         (None, _) => vec![text],
     };
@@ -103,6 +108,27 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
             copy(&value.to_le_bytes(), out);
             Ok(())
         }
+        Type::Bool => {
+            let value = match text {
+                "true" | "1" => 1,
+                "false" | "0" => 0,
+                _ => return Err(format!("`{}` is no bool: write true or false", text.escape_debug())),
+            };
+            copy(&[value], out);
+            Ok(())
+        }
+        Type::Char => {
+            copy(&u32::from(character(text)?).to_le_bytes(), out);
+            Ok(())
+        }
+        Type::Utf8 => {
+            copy(text.as_bytes(), out);
+            Ok(())
+        }
+        Type::Enum(of) => {
+            copy(&enumerated(of, text)?.to_le_bytes(), out);
+            Ok(())
+        }
         Type::Float { bytes } => {
             let value: f64 = text
                 .parse()
@@ -113,14 +139,17 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
             }
             Ok(())
         }
+        Type::Array { of, len } if is_byte(of) && !text.starts_with('[') => filled(len, &bytes(text)?, out),
         Type::Array { of, len } => match list(text) {
             Some(items) => array(of, len, &items?, out),
-            None if is_byte(of) => filled(len, &bytes(text)?, out),
-            None => Err(format!("expected {len} values for a {}: `[..,..]`", type_name(ty))),
+            None => Err(format!("expected {len} values for a {ty}: `[..,..]`")),
         },
         Type::Struct(of) => {
             let inner =
                 text.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).ok_or_else(|| {
+                    if text.starts_with('{') {
+                        return format!("`{}` has no `}}` at its end", text.escape_debug());
+                    }
                     let names: Vec<_> = of.fields.iter().map(|field| format!("{}=..", field.name)).collect();
                     format!(
                         "expected the fields of {}: `{{{}}}`, or `hex:` and {} bytes",
@@ -173,7 +202,7 @@ fn filled(len: usize, given: &[u8], out: &mut [u8]) -> Result<(), String> {
 
 fn exactly(ty: &Type, given: &[u8], out: &mut [u8]) -> Result<(), String> {
     if given.len() != out.len() {
-        return Err(format!("{} bytes are given, and a {} takes {}", given.len(), type_name(ty), out.len()));
+        return Err(format!("{} bytes are given, and a {} takes {}", given.len(), ty, out.len()));
     }
     out.copy_from_slice(given);
     Ok(())
@@ -186,9 +215,37 @@ fn copy(bytes: &[u8], out: &mut [u8]) {
     }
 }
 
+/// A character as it is, between quotes, or by its number.
+fn character(text: &str) -> Result<char, String> {
+    let only = |text: &str| {
+        let mut all = text.chars();
+        all.next().filter(|_| all.next().is_none())
+    };
+    let quoted = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).and_then(only);
+    let by_number =
+        || integer(text, 4, false).ok().and_then(|code| char::from_u32(u32::try_from(code).ok()?));
+    only(text).or(quoted).or_else(by_number).ok_or_else(|| {
+        format!("`{}` is no char: write one character, or its number like 0x1f600", text.escape_debug())
+    })
+}
+
+/// A value of an enum, by its name or its number.
+fn enumerated(of: &Enum, text: &str) -> Result<i128, String> {
+    if let Some(value) = of.values.iter().find(|value| names::plain(value.name) == names::plain(text)) {
+        return Ok(value.value);
+    }
+    match integer(text, of.bytes, of.signed) {
+        Ok(number) if of.values.iter().any(|value| value.value == number) => Ok(number),
+        _ => {
+            let names = of.values.iter().map(|value| value.name);
+            Err(names::unknown(&format!("{} has no value", of.name), text, names))
+        }
+    }
+}
+
 /// An integer of so many bytes, in decimal or hexadecimal.
 fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, String> {
-    let ty = type_name(&Type::Int { bytes, signed });
+    let ty = Type::Int { bytes, signed };
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text),
@@ -221,42 +278,57 @@ fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, String> {
 /// The items of `[..]`; `None` for another text.
 fn list(text: &str) -> Option<Result<Vec<&str>, String>> {
     let text = text.trim();
-    let inner = text.strip_prefix('[')?.strip_suffix(']')?;
-    Some(parts(inner))
+    let shown = || text.escape_debug();
+    match (text.strip_prefix('['), text.ends_with(']')) {
+        (Some(inner), true) => Some(parts(inner.strip_suffix(']')?)),
+        (Some(_), false) => Some(Err(format!(
+            "`{}` has no `]` at its end; a shell wants quotes around a list with spaces",
+            shown()
+        ))),
+        (None, true) => Some(Err(format!("`{}` has no `[` in front", shown()))),
+        (None, false) if text.contains(',') && !text.starts_with('{') => {
+            Some(Err(format!("several values are a list: write `[{}]`", shown())))
+        }
+        (None, false) => None,
+    }
 }
 
 /// What stands between the commas that are in no brackets.
 fn parts(text: &str) -> Result<Vec<&str>, String> {
     let mut parts = Vec::new();
-    let (mut depth, mut start) = (0usize, 0);
+    let (mut open, mut start) = (Vec::new(), 0);
     for (at, c) in text.char_indices() {
         match c {
-            '[' | '{' => depth += 1,
+            '[' => open.push(']'),
+            '{' => open.push('}'),
             ']' | '}' => {
-                depth = depth
-                    .checked_sub(1)
-                    .ok_or_else(|| format!("`{text}` closes more brackets than it opens"))?;
+                if open.pop() != Some(c) {
+                    return Err(format!("`{text}` has a `{c}` without its opening bracket"));
+                }
             }
-            ',' if depth == 0 => {
+            ',' if open.is_empty() => {
                 parts.extend(text.get(start..at));
                 start = at + 1;
             }
             _ => {}
         }
     }
-    if depth > 0 {
-        return Err(format!("`{text}` opens more brackets than it closes"));
+    if let Some(missing) = open.pop() {
+        return Err(format!("`{text}` lacks a `{missing}`: it opens more brackets than it closes"));
     }
     let last = text.get(start..).unwrap_or_default();
     if !last.trim().is_empty() {
         parts.push(last);
     }
-    Ok(parts.into_iter().map(str::trim).collect())
+    match parts.iter().position(|part| part.trim().is_empty()) {
+        Some(index) => Err(format!("`{text}` has nothing in front of its comma number {}", index + 1)),
+        None => Ok(parts.into_iter().map(str::trim).collect()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use urom_abi::describe::{Struct, StructField};
+    use urom_abi::describe::{EnumValue, Struct, StructField};
 
     use super::*;
 
@@ -303,6 +375,48 @@ mod tests {
             let error = written(ty, text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
+    }
+
+    const MODE: Type = Type::Enum(&Enum {
+        name: "Mode",
+        docs: "",
+        bytes: 2,
+        signed: true,
+        values: &[
+            EnumValue { name: "ReadOnly", docs: "", value: 0 },
+            EnumValue { name: "Broken", docs: "", value: -2 },
+        ],
+    });
+
+    #[test]
+    fn truths_characters_and_values_of_enums_are_written_by_name_or_number() {
+        for (ty, text, want) in [
+            (Type::Bool, "true", vec![1]),
+            (Type::Bool, "0", vec![0]),
+            (Type::Char, "é", vec![0xe9, 0, 0, 0]),
+            (Type::Char, "7", vec![b'7', 0, 0, 0]),
+            (Type::Char, "' '", vec![b' ', 0, 0, 0]),
+            (Type::Char, "0x1f600", vec![0, 0xf6, 1, 0]),
+            (MODE, "read_only", vec![0, 0]),
+            (MODE, "Broken", vec![0xfe, 0xff]),
+            (MODE, "-2", vec![0xfe, 0xff]),
+            (MODE, "hex:0900", vec![9, 0]),
+        ] {
+            assert_eq!(written(&ty, text), Ok(want), "{text}");
+        }
+        for (ty, text, part) in [
+            (Type::Bool, "2", "write true or false"),
+            (Type::Char, "ab", "one character"),
+            (Type::Char, "0xd800", "one character"),
+            (Type::Char, "", "one character"),
+            (MODE, "Brocken", "did you mean `Broken`"),
+            (MODE, "1", "Mode has no value `1`: there is `ReadOnly`, `Broken`"),
+        ] {
+            let error = written(&ty, text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert_eq!(elements(&Type::Utf8, "[é]"), Ok("[é]".into()));
+        assert_eq!(elements(&Type::Utf8, "text:@x"), Ok("@x".into()));
     }
 
     #[test]
@@ -354,10 +468,34 @@ mod tests {
     }
 
     #[test]
+    fn a_mistyped_list_is_told_what_it_lacks() {
+        for (text, part) in [
+            ("[1,2", "`[1,2` has no `]` at its end"),
+            ("1,2]", "has no `[` in front"),
+            ("1,2", "a list: write `[1,2]`"),
+            ("[1,,2]", "nothing in front of its comma number 2"),
+            ("[,1]", "nothing in front of its comma number 1"),
+            ("[[1,2]", "lacks a `]`"),
+            ("[1]]", "`]` without its opening bracket"),
+            ("[{1]]", "`]` without its opening bracket"),
+        ] {
+            let error = elements(&I16, text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+            let error = written(&Type::Array { of: &I16, len: 2 }, text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert_eq!(elements(&I16, "[1,2,]"), Ok(vec![1, 0, 2, 0]));
+        assert_eq!(elements(&U8, "a,b"), Ok(b"a,b".to_vec()), "a text");
+        let error = written(&Type::Struct(&TILE), "{weight=1").unwrap_err();
+        assert!(error.contains("no `}` at its end"), "{error}");
+    }
+
+    #[test]
     fn an_array_of_bytes_takes_a_text_and_zeros_behind_it() {
         let name = Type::Array { of: &U8, len: 4 };
         assert_eq!(written(&name, "ab"), Ok(vec![b'a', b'b', 0, 0]));
         assert_eq!(written(&name, "[1,2,3,4]"), Ok(vec![1, 2, 3, 4]));
+        assert_eq!(written(&name, "a,b]"), Ok(b"a,b]".to_vec()));
         assert!(written(&name, "abcde").unwrap_err().contains("4 fit"));
         assert!(written(&name, "hex:01").unwrap_err().contains("takes 4"));
     }

@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::{Context as _, Result, bail, ensure};
 use sandbox_protocol::{Client, MapParams};
 use ucx::{Context, Features, Memory};
-use urom_host::{Data, Host, Received, Registered, Worker};
+use urom_host::{Data, Host, Received, Registered, State, Worker};
 
 /// The message that goes out, and where messages come in.
 pub(crate) struct Buffers {
@@ -33,6 +33,7 @@ impl Buffers {
 
     /// They lie in memory that is registered here and with the plugin of `worker`.
     pub(crate) fn registered(len: usize, sandbox: &Client<Host>, worker: &Worker) -> Result<Buffers> {
+        check_windows(sandbox, worker)?;
         let context = Context::new(Features::RMA)?;
         let ours = context.worker()?;
         let memory = Memory::allocate(&context, 3 * len)?;
@@ -97,6 +98,21 @@ impl Buffers {
 
     fn start(&self, round: u32) -> usize {
         self.bytes.len() * (1 + round as usize % 2)
+    }
+}
+
+/// Asks the plugin whether it opens windows: another plugin would take one for a handle of UCX's, and its worker would crash.
+fn check_windows(sandbox: &Client<Host>, worker: &Worker) -> Result<()> {
+    const REFUSAL: &str = "the service's plugin `worker_sandbox` is not the one of this kit: registered memory of this process \
+                           is out of its reach. Leave --registered out, or have the service find the kit's plugin";
+    match sandbox.task_mem_map(worker, MapParams::asking_for_windows()).submit()?.wait() {
+        Ok(answer) if answer.memh_id == MapParams::TAKES_WINDOWS => Ok(()),
+        Ok(_) => bail!(REFUSAL),
+        // That a worker is gone is another matter.
+        Err(error) if worker.state().is_ok_and(|state| state == State::Running) => {
+            Err(error).context(REFUSAL)
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

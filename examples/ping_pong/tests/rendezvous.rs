@@ -3,10 +3,12 @@
 mod support;
 
 use std::net::TcpListener;
+use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 use anyhow::{Context, Result};
 use support::{Ended, LONG, PROGRAM, Running, SOON, command, kill, sandbox};
+use urom_tests::c::{Source, prefix};
 use urom_tests::{PluginDirectory, Uromd};
 
 const MIB: &str = "1048576";
@@ -78,6 +80,31 @@ fn messages_of_every_kind_arrive_on_embedded_services_and_on_a_common_uromd() ->
         play(&["--registered"])?.has_table(["rendezvous", "12", "registered", "1", "1"]);
         let large = play(&["--size", MIB, "--registered", "-i", "9"])?;
         large.has_table(["rendezvous", MIB, "registered", "9", "9"]);
+    }
+    Ok(())
+}
+
+/// DOCA's sample gives UCX the bytes of a window for a handle, and dies of it. So it gets none.
+#[test]
+fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why() -> Result<()> {
+    let own = Source::new("sandbox_plugin.c").ucx();
+    for source in [own.clone(), own.define("SANDBOX_BELIEVES_ITS_HOSTS", "")] {
+        let mut plugins = PluginDirectory::with(&[])?;
+        plugins.add(&source.plugin("worker_sandbox")?)?;
+        // The prefix's own finds what plugins in C need.
+        let daemon = Uromd::start_command(Command::new(prefix()?.uromd()), plugins.path())?;
+        let arguments = ["--service", daemon.address(), "--registered"];
+        for ended in end(two(&plugins, &arguments, &arguments)?)? {
+            assert_eq!(ended.code, Some(1), "{}", ended.errors);
+            ended.failed_saying("`worker_sandbox` is not the one of this kit");
+            ended.failed_saying("Leave --registered out");
+            assert!(!ended.errors.contains("CONNECTION_RESET"), "its worker lives: {}", ended.errors);
+        }
+        // Without it they play.
+        let inline = ["--service", daemon.address()];
+        let [server, client] = end(two(&plugins, &inline, &inline)?)?;
+        client.has_table(["rendezvous", "12", "inline", "1", "1"]);
+        assert_eq!(server.code, Some(0), "{}", server.errors);
     }
     Ok(())
 }

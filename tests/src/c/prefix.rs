@@ -28,7 +28,11 @@ pub fn prefix() -> Result<Prefix> {
     ensure!(prefix.root.is_dir(), "{} is not there: {REMEDY}", prefix.root.display());
     // The name in the build tree belongs to the last build of this very file. For uromd that says nothing: tests of
     // urom-service build it again.
-    let mut pairs = vec![(prefix.lib().join("libdoca_urom.so.2"), built("libdoca_urom.so")?)];
+    let libraries = ["libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so"];
+    let mut pairs = libraries
+        .map(|name| Ok((prefix.lib().join(name), built(name)?)))
+        .into_iter()
+        .collect::<Result<Vec<_>>>()?;
     let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../urom-abi/include");
     for header in fs::read_dir(&headers).with_context(|| headers.display().to_string())? {
         let header = header?;

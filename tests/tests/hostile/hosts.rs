@@ -23,13 +23,16 @@ fn everywhere(source: &str, run: impl Fn(Host, &Service) -> Result<Output>) -> R
     Ok(())
 }
 
-/// The functions that the library of the prefix exports.
+/// The functions that the libraries of the prefix export, but for their private one.
 fn exported() -> Result<BTreeSet<String>> {
-    let library = prefix()?.lib().join("libdoca_urom.so");
-    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(&library).output().context("nm")?;
-    ensure!(output.status.success(), "nm cannot read {}", library.display());
+    let libraries = ["argp", "common", "urom"].map(|library| format!("libdoca_{library}.so"));
+    let mut command = Command::new("nm");
+    command.current_dir(prefix()?.lib()).args(["-D", "--defined-only"]).args(libraries);
+    let output = command.output().context("nm")?;
+    ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     let symbols = String::from_utf8(output.stdout)?;
-    Ok(symbols.lines().filter_map(|line| line.split_whitespace().nth(2)).map(str::to_owned).collect())
+    let names = symbols.lines().filter_map(|line| line.split_whitespace().nth(2));
+    Ok(names.filter(|name| *name != urom_abi::host::join::SYMBOL).map(str::to_owned).collect())
 }
 
 #[test]

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use urom_tests::c::{Source, prefix};
 
 /// The entries of one kind in a file's dynamic section, such as `NEEDED`.
-fn entries(file: &Path, kind: &str) -> Result<Vec<String>> {
+pub(crate) fn entries(file: &Path, kind: &str) -> Result<Vec<String>> {
     let output = Command::new("readelf").env("LC_ALL", "C").args(["-W", "-d"]).arg(file).output()?;
     ensure!(output.status.success(), "readelf {}: {}", file.display(), output.status);
     let text = String::from_utf8(output.stdout)?;
@@ -20,7 +20,7 @@ fn entries(file: &Path, kind: &str) -> Result<Vec<String>> {
         .collect()
 }
 
-fn needed_of_doca(file: &Path) -> Result<Vec<String>> {
+pub(crate) fn needed_of_doca(file: &Path) -> Result<Vec<String>> {
     let mut needed = entries(file, "NEEDED")?;
     needed.retain(|name| name.contains("doca"));
     needed.sort();
@@ -28,10 +28,146 @@ fn needed_of_doca(file: &Path) -> Result<Vec<String>> {
 }
 
 #[test]
-fn the_library_has_no_name_of_its_own() -> Result<()> {
-    let library = prefix()?.lib().join("libdoca_urom.so.2");
-    assert!(entries(&library, "SONAME")?.is_empty());
-    assert!(!entries(&library, "NEEDED")?.is_empty(), "readelf was understood");
+fn each_library_has_docas_name_and_needs_no_more_than_docas() -> Result<()> {
+    let lib = prefix()?.lib();
+    for (library, needed) in [
+        ("libdoca_common.so.2", &[][..]),
+        ("libdoca_argp.so.2", &["libdoca_common.so.2"]),
+        ("libdoca_urom.so.2", &["libdoca_common.so.2"]),
+    ] {
+        assert_eq!(entries(&lib.join(library), "SONAME")?, [library]);
+        assert_eq!(needed_of_doca(&lib.join(library))?, needed, "{library}");
+        // Only UROM needs UCX.
+        let needs_ucx = entries(&lib.join(library), "NEEDED")?.iter().any(|name| name.starts_with("libuc"));
+        assert_eq!(needs_ucx, library == "libdoca_urom.so.2", "{library}");
+    }
+    Ok(())
+}
+
+/// The functions of DOCA's and of this project's that a file defines for others.
+fn exported(file: &Path) -> Result<Vec<String>> {
+    let output =
+        Command::new("nm").args(["-D", "--defined-only", "--format=just-symbols"]).arg(file).output()?;
+    ensure!(output.status.success(), "nm {}: {}", file.display(), output.status);
+    Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn each_library_exports_its_own_functions_and_no_others() -> Result<()> {
+    let lib = prefix()?.lib();
+    let is_argp = |name: &str| name.starts_with("doca_argp_");
+    let is_urom = |name: &str| name.starts_with("doca_urom_") || name.starts_with("urom_");
+    let common = exported(&lib.join("libdoca_common.so"))?;
+    // The last one is private: by it libdoca_urom finds libdoca_common.
+    let is_core = |name: &str| name.starts_with("doca_") && !is_argp(name) && !is_urom(name);
+    assert!(common.iter().all(|name| is_core(name) || name == "urom_libdoca_join"), "{common:?}");
+    for name in ["doca_log", "doca_pe_create", "doca_buf_get_data", "doca_error_get_descr", "doca_dev_open"] {
+        assert!(common.iter().any(|found| found == name), "{name}");
+    }
+    let argp = exported(&lib.join("libdoca_argp.so"))?;
+    assert!(argp.len() >= 12 && argp.iter().all(|name| is_argp(name)), "{argp:?}");
+    let urom = exported(&lib.join("libdoca_urom.so"))?;
+    assert!(urom.len() >= 52 && urom.iter().all(|name| is_urom(name)), "{urom:?}");
+    Ok(())
+}
+
+/// The functions of the list of DOCA's interface, but for those that a plugin has, and those that are in the headers.
+fn functions() -> Vec<&'static str> {
+    const NAMES: &str = include_str!("../../../urom-abi/tests/docas_interface.txt");
+    let prototypes = NAMES.lines().filter(|line| line.ends_with(");") && !line.starts_with("typedef"));
+    let plain = prototypes.filter(|line| !line.contains(": "));
+    let names = plain.filter_map(|line| line.split_once('(')?.0.rsplit([' ', '*']).next());
+    names.filter(|name| !name.starts_with("urom_plugin_")).collect()
+}
+
+#[test]
+fn a_program_that_uses_every_function_links_in_any_order_of_the_libraries() -> Result<()> {
+    let functions = functions();
+    ensure!(functions.len() >= 130, "{functions:?}");
+    let list: String = functions.iter().map(|name| format!("\t(void *){name},\n")).collect();
+    let headers =
+        ["argp", "buf", "buf_inventory", "ctx", "dev", "error", "log", "mmap", "pe", "urom", "version"];
+    let headers: String = headers.iter().map(|name| format!("#include <doca_{name}.h>\n")).collect();
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("all.c");
+    std::fs::write(
+        &file,
+        format!(
+            "{headers}void *const all[] = {{\n{list}}};\nint main(void)\n{{\n\treturn all[0] == NULL;\n}}\n"
+        ),
+    )?;
+    let prefix = prefix()?;
+    let libraries = ["-ldoca_common", "-ldoca_argp", "-ldoca_urom"];
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
+        for needed in ["-Wl,--as-needed", "-Wl,--no-as-needed"] {
+            let output = directory.path().join("all");
+            let mut command = Command::new("cc");
+            command
+                .args(["-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API", "-o"])
+                .arg(&output)
+                .arg(&file);
+            command.args(prefix.pkg_config(&["--cflags", "--libs-only-L"], &["doca-urom"])?).arg(needed);
+            let result = command.args(order.map(|at| libraries[at])).output()?;
+            ensure!(result.status.success(), "{command:?}: {}", String::from_utf8_lossy(&result.stderr));
+            assert_eq!(needed_of_doca(&output)?, LIBRARIES);
+            let status = Command::new(&output).env("LD_LIBRARY_PATH", prefix.library_path()).status()?;
+            ensure!(status.success(), "{status}");
+        }
+    }
+    Ok(())
+}
+
+pub(crate) const LIBRARIES: [&str; 3] = ["libdoca_argp.so.2", "libdoca_common.so.2", "libdoca_urom.so.2"];
+
+/// Links a program of a few lines with some of the libraries, those that it does not use left out.
+fn program_with(code: &str, libraries: &[&str], output: &Path) -> Result<std::process::Output> {
+    let file = output.with_extension("c");
+    std::fs::write(&file, code)?;
+    let prefix = prefix()?;
+    let mut command = Command::new("cc");
+    command
+        .args(["-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API", "-o"])
+        .arg(output)
+        .arg(&file);
+    command.args(prefix.pkg_config(&["--cflags", "--libs-only-L"], &["doca-urom"])?);
+    Ok(command.arg("-Wl,--as-needed").args(libraries).output()?)
+}
+
+#[test]
+fn a_program_needs_the_libraries_whose_functions_it_calls() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let output = directory.path().join("program");
+    let all = ["-ldoca_urom", "-ldoca_argp", "-ldoca_common"];
+    let log = "#include <doca_log.h>\nint main(void) { return doca_log_backend_create_standard(); }\n";
+    let argp = "#include <doca_argp.h>\nint main(void) { return doca_argp_destroy() == DOCA_SUCCESS; }\n";
+    let urom =
+        "#include <doca_urom.h>\nint main(void) { return doca_urom_worker_create(NULL) == DOCA_SUCCESS; }\n";
+    for (code, needed) in [(argp, LIBRARIES[0]), (log, LIBRARIES[1]), (urom, LIBRARIES[2])] {
+        let result = program_with(code, &all, &output)?;
+        ensure!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
+        assert_eq!(needed_of_doca(&output)?, [needed]);
+        let status = Command::new(&output).env("LD_LIBRARY_PATH", prefix()?.library_path()).status()?;
+        ensure!(status.success(), "{needed}: {status}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_program_that_lacks_a_library_is_told_of_the_function_that_is_missing() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let output = directory.path().join("program");
+    let code = "#include <doca_argp.h>\n#include <doca_pe.h>\n#include <doca_urom.h>\n\
+        int main(void)\n{\n\treturn doca_argp_destroy() + doca_pe_destroy(NULL) + doca_urom_worker_destroy(NULL);\n}\n";
+    for (libraries, missing) in [
+        (["-ldoca_urom", "-ldoca_common"], "doca_argp_destroy"),
+        (["-ldoca_argp", "-ldoca_common"], "doca_urom_worker_destroy"),
+        // libdoca_common is found through the other two, which does not count.
+        (["-ldoca_argp", "-ldoca_urom"], "doca_pe_destroy"),
+    ] {
+        let result = program_with(code, &libraries, &output)?;
+        let said = String::from_utf8_lossy(&result.stderr);
+        ensure!(!result.status.success() && said.contains(missing), "{missing}: {said}");
+    }
     Ok(())
 }
 
@@ -39,8 +175,76 @@ fn the_library_has_no_name_of_its_own() -> Result<()> {
 fn a_program_needs_the_three_libraries_that_it_would_need_of_docas() -> Result<()> {
     // Many compilers tell the linker to leave out what is not used.
     let program = Source::new("service_start.c").flag("-Wl,--no-as-needed").program()?;
-    let names = ["libdoca_argp.so.2", "libdoca_common.so.2", "libdoca_urom.so.2"];
-    assert_eq!(needed_of_doca(&program)?, names);
+    assert_eq!(needed_of_doca(&program)?, LIBRARIES);
+    Ok(())
+}
+
+/// A header of a program that has the name of one of this project's plugins', and its folder comes last.
+#[test]
+fn a_header_of_the_programs_own_is_found_whichever_folder_comes_first() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    std::fs::write(directory.path().join("worker_sandbox.h"), "enum { MINE = 0 };\n")?;
+    let code = "#include <doca_urom.h>\n#include <worker_sandbox.h>\n#include <urom/worker_graph.h>\n\
+                int main(void)\n{\n\treturn MINE;\n}\n";
+    let file = directory.path().join("program.c");
+    std::fs::write(&file, code)?;
+    let prefix = prefix()?;
+    let (own, theirs) =
+        (format!("-I{}", directory.path().display()), format!("-I{}", prefix.include().display()));
+    for folders in [[&own, &theirs], [&theirs, &own]] {
+        for (compiler, standard) in [("cc", "-std=c11"), ("c++", "-std=c++17")] {
+            let mut command = Command::new(compiler);
+            command.args([
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-fsyntax-only",
+                "-DDOCA_ALLOW_EXPERIMENTAL_API",
+                standard,
+            ]);
+            let language = if compiler == "cc" { "c" } else { "c++" };
+            let result = command.args(["-x", language]).args(folders).arg(&file).output()?;
+            ensure!(result.status.success(), "{command:?}: {}", String::from_utf8_lossy(&result.stderr));
+        }
+    }
+    Ok(())
+}
+
+/// UCX's own lists and sets of CPUs are taken where its headers are, whichever folder and whichever header comes first.
+#[test]
+fn ucx_may_be_included_before_and_after_docas_headers() -> Result<()> {
+    let prefix = prefix()?;
+    let doca = prefix.pkg_config(&["--cflags"], &["doca-urom"])?;
+    let ucx = prefix.pkg_config(&["--cflags"], &["ucx"])?;
+    let ucx: Vec<_> = ucx.iter().map(|flag| flag.replacen("-I", "-isystem", 1)).collect();
+    let headers = [
+        "#include <ucp/api/ucp.h>\n#include <ucs/type/cpu_set.h>\n",
+        "#include <doca_urom.h>\n#include <doca_urom_plugin.h>\n",
+    ];
+    let code = "int use(ucs_list_link_t *list, doca_cpu_set_t *cpus);\n\
+        int use(ucs_list_link_t *list, doca_cpu_set_t *cpus)\n{\n\tucs_list_head_init(list);\n\tDOCA_CPU_ZERO(cpus);\n\
+        \tDOCA_CPU_SET(3, cpus);\n\treturn doca_cpu_is_set(3, cpus) && ucs_list_is_empty(list);\n}\n";
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("program.c");
+    for headers in [headers, [headers[1], headers[0]]] {
+        std::fs::write(&file, [headers[0], headers[1], code].concat())?;
+        for folders in [[&ucx, &doca], [&doca, &ucx]] {
+            for (compiler, language, standard) in [("cc", "c", "-std=c11"), ("c++", "c++", "-std=c++17")] {
+                let mut command = Command::new(compiler);
+                command.args([
+                    "-Wall",
+                    "-Wextra",
+                    "-Werror",
+                    "-fsyntax-only",
+                    "-DDOCA_ALLOW_EXPERIMENTAL_API",
+                    standard,
+                ]);
+                let result =
+                    command.args(["-x", language]).args(folders.into_iter().flatten()).arg(&file).output()?;
+                ensure!(result.status.success(), "{command:?}: {}", String::from_utf8_lossy(&result.stderr));
+            }
+        }
+    }
     Ok(())
 }
 

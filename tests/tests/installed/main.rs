@@ -3,6 +3,8 @@
 mod documented;
 mod layout;
 mod linking;
+mod loading;
+mod meson;
 mod moved;
 mod programs;
 mod versions;

@@ -32,6 +32,39 @@ fn a_file_is_loaded_once_whatever_it_is_called() -> Result<()> {
 }
 
 #[test]
+fn a_second_library_that_gets_the_first_ones_libdoca_common_is_refused() -> Result<()> {
+    let first = Library::load(doca_library()?)?;
+    let directory = tempfile::tempdir()?;
+    for name in ["libdoca_urom.so", "libdoca_common.so.2"] {
+        fs::copy(doca_library()?.with_file_name(name), directory.path().join(name))?;
+    }
+    let error = refused(&directory.path().join("libdoca_urom.so"), DocaError::INITIALIZATION).to_string();
+    for part in ["does not work with the libdoca_common of this process", "of one directory"] {
+        assert!(error.contains(part), "{error}");
+    }
+    // The first one works as before.
+    let plugins = PluginDirectory::with(&["worker_graph"])?;
+    let engine = ProgressEngine::with_library(first)?;
+    Service::builder().plugin_path(plugins.variable()).engine(&engine).connect()?;
+    Ok(())
+}
+
+#[test]
+fn a_library_without_the_one_that_it_needs_is_refused() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = plain_doca_library(directory.path())?;
+    for entry in fs::read_dir(directory.path())? {
+        let path = entry?.path();
+        if path != file {
+            fs::remove_file(path)?;
+        }
+    }
+    let error = refused(&file, DocaError::INITIALIZATION).to_string();
+    assert!(error.contains("libdoca_0") && error.contains("No such file"), "{error}");
+    Ok(())
+}
+
+#[test]
 fn threads_that_load_one_file_at_a_time_get_one_library() -> Result<()> {
     let shim = Shim::new(Some("\"2.7.0\""), &[])?;
     let libraries: Vec<_> = std::thread::scope(|scope| {

@@ -124,7 +124,7 @@ fn a_file_is_the_plugin_that_a_service_takes_it_for() -> Result<()> {
 #[test]
 fn the_examples_of_the_help_work() -> Result<()> {
     let examples = examples_of("call")?;
-    ensure!(examples.len() == 6, "{examples:?}");
+    ensure!(examples.len() == 9, "{examples:?}");
     for (example, said) in examples {
         said.good().context(example)?;
     }
@@ -247,6 +247,88 @@ fn a_status_other_than_success_is_named_and_fails_the_call() -> Result<()> {
     Ok(())
 }
 
+/// What the tool says when it is given these lines to read.
+fn call_with_input(words: &str, lines: &str) -> Result<Said> {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("lines");
+    fs::write(&file, lines)?;
+    let mut command = tool_with(["call"].into_iter().chain(words.split_whitespace()))?;
+    run(command.stdin(fs::File::open(file)?))
+}
+
+#[test]
+fn several_commands_go_to_one_worker() -> Result<()> {
+    let (daemon, _plugins) = daemon(&["worker_unruly"])?;
+    let unruly = format!("{} --service {}", rust("worker_unruly")?, daemon.address());
+    // It counts what it was told to leak, from the worker's start on.
+    let kept = |data: &[u32]| data.iter().map(|data| format!("Kept\n  data = {data}\n")).collect::<String>();
+    let said = call(&format!("{unruly} leak bytes=1 + leak bytes=2 + keep data=7 + leak bytes=4"))?;
+    assert_eq!(said.good()?, kept(&[1, 3, 7, 7]));
+    let lines = "leak bytes=1\n# the worker is the same\n\nleak bytes=2 + keep data='5'\nleak bytes=4\n";
+    assert_eq!(call_with_input(&format!("{unruly} -"), lines)?.good()?, kept(&[1, 3, 5, 7]));
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("commands");
+    fs::write(&file, lines)?;
+    assert_eq!(call(&format!("{unruly} @{}", file.display()))?.good()?, kept(&[1, 3, 5, 7]));
+    // An object for each.
+    let said = call(&format!("{unruly} keep data=1 + keep data=2 --json"))?.good()?;
+    let values = serde_json::Deserializer::from_str(&said).into_iter::<Value>().collect::<Result<Vec<_>, _>>()?;
+    let data: Vec<_> = values.iter().map(|value| &value["notification"]["fields"]["data"]).collect();
+    assert_eq!(data, [&json!(1), &json!(2)]);
+    Ok(())
+}
+
+#[test]
+fn one_of_several_commands_that_fails_keeps_none_of_the_others_from_being_sent() -> Result<()> {
+    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
+    let faulty = format!("{} --service {}", rust("worker_faulty")?, daemon.address());
+    let said = call(&format!("{faulty} echo data=1 + fail code=16 + hang + echo data=2 --timeout 1"))?;
+    assert_eq!((said.code, &*said.out), (Some(1), "Echoed\n  data = 1\nEchoed\n  data = 2\n"));
+    ensure!(said.err.contains("Fail of `worker_faulty` ended with DOCA_ERROR_NOT_FOUND"), "{said:?}");
+    ensure!(said.err.contains("Hang of `worker_faulty` was not answered within 1 s"), "{said:?}");
+    let lines = "echo data=1\nechoo data=2\necho data=\nfail code=16\necho data=2\n";
+    let said = call_with_input(&format!("{faulty} -"), lines)?;
+    assert_eq!((said.code, &*said.out), (Some(1), "Echoed\n  data = 1\nEchoed\n  data = 2\n"));
+    ensure!(said.err.matches("error: ").count() == 3, "{said:?}");
+    // A file is looked through before anything is sent.
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("commands");
+    fs::write(&file, lines)?;
+    let said = call(&format!("{faulty} @{}", file.display()))?;
+    assert_eq!((said.code, &*said.out), (Some(1), ""));
+    ensure!(said.err.contains("commands: ") && said.err.contains("no command `echoo`"), "{said:?}");
+    says(call(&format!("{faulty} @/nowhere/commands"))?, &["cannot read /nowhere/commands"])
+}
+
+#[test]
+fn workers_of_a_domain_reach_each_other() -> Result<()> {
+    let sandbox = rust("worker_sandbox")?;
+    let (daemon, _plugins) = daemon(&["worker_sandbox"])?;
+    let line = "0:tag_recv count=5 tag=7 tag_mask=255 + 1:tag_send dest=0 tag=7 data=hello";
+    for service in [String::new(), format!("--service {}", daemon.address())] {
+        let said = call(&format!("{sandbox} --workers 2 {line} {service} --json"))?.good()?;
+        let values =
+            serde_json::Deserializer::from_str(&said).into_iter::<Value>().collect::<Result<Vec<_>, _>>()?;
+        assert_eq!(values.len(), 2, "{said}");
+        assert_eq!(values[0]["notification"]["name"], "TagReceived", "{said}");
+        ensure!(values[0].to_string().contains("hello"), "{said}");
+    }
+    says(call(&format!("{sandbox} {line}"))?, &["no worker 1 for tag_send", "--workers 2 starts it"])?;
+    says(
+        call(&format!("{sandbox} --workers 2 2:tag_send dest=0 tag=7 data=x"))?,
+        &["no worker 2", "--workers 3 starts it"],
+    )
+}
+
+#[test]
+fn a_list_that_lacks_something_is_told_what() -> Result<()> {
+    let file = rust("worker_sandbox")?;
+    let of = |value: &str| call(&format!("{file} mem_map map_params={value}"));
+    says(of("{field_mask=7")?, &["no `}` at its end"])?;
+    says(of("{field_mask=7,,flags=2}")?, &["nothing in front of its comma number 2"])?;
+    Ok(())
+}
+
 #[test]
 fn what_never_answers_is_waited_for_as_long_as_one_says() -> Result<()> {
     let (daemon, _plugins) = daemon(&["worker_faulty"])?;
@@ -279,9 +361,19 @@ fn mistakes_are_answered_before_anything_is_started() -> Result<()> {
     let mut command = tool()?;
     command.args(["call", "worker_absent", "x"]).env("UROM_PLUGIN_PATH", "/nowhere;/tmp");
     says(run(&mut command)?, &["no plugin `worker_absent` in UROM_PLUGIN_PATH, which is /nowhere;/tmp"])?;
-    for wrong in
-        ["", "x.so loopback data", "x.so loopback data=1 --repeat 0", "x.so loopback data=1 --in-flight 2"]
-    {
+    for wrong in [
+        "",
+        "x.so loopback data",
+        "x.so loopback data=1 --repeat 0",
+        "x.so loopback data=1 --in-flight 2",
+        "x.so loopback data=1 + loopback data=2 --repeat 2",
+        "x.so - --repeat 2",
+        "x.so @file --repeat 2",
+        "x.so loopback data=1 +",
+        "x.so one:loopback data=1",
+        "x.so loopback data=1 --workers 0",
+        "x.so --raw hex:00 loopback",
+    ] {
         assert_eq!(call(wrong)?.code, Some(2), "{wrong}");
     }
     Ok(())

@@ -86,6 +86,7 @@ on_every_provider! {
         an_environment_for_a_worker_that_exists_is_refused,
         cpus_the_service_does_not_have_are_refused,
         a_plugin_the_service_does_not_have_is_not_found,
+        a_plugin_of_another_layout_is_refused_with_the_first_difference,
         more_workers_than_agreed_are_refused,
     }
     domains::{

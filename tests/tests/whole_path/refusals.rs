@@ -50,6 +50,35 @@ pub(crate) fn an_environment_for_a_worker_that_exists_is_refused(provider: &Prov
     Ok(())
 }
 
+/// The graph plugin, as a host has it that was built with another definition of the same version.
+mod other {
+    use urom_abi::{urom_command, urom_notification};
+
+    #[urom_command(plugin = "worker_graph", version = 1)]
+    pub(super) enum Command {
+        #[urom(reply = LoopbackDone)]
+        Loopback { data: u64 },
+    }
+
+    #[urom_notification]
+    pub(super) enum Notification {
+        LoopbackDone { low: u32, high: u32 },
+    }
+}
+
+pub(crate) fn a_plugin_of_another_layout_is_refused_with_the_first_difference(
+    provider: &Provider,
+) -> Result<()> {
+    let service = provider.connect()?;
+    graph(&service)?;
+    let error = service.plugin::<other::Protocol>().map(drop).expect_err("another layout");
+    assert_eq!(error.code(), DocaError::UNSUPPORTED_VERSION);
+    let text = "the host has `LoopbackDone.low`, which is u32 at 8, where the plugin has `LoopbackDone.data`, which is \
+                u64 at 8; rebuild the plugin, or raise `version` in the definition that changed";
+    assert!(error.to_string().ends_with(text), "{error}");
+    Ok(())
+}
+
 pub(crate) fn cpus_the_service_does_not_have_are_refused(provider: &Provider) -> Result<()> {
     let service = provider.connect()?;
     let graph = graph(&service)?;

@@ -4,6 +4,11 @@ use urom_abi::{Elements, Payload, urom_command, urom_notification};
 
 struct Neither(bool);
 struct Flags(Neither);
+#[derive(Clone, Copy, zerocopy::TryFromBytes, zerocopy::IntoBytes, zerocopy::Immutable)]
+#[repr(u8)]
+enum Kind {
+    One,
+}
 
 #[urom_command(plugin = "p", version = 1)]
 enum Command<'a> {
@@ -29,7 +34,7 @@ enum Notification {
         #[urom(inline)]
         values: Payload<Flags>,
         #[urom(inline, addr = none, len = flag, when = values.is_empty())]
-        maybe: Option<Payload<(u8, u16)>>,
+        maybe: Option<Payload<Kind>>,
     },
 }
 

@@ -9,7 +9,7 @@ enum Command<'a> {
         #[urom(inline)]
         number: u64,
         #[urom(inline)]
-        text: &'a str,
+        text: &'a [char],
         #[urom(inline)]
         owned: Payload,
         #[urom(inline, addr = none, when = true)]

@@ -52,12 +52,12 @@ impl Handler for Plugin {
             Data::Inline(bytes) => Received::Inline(Payload::from(bytes)),
             Data::Registered(memory) => Received::Registered { len: memory.len },
         };
-        Ok(Done { data, more: Some(cmd.elements.to_vec().into()), borrowed: () })
+        Ok(Done { data, more: Some(cmd.elements.to_vec().into()), borrowed: b"any" })
     }
 
     async fn empty(&self, _: &Context, cmd: Empty) -> Result<Done> {
         let _ = cmd.context;
-        Ok(Done { data: Received::Registered { len: 0 }, more: None, borrowed: () })
+        Ok(Done { data: Received::Registered { len: 0 }, more: None, borrowed: b"any" })
     }
 }
 

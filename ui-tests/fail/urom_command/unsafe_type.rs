@@ -8,8 +8,6 @@ enum Command {
     Work {
         length: usize,
         offset: [isize; 2],
-        flag: bool,
-        letter: char,
         text: &'static str,
         address: *const u8,
         function: extern "C" fn(),

@@ -7,7 +7,7 @@ enum Notification {
     Done {
         #[urom(echo)]
         context: usize,
-        flag: core::primitive::bool,
+        flag: core::primitive::isize,
     },
 }
 

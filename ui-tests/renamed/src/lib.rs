@@ -4,6 +4,8 @@
 #![deny(warnings, missing_docs, missing_debug_implementations, unreachable_pub, unused_qualifications)]
 #![deny(clippy::all, clippy::pedantic, clippy::allow_attributes_without_reason)]
 
+pub mod documented;
+
 /// What a crate may do to offer the kit to others.
 pub mod reexport {
     pub use renamed_abi as abi;
@@ -115,4 +117,8 @@ pub mod by_path {
 }
 
 // The same protocol is the same, whatever the kit is called.
-const _: () = assert!(by_name::Protocol::FINGERPRINT == by_path::Protocol::FINGERPRINT);
+const _: () = {
+    use crate::reexport::abi::protocol::Protocol;
+    let [by_name, by_path] = [by_name::Protocol::DESCRIPTION, by_path::Protocol::DESCRIPTION];
+    assert!(by_name.fingerprint() == by_path.fingerprint());
+};

@@ -10,11 +10,17 @@
 //! [`DESCRIPTION`]: crate::protocol::Protocol::DESCRIPTION
 
 mod c_header;
+mod difference;
+mod fingerprint;
+mod misfit;
 pub mod section;
 mod types;
 
 pub use c_header::c_header;
-pub use types::{Described, NotDescribed, Probe, Struct, StructField, Type, found_or_opaque};
+pub use misfit::Misfit;
+pub use types::{
+    Described, Enum, EnumValue, NotDescribed, Probe, Struct, StructField, Type, found_or_opaque,
+};
 
 /// A plugin's protocol.
 ///
@@ -44,9 +50,6 @@ pub struct Protocol {
     pub name: &'static str,
     /// What the plugin's `urom_plugin_get_version` returns.
     pub version: u64,
-    /// A hash of name and version and of all messages' names, tags and layouts: two builds with the same one agree on the
-    /// bytes. Documentation does not count.
-    pub fingerprint: u64,
     /// What a host asks.
     pub commands: Messages,
     /// What the plugin answers.

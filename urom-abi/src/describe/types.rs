@@ -1,5 +1,6 @@
 //! The types of fields and elements, and how a Rust type finds its description.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 /// A type, as the wire sees it.
@@ -25,6 +26,14 @@ pub enum Type {
         /// 4 or 8.
         bytes: usize,
     },
+    /// One byte: 0 for `false`, 1 for `true`, and no other value.
+    Bool,
+    /// A Unicode scalar value in four bytes.
+    Char,
+    /// A byte of a text in UTF-8. Only payloads have such elements.
+    Utf8,
+    /// An integer that has one of some values, each with a name.
+    Enum(&'static Enum),
     /// Several of one type, without padding between them.
     Array {
         /// The element.
@@ -51,6 +60,9 @@ impl Type {
     pub const fn size(&self) -> usize {
         match *self {
             Type::Int { bytes, .. } | Type::Float { bytes } => bytes,
+            Type::Bool | Type::Utf8 => 1,
+            Type::Char => 4,
+            Type::Enum(of) => of.bytes,
             Type::Array { of, len } => of.size().saturating_mul(len),
             Type::Struct(of) => of.size,
             Type::Opaque { size, .. } => size,
@@ -61,12 +73,99 @@ impl Type {
     #[must_use]
     pub const fn align(&self) -> usize {
         match *self {
-            Type::Int { bytes, .. } | Type::Float { bytes } => bytes,
+            Type::Int { .. } | Type::Float { .. } | Type::Bool | Type::Char | Type::Utf8 | Type::Enum(_) => {
+                self.size()
+            }
             Type::Array { of, .. } => of.align(),
             Type::Struct(of) => of.align,
             Type::Opaque { align, .. } => align,
         }
     }
+}
+
+/// The type as Rust spells it; a structure is its name.
+///
+/// ```
+/// use urom_abi::describe::Type;
+///
+/// const WORD: Type = Type::Int { bytes: 4, signed: false };
+/// assert_eq!(Type::Array { of: &WORD, len: 2 }.to_string(), "[u32; 2]");
+/// ```
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Type::Int { bytes, signed: false } => write!(f, "u{}", 8 * bytes),
+            Type::Int { bytes, signed: true } => write!(f, "i{}", 8 * bytes),
+            Type::Float { bytes } => write!(f, "f{}", 8 * bytes),
+            Type::Array { of, len } => write!(f, "[{of}; {len}]"),
+            Type::Bool => f.write_str("bool"),
+            Type::Char => f.write_str("char"),
+            Type::Utf8 => f.write_str("str"),
+            Type::Enum(of) => f.write_str(of.name),
+            Type::Struct(of) => f.write_str(of.name),
+            Type::Opaque { name, .. } => f.write_str(name),
+        }
+    }
+}
+
+/// An enum without fields.
+///
+/// ```
+/// use urom_abi::describe::{Described, Enum, Type};
+///
+/// /// What to do.
+/// #[repr(u8)]
+/// #[derive(urom_abi::Described)]
+/// enum Action {
+///     Add,
+///     Remove = 7,
+/// }
+///
+/// let Type::Enum(action) = Action::TYPE else { unreachable!() };
+/// let action: &Enum = action;
+/// assert_eq!((action.name, action.bytes, action.signed), ("Action", 1, false));
+/// # let _ = (Action::Add, Action::Remove);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enum {
+    /// The name in Rust, without a path.
+    pub name: &'static str,
+    /// Its documentation.
+    pub docs: &'static str,
+    /// Its size in bytes: 1, 2, 4 or 8.
+    pub bytes: usize,
+    /// Whether its values are in two's complement.
+    pub signed: bool,
+    /// The values that it can have, in the order of the definition.
+    pub values: &'static [EnumValue],
+}
+
+/// A value of an [`Enum`].
+///
+/// ```
+/// use urom_abi::describe::{Described, EnumValue, Type};
+///
+/// /// What to do.
+/// #[repr(u8)]
+/// #[derive(urom_abi::Described)]
+/// enum Action {
+///     Add,
+///     Remove = 7,
+/// }
+///
+/// let Type::Enum(action) = Action::TYPE else { unreachable!() };
+/// let remove: &EnumValue = &action.values[1];
+/// assert_eq!((remove.name, remove.value), ("Remove", 7));
+/// # let _ = (Action::Add, Action::Remove);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnumValue {
+    /// The name in Rust.
+    pub name: &'static str,
+    /// Its documentation.
+    pub docs: &'static str,
+    /// The number that stands for it.
+    pub value: i128,
 }
 
 /// A plain structure.
@@ -129,7 +228,7 @@ pub struct StructField {
     pub ty: Type,
 }
 
-/// A type that says what it holds: numbers, arrays of such types, and structures that derive it.
+/// A type that says what it holds: numbers, `bool`, `char`, arrays of such types, and structures and enums that derive it.
 ///
 /// ```
 /// use urom_abi::describe::{Described, Type};
@@ -175,6 +274,8 @@ numbers! {
     isize => Type::Int { bytes: 8, signed: true };
     f32 => Type::Float { bytes: 4 };
     f64 => Type::Float { bytes: 8 };
+    bool => Type::Bool;
+    char => Type::Char;
 }
 
 impl<T: Described, const LEN: usize> Described for [T; LEN] {
@@ -234,7 +335,14 @@ mod tests {
                 assert_eq!(<$ty>::TYPE.align(), align_of::<$ty>(), stringify!($ty));
             )*};
         }
-        check!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 [u16; 3] [[f64; 2]; 0]);
+        check!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool char [u16; 3] [[f64; 2]; 0]);
+    }
+
+    #[test]
+    fn types_have_the_names_of_rust() {
+        assert_eq!(<[i32; 3]>::TYPE.to_string(), "[i32; 3]");
+        assert_eq!([u8::TYPE, f64::TYPE].map(|ty| ty.to_string()), ["u8", "f64"]);
+        assert_eq!(type_of!([Unknown; 2]).to_string(), "[Unknown; 2]");
     }
 
     #[test]

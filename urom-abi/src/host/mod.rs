@@ -13,6 +13,7 @@ use std::ffi::c_void;
 use crate::error::DocaError;
 
 mod functions;
+pub mod join;
 mod table;
 
 pub use table::{Api, Extensions};

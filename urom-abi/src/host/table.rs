@@ -33,6 +33,10 @@ macro_rules! lookup {
 }
 
 macro_rules! api {
+    (urom { $($urom:tt)* } core { $($core:tt)* }) => { table! { $($urom)* $($core)* } };
+}
+
+macro_rules! table {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
         /// DOCA's host functions, each under its C name.
         #[derive(Clone, Copy, Debug)]

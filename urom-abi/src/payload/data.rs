@@ -21,7 +21,7 @@ use super::Payload;
 /// }
 /// # Ok::<(), &str>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Data<'a> {
     /// The bytes themselves.
     Inline(&'a [u8]),
@@ -43,7 +43,7 @@ pub enum Data<'a> {
 /// let whole = Registered { memory: NonZeroU64::MIN, address: 0x1000, len: 10 };
 /// assert_eq!((second_half(whole).address, second_half(whole).len), (0x1005, 5));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Registered {
     /// The plugin's id for the registration (`memh_id`). On the wire, 0 stands for none.
     pub memory: NonZeroU64,
@@ -96,7 +96,7 @@ impl From<Registered> for Data<'_> {
 ///     assert_eq!(**payload, [1, 2, 3]);
 /// }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Received {
     /// The bytes themselves.
     Inline(Payload),

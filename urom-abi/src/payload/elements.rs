@@ -1,6 +1,8 @@
 //! A borrowed run of plain values that need not be aligned.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use super::unit;
@@ -9,7 +11,7 @@ use crate::wire::Plain;
 /// The elements of a payload, borrowed: a slice of `T` at any alignment.
 ///
 /// Payloads lie behind one another without padding, so their elements are read by value. Two are equal when their bytes
-/// are.
+/// are; elements that are [`Ord`] are ordered one by one.
 ///
 /// ```
 /// use urom_abi::Elements;
@@ -113,6 +115,26 @@ impl<T> PartialEq for Elements<'_, T> {
 
 impl<T> Eq for Elements<'_, T> {}
 
+/// By their bytes, as they are compared.
+impl<T> Hash for Elements<'_, T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bytes.hash(state);
+    }
+}
+
+/// Element by element, as slices are.
+impl<T: Plain + Ord> PartialOrd for Elements<'_, T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Plain + Ord> Ord for Elements<'_, T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.iter().cmp(other.iter())
+    }
+}
+
 impl<T: Plain + fmt::Debug> fmt::Debug for Elements<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
@@ -140,6 +162,8 @@ impl<'a, T: Plain> From<&'a Vec<T>> for Elements<'a, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -178,5 +202,20 @@ mod tests {
         assert_ne!(elements, Elements::from(&[1, 2, 4]));
         assert_eq!(format!("{elements:?}"), "[1, 2, 3]");
         assert!(Elements::<u64>::default().is_empty());
+    }
+
+    #[test]
+    fn elements_are_ordered_as_slices_and_equal_ones_have_one_hash() {
+        let slices: [&[i16]; 5] = [&[], &[-2], &[-2, 256], &[1], &[256]];
+        for a in slices {
+            for b in slices {
+                assert_eq!(Elements::from(a).cmp(&Elements::from(b)), a.cmp(b), "{a:?} {b:?}");
+            }
+        }
+        // The second is not aligned.
+        let bytes = [0u8, 1, 0, 2, 0];
+        let shifted = Elements::<u16>::from_bytes(&bytes[1..]).unwrap();
+        let set = HashSet::from([Elements::from(&[1u16, 2]), shifted]);
+        assert_eq!(set.len(), 1);
     }
 }

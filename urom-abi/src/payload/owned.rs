@@ -1,6 +1,8 @@
 //! The payload of a notification: memory with an owner of its own.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::{Deref, DerefMut};
@@ -288,6 +290,26 @@ impl<T> PartialEq for Payload<T> {
 }
 
 impl<T> Eq for Payload<T> {}
+
+/// By their bytes, as they are compared.
+impl<T> Hash for Payload<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.seen().hash(state);
+    }
+}
+
+/// Element by element, as slices are.
+impl<T: Plain + Ord> PartialOrd for Payload<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Plain + Ord> Ord for Payload<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.elements().cmp(&other.elements())
+    }
+}
 
 impl<T: Plain + fmt::Debug> fmt::Debug for Payload<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

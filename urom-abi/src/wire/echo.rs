@@ -1,6 +1,6 @@
 //! Which fields a notification repeats, so that a command that echoes others does not compile.
 
-use super::Fingerprint;
+use crate::hash::Hash;
 use crate::protocol::Reply;
 
 /// All echoed fields of one notification. `#[urom_notification]` implements it.
@@ -19,26 +19,20 @@ impl Echo for () {
     fn zero() -> Self {}
 }
 
-/// What a command names as its answer: any [`Reply`].
+/// What a command names as its answer: a variant of the enum of notifications `Of`. `#[urom_notification]` implements it for
+/// the structure of each, and for nothing else, so that rustc lists those there are.
 ///
 /// Generated code goes through it wherever it names the answer, so that every mention of a type that is none gives the
 /// same error, which rustc reports once.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no notification, so it cannot answer a command",
-    label = "no variant of a `#[urom_notification]` enum",
-    note = "name a variant of the protocol's `#[urom_notification]` enum"
+    message = "`{Self}` is no notification of this protocol, so it cannot answer a command",
+    label = "no variant of `{Of}`"
 )]
-pub trait Answer {
+pub trait Answer<Of> {
     /// The type itself.
     type This: Reply<Echo = Self::Echo>;
     /// Its echoed fields.
     type Echo: Echo;
-}
-
-#[diagnostic::do_not_recommend]
-impl<R: Reply> Answer for R {
-    type This = R;
-    type Echo = R::Echo;
 }
 
 /// A notification's echoed fields that have one of this name.
@@ -57,7 +51,7 @@ pub trait Echoes<const NAME: u64> {
 
 /// A field's name as a number.
 pub const fn echo_name(name: &str) -> u64 {
-    Fingerprint::new().text(name).value()
+    Hash::new().text(name).value()
 }
 
 /// Whether a command that echoes the fields `given` has all those that its answer echoes.

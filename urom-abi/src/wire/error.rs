@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::Count;
+use crate::describe::Misfit;
 use crate::error::DocaError;
 
 /// Why bytes could not be read as a command or a notification.
@@ -60,13 +61,26 @@ pub enum DecodeProblem {
         /// The largest value allowed.
         most: u64,
     },
+    /// Bytes that are no value of the field's type, such as a `bool` of 7.
+    NoValue(Misfit),
+    /// A payload that is text and not UTF-8.
+    NotUtf8 {
+        /// The first byte that does not belong there.
+        at: usize,
+        /// What it is.
+        found: u8,
+    },
     /// A field's own codec refused its bytes.
     Invalid(&'static str),
 }
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: ", self.message, self.field)?;
+        write!(f, "{}: {}", self.message, self.field)?;
+        if let DecodeProblem::NoValue(misfit) = self.problem {
+            f.write_str(&misfit.path())?;
+        }
+        f.write_str(": ")?;
         match self.problem {
             DecodeProblem::TooShort { found, least } => {
                 write!(f, "{}, but the fixed part alone takes {least}", Count(found, "byte"))
@@ -88,6 +102,10 @@ impl fmt::Display for DecodeError {
             }
             DecodeProblem::NotEchoed => write!(f, "does not repeat the value the command carried"),
             DecodeProblem::OutOfRange { found, most } => write!(f, "{found}, but at most {most} is possible"),
+            DecodeProblem::NoValue(misfit) => misfit.fmt(f),
+            DecodeProblem::NotUtf8 { at, found } => {
+                write!(f, "no UTF-8: its byte {at} is {found:#04x}, which cannot stand there")
+            }
             DecodeProblem::Invalid(what) => write!(f, "{what}"),
         }
     }

@@ -3,37 +3,25 @@
 //! Generated code is made of calls into this module and carries no check of its own: a [`Field`] proves at compile time
 //! what every read and write relies on, so both compile to plain loads and stores.
 
-use std::marker::PhantomData;
-
-use super::{DecodeError, DecodeProblem, EncodeError};
+use super::{DecodeError, DecodeProblem, EncodeError, Plain, Value};
+use crate::describe::{Misfit, Type};
 use crate::descriptor::NotificationDesc;
 
-/// What can be a plain field of a message: any type of plain old data.
+/// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` says whether any bytes are a `T`.
 ///
-/// Implemented for every [`bytemuck::Pod`] type and for nothing else.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a field of a UROM message: its bytes are not plain data",
-    label = "not `bytemuck::Pod`",
-    note = "make it `#[repr(C)]` without padding and derive `Clone`, `Copy`, `bytemuck::Pod` and `bytemuck::Zeroable`"
-)]
-pub trait Plain: bytemuck::Pod {}
-
-#[diagnostic::do_not_recommend]
-impl<T: bytemuck::Pod> Plain for T {}
-
-/// A plain field of type `T` at offset `AT` of a fixed part of `LEN` bytes.
-///
-/// A value of this type is the proof that `T` is plain data and that the field lies within the fixed part.
+/// A value of this type is the proof that a `T` can travel as its bytes and that the field lies within the fixed part.
 #[derive(Debug)]
-pub struct Field<T, const AT: usize, const LEN: usize>(PhantomData<fn() -> T>);
+pub struct Field<T, const AT: usize, const LEN: usize, const ANY: bool = true> {
+    of_bytes: fn(&[u8]) -> Option<T>,
+}
 
-impl<T, const AT: usize, const LEN: usize> Clone for Field<T, AT, LEN> {
+impl<T, const AT: usize, const LEN: usize, const ANY: bool> Clone for Field<T, AT, LEN, ANY> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T, const AT: usize, const LEN: usize> Copy for Field<T, AT, LEN> {}
+impl<T, const AT: usize, const LEN: usize, const ANY: bool> Copy for Field<T, AT, LEN, ANY> {}
 
 impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
     /// Reads the field.
@@ -43,6 +31,47 @@ impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
         let at = unsafe { fixed.as_ptr().add(AT) };
         // SAFETY: `field` checked that a whole T lies there and that any bytes are a T; the read needs no alignment.
         unsafe { at.cast::<T>().read_unaligned() }
+    }
+
+    /// Reads the field from bytes that may end before it does; it is zero then.
+    #[inline]
+    pub fn read_or_zero(self, bytes: &[u8]) -> T {
+        let mut fixed = [0; LEN];
+        if let Some(there) = bytes.get(AT..AT + size_of::<T>()) {
+            fixed[AT..AT + size_of::<T>()].copy_from_slice(there);
+        }
+        self.read(&fixed)
+    }
+
+    /// The field's value in a message where nobody set it.
+    #[inline(always)]
+    pub fn zero(self) -> T {
+        // SAFETY: `field` checked that any bytes are a T, zeros too.
+        unsafe { std::mem::zeroed() }
+    }
+}
+
+impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, ANY> {
+    /// Reads the field; `of` describes its type.
+    ///
+    /// # Errors
+    /// [`DecodeProblem::NoValue`] when the bytes are no `T`.
+    #[inline(always)]
+    pub fn checked(
+        self,
+        fixed: &[u8; LEN],
+        message: &'static str,
+        field: &'static str,
+        of: &'static Type,
+    ) -> Result<T, DecodeError> {
+        let bytes = &fixed[AT..AT + size_of::<T>()];
+        (self.of_bytes)(bytes).ok_or_else(|| no_value(message, field, of, bytes))
+    }
+
+    /// Reads the field from bytes that may end before it does; it is what `zero` gives then, and where the bytes are no value.
+    #[inline]
+    pub fn read_or(self, bytes: &[u8], zero: fn() -> T) -> T {
+        bytes.get(AT..AT + size_of::<T>()).and_then(self.of_bytes).unwrap_or_else(zero)
     }
 
     /// Writes the field.
@@ -56,21 +85,11 @@ impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
         unsafe { at.copy_from_nonoverlapping(from, size_of::<T>()) };
     }
 
-    /// Reads the field from bytes that may end before it does; it is zero then.
-    #[inline]
-    pub fn read_or_zero(self, bytes: &[u8]) -> T {
-        let mut fixed = [0; LEN];
-        if let Some(there) = bytes.get(AT..AT + size_of::<T>()) {
-            fixed[AT..AT + size_of::<T>()].copy_from_slice(there);
-        }
-        self.read(&fixed)
-    }
-
     /// Whether the field's bytes are those of `value`.
     #[inline]
     pub fn holds(self, fixed: &[u8; LEN], value: &T) -> bool {
         let value = std::ptr::from_ref(value).cast::<u8>();
-        // SAFETY: `field` checked that T is plain data, so all of its bytes are initialised and can be looked at.
+        // SAFETY: `field` checked that all bytes of a T are initialised and that nothing changes them behind a reference.
         let value = unsafe { std::slice::from_raw_parts(value, size_of::<T>()) };
         fixed[AT..AT + size_of::<T>()] == *value
     }
@@ -78,22 +97,22 @@ impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
     /// A copy of a value of the field's type.
     #[inline(always)]
     pub fn copy(self, value: &T) -> T {
-        // SAFETY: `field` checked that T is plain data, which is `Copy`.
+        // SAFETY: `field` checked that T is `Copy`.
         unsafe { std::ptr::read(value) }
-    }
-
-    /// The field's value in a message where nobody set it.
-    #[inline(always)]
-    pub fn zero(self) -> T {
-        // SAFETY: `field` checked that any bytes are a T, zeros too.
-        unsafe { std::mem::zeroed() }
     }
 }
 
-/// The proof that a field can stand where it does. One that sticks out of its fixed part does not compile.
+/// The proof that a field of which any bytes are a value can stand where it does. One that sticks out of its fixed part does
+/// not compile.
 pub const fn field<T: Plain, const AT: usize, const LEN: usize>() -> Field<T, AT, LEN> {
+    any_field::<T, AT, LEN, true>()
+}
+
+/// The same for a field of any type that can travel.
+pub const fn any_field<T: Value<ANY>, const AT: usize, const LEN: usize, const ANY: bool>()
+-> Field<T, AT, LEN, ANY> {
     const { assert!(AT <= LEN && size_of::<T>() <= LEN - AT, "the field sticks out of its fixed part") };
-    Field(PhantomData)
+    Field { of_bytes: T::of_bytes }
 }
 
 /// What a tag can be: an unsigned integer.
@@ -202,6 +221,12 @@ pub fn other_tag(message: &'static str, found: u64, expected: u64) -> DecodeErro
     DecodeError { message, field: "tag", problem: DecodeProblem::OtherTag { found, expected } }
 }
 
+/// The error for bytes that are no value of their field's type.
+#[cold]
+fn no_value(message: &'static str, field: &'static str, of: &'static Type, bytes: &[u8]) -> DecodeError {
+    DecodeError { message, field, problem: DecodeProblem::NoValue(Misfit::found(of, bytes)) }
+}
+
 /// The error for an echoed field that does not repeat what the command carried.
 #[inline(always)]
 pub fn not_echoed(message: &'static str, field: &'static str) -> DecodeError {
@@ -211,6 +236,7 @@ pub fn not_echoed(message: &'static str, field: &'static str) -> DecodeError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::describe::Described;
 
     const WORD: Field<u32, 4, 12> = field();
 
@@ -231,6 +257,18 @@ mod tests {
         for len in 0..8 {
             assert_eq!(WORD.read_or_zero(&[9; 8][..len]), 0, "{len} bytes");
         }
+    }
+
+    #[test]
+    fn a_field_that_is_no_value_of_its_type_is_an_error_that_names_it() {
+        const FLAGS: Field<[bool; 2], 1, 4, false> = any_field();
+        const TYPE: Type = <[bool; 2]>::TYPE;
+        assert_eq!(FLAGS.checked(&[9, 0, 1, 9], "M", "flags", &TYPE), Ok([false, true]));
+        let error = FLAGS.checked(&[9, 0, 7, 9], "M", "flags", &TYPE).unwrap_err();
+        assert_eq!(error.to_string(), "M: flags[1]: 7 is no `bool`: expected 0 or 1");
+        assert_eq!(FLAGS.read_or(&[9, 1, 7], || [false; 2]), [false; 2]);
+        assert_eq!(FLAGS.read_or(&[9, 1, 1], || [false; 2]), [true; 2]);
+        assert_eq!(FLAGS.read_or(&[9, 1], || [false; 2]), [false; 2]);
     }
 
     #[test]

@@ -47,7 +47,7 @@
 //! Ok(Name { p: tail.take::<P>(p_part), .. })                    // in order
 //! ```
 
-use super::Count;
+use super::{Count, DecodeProblem};
 use crate::payload::Payload;
 #[expect(unused_imports, reason = "the documentation names them")]
 use crate::payload::{Data, Elements, Received};
@@ -95,8 +95,13 @@ pub trait Outgoing: Sized {
 
 /// What can be read from a run of bytes of the message.
 pub trait Readable<'a>: Outgoing + Copy {
-    /// The payload of exactly these bytes; `None` when they are not as many as the type allows.
+    /// The payload of exactly these bytes; `None` when they are not as many as the type allows, or no text.
     fn present(bytes: &'a [u8]) -> Option<Self>;
+    /// Why [`present`](Self::present) refuses these bytes.
+    #[cold]
+    fn refused(bytes: &[u8]) -> DecodeProblem {
+        DecodeProblem::Length { found: bytes.len(), expected: Self::FIXED.unwrap_or(bytes.len()) }
+    }
     /// The payload that is not there; `None` when it always is.
     ///
     /// # Errors
@@ -107,12 +112,12 @@ pub trait Readable<'a>: Outgoing + Copy {
     }
 }
 
-/// A payload of a command: `&'a [u8]`, `&'a [u8; N]`, [`Elements`], or `Option` of one. ([`Data`] is read by a function
+/// A payload of a command: `&'a [u8]`, `&'a [u8; N]`, `&'a str`, [`Elements`], or `Option` of one. ([`Data`] is read by a function
 /// of its own.)
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an inline payload of a command",
     label = "a command borrows its payloads",
-    note = "use `&'a [u8]`, `&'a [u8; N]`, `Elements<'a, T>`, an `Option` of one of these, or, with `unless`, `Data<'a>`"
+    note = "use `&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements<'a, T>`, an `Option` of one of these, or, with `unless`, `Data<'a>`"
 )]
 pub trait Borrowed<'a>: Readable<'a> {}
 

@@ -5,7 +5,7 @@
 
 use super::inline::{Optional, Outgoing, Owned, Readable};
 use crate::payload::{Data, Elements, Payload, Received, Registered, unit};
-use crate::wire::Count;
+use crate::wire::{Count, DecodeProblem};
 
 impl Outgoing for &[u8] {
     const FIXED: Option<usize> = None;
@@ -25,6 +25,32 @@ impl<'a> Readable<'a> for &'a [u8] {
     #[inline]
     fn present(bytes: &'a [u8]) -> Option<Self> {
         Some(bytes)
+    }
+}
+
+impl Outgoing for &str {
+    const FIXED: Option<usize> = None;
+    const UNIT: usize = 1;
+
+    #[inline]
+    fn unset() -> Self {
+        ""
+    }
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+impl<'a> Readable<'a> for &'a str {
+    #[inline]
+    fn present(bytes: &'a [u8]) -> Option<Self> {
+        std::str::from_utf8(bytes).ok()
+    }
+    #[cold]
+    fn refused(bytes: &[u8]) -> DecodeProblem {
+        let at = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+        DecodeProblem::NotUtf8 { at, found: bytes.get(at).copied().unwrap_or_default() }
     }
 }
 
@@ -97,6 +123,10 @@ impl<'a, P: Readable<'a>> Readable<'a> for Option<P> {
     #[inline]
     fn absent(_length: impl Count) -> Result<Option<Self>, u64> {
         Ok(Some(None))
+    }
+    #[cold]
+    fn refused(bytes: &[u8]) -> DecodeProblem {
+        P::refused(bytes)
     }
 }
 
@@ -239,7 +269,7 @@ impl Owned for Received {
 }
 
 /// [`Received`] while it is only looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Landed<'a> {
     /// The bytes themselves.
     Inline(&'a [u8]),

@@ -21,20 +21,20 @@ pub const fn size_of_elements<P: Outgoing>(count: usize) -> usize {
     count.saturating_mul(P::UNIT)
 }
 
-/// Whether payloads of these sizes fit behind a fixed part of `fixed` bytes, in a message of `room` bytes.
+/// The length of a message of a fixed part of `fixed` bytes and payloads of these sizes, or the largest number.
 ///
 /// ```
-/// use urom_abi::wire::known_fits;
-/// const { assert!(known_fits(72, &[200, 3800], 4072)) };
-/// assert!(!known_fits(72, &[4001], 4072) && !known_fits(72, &[usize::MAX, 1], 4072));
+/// use urom_abi::wire::known_len;
+/// const { assert!(known_len(72, &[200, 3800]) == 4072) };
+/// assert_eq!(known_len(72, &[usize::MAX, 1]), usize::MAX);
 /// ```
-pub const fn known_fits(fixed: usize, payloads: &[usize], room: usize) -> bool {
+pub const fn known_len(fixed: usize, payloads: &[usize]) -> usize {
     let (mut total, mut i) = (fixed, 0);
     while i < payloads.len() {
         total = total.saturating_add(payloads[i]);
         i += 1;
     }
-    total <= room
+    total
 }
 
 #[cfg(test)]

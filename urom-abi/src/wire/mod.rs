@@ -7,7 +7,6 @@
 
 mod echo;
 mod error;
-mod fingerprint;
 mod fixed;
 pub mod inline;
 mod kinds;
@@ -15,28 +14,35 @@ mod known;
 pub mod layout;
 mod notifications;
 mod read;
+mod sentence;
 mod serve;
+mod value;
 mod word;
 mod write;
 
 pub use echo::{Answer, Echo, Echoes, echo_name, echoes_all};
 pub use error::{DecodeError, DecodeProblem, EncodeError};
-pub use fingerprint::Fingerprint;
 pub use fixed::{
-    Field, Plain, Tag, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
+    Field, Tag, any_field, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
 };
 #[cfg(feature = "test-util")]
 pub(crate) use inline::Readable;
 pub use inline::{Borrowed, Optional, Outgoing, Owned};
-pub use known::{element, fixed_size, known_fits, size_of_elements};
+pub use known::{element, fixed_size, known_len, size_of_elements};
 pub use notifications::Notifications;
 pub use read::{Behind, Part, Tail, by_address, invalid, start};
+pub use sentence::{Sentence, too_big, variant_too_big};
 pub use serve::serve;
+pub use value::{AnyBytes, NotAnyBytes, Plain, Value, Zero};
 pub use word::{Count, Word};
 pub use write::{
     address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message, payload, reply,
     selector_word, total, unset,
 };
+
+// For generated code, whose crate may have no `std` in scope.
+#[doc(hidden)]
+pub use std::vec::Vec;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 

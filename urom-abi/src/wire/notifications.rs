@@ -13,12 +13,10 @@ use crate::descriptor::NotificationDesc;
 pub trait Notifications {
     /// The size in bytes of every notification without its inline payloads.
     const LEN: usize;
-    /// A hash of all names, tags and layouts.
-    const HASH: u64;
     /// All of them, for programs to read.
     const DESCRIPTION: Messages;
 
-    /// The answer to a command that no variant is known to answer: zeros behind the tag.
+    /// The answer to a command that no variant is known to answer: zeros behind the tag, which is 0 when it does not fit.
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room.

@@ -145,8 +145,7 @@ impl<'a> Behind<'a> {
         let Some((payload, rest)) = self.rest.split_at_checked(bytes) else {
             return Err(length(message, field, self.total, taken.saturating_add(bytes)));
         };
-        // Only a type of fixed length can refuse.
-        let refused = || length(message, field, bytes, P::FIXED.unwrap_or(bytes));
+        let refused = || DecodeError { message, field, problem: P::refused(payload) };
         let payload = P::present(payload).ok_or_else(refused)?;
         self.rest = rest;
         Ok(payload)

@@ -48,7 +48,6 @@ pub(crate) const GRAPH: Protocol = {
     Protocol {
         name: "worker_graph",
         version: 1,
-        fingerprint: 0,
         commands: MESSAGES,
         notifications: Messages { name: "Notification", variants: &[DONE], ..MESSAGES },
     }
@@ -96,7 +95,6 @@ pub(crate) const SANDBOX: Protocol = {
     Protocol {
         name: "worker_sandbox",
         version: 1,
-        fingerprint: 0,
         commands: Messages {
             name: "Command",
             docs: "",
@@ -210,7 +208,6 @@ fn sandbox_is_that_of_the_sample() {
 const RDMO: Protocol = Protocol {
     name: "worker_rdmo",
     version: 1,
-    fingerprint: 0,
     commands: Messages {
         name: "Command",
         docs: "",
@@ -296,7 +293,6 @@ pub(crate) const UCC: Protocol = {
     Protocol {
         name: "libucc_doca_urom_plugin",
         version: 1,
-        fingerprint: 0,
         commands: Messages {
             name: "Command",
             docs: "",

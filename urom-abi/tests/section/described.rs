@@ -8,7 +8,7 @@ use proptest::option;
 use proptest::prelude::*;
 use urom_abi::describe::section::{Build, Panic};
 use urom_abi::describe::{
-    Count, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type, Variant,
+    Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type, Variant,
 };
 
 /// What stays for the process, in reach of whoever looks for leaks.
@@ -39,8 +39,23 @@ fn align() -> impl Strategy<Value = usize> {
     (0u32..8).prop_map(|bit| 1 << bit)
 }
 
+fn enumeration() -> impl Strategy<Value = Type> {
+    let integer = (prop::sample::select(&[1usize, 2, 4, 8]), any::<bool>());
+    let values = |(bytes, signed): (usize, bool)| {
+        let bits = 8 * bytes as u32;
+        let range = if signed { -(1i128 << (bits - 1))..1 << (bits - 1) } else { 0..1 << bits };
+        let value = (text(), text(), range).prop_map(|(name, docs, value)| EnumValue { name, docs, value });
+        (text(), text(), list(value)).prop_map(move |(name, docs, values)| {
+            Type::Enum(kept(Enum { name, docs, bytes, signed, values }))
+        })
+    };
+    integer.prop_flat_map(values)
+}
+
 fn any_type() -> impl Strategy<Value = Type> {
     let leaf = prop_oneof![
+        prop::sample::select(&[Type::Bool, Type::Char, Type::Utf8]),
+        enumeration(),
         unsigned(),
         prop::sample::select(&[1, 2, 4, 8]).prop_map(|bytes| Type::Int { bytes, signed: true }),
         prop::sample::select(&[4, 8]).prop_map(|bytes| Type::Float { bytes }),
@@ -123,11 +138,9 @@ fn messages() -> impl Strategy<Value = Messages> {
 
 /// A protocol.
 pub(crate) fn any_protocol() -> impl Strategy<Value = &'static Protocol> {
-    (text(), any::<u64>(), any::<u64>(), messages(), messages()).prop_map(
-        |(name, version, fingerprint, commands, notifications)| {
-            kept(Protocol { name, version, fingerprint, commands, notifications })
-        },
-    )
+    (text(), any::<u64>(), messages(), messages()).prop_map(|(name, version, commands, notifications)| {
+        kept(Protocol { name, version, commands, notifications })
+    })
 }
 
 /// A build.

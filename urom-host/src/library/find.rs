@@ -14,7 +14,7 @@ const VARIABLE: &str = "UROM_DOCA_LIBRARY";
 /// Its word for the built-in one.
 const BUILTIN: &str = "builtin";
 /// Names DOCA's service: where it is set, DOCA's own library is wanted.
-const SERVICE_FILE: &str = "DOCA_UROM_SERVICE_FILE";
+pub(crate) const SERVICE_FILE: &str = "DOCA_UROM_SERVICE_FILE";
 
 /// DOCA's install place on Debian and Ubuntu, and on those that have `lib64`. The second name is that of packages for
 /// development.

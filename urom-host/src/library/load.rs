@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
 use urom_abi::DocaError;
-use urom_abi::host::Api;
+use urom_abi::host::{Api, CtxState};
 use urom_abi::machine;
 
 use super::version::{Verdict, judge};
@@ -61,6 +61,7 @@ pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
     check_owner(&handle, identity, &what)?;
     let version = version(&handle, &what)?;
     let api = table(&handle, &version, &what)?;
+    check_together(&api, &what)?;
     tracing::debug!("{} is loaded: DOCA {version}", path.display());
     let new: &'static Loaded = Box::leak(Box::new(Loaded { identity, api, file: File { path, version } }));
     loaded.push(new);
@@ -166,6 +167,31 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
             Err(refused(format!("its doca_version_runtime says {text:?}, which is no release of DOCA")))
         }
     }
+}
+
+/// Refuses UROM's functions beside core functions to which its contexts are unknown: a process has one `libdoca_common`, by its
+/// name, and that may be the one of another `libdoca_urom`.
+fn check_together(api: &Api, what: &str) -> Result<()> {
+    let mut service = std::ptr::null_mut();
+    // SAFETY: the pointer is to a local variable.
+    let code = unsafe { (api.doca_urom_service_create)(&mut service) };
+    if code != DocaError::SUCCESS || service.is_null() {
+        // Whoever connects is told that.
+        return Ok(());
+    }
+    let mut state = CtxState::IDLE;
+    // SAFETY: a service that was just made.
+    let ctx = unsafe { (api.doca_urom_service_as_ctx)(service) };
+    // SAFETY: its context, or NULL; and a local variable.
+    let code = unsafe { (api.doca_ctx_get_state)(ctx, &mut state) };
+    // SAFETY: it is used no more. When it cannot be destroyed there is nothing else to do with it.
+    let _ = unsafe { (api.doca_urom_service_destroy)(service) };
+    if code == DocaError::SUCCESS {
+        return Ok(());
+    }
+    Err(Error::new(DocaError::INITIALIZATION, what.to_owned())
+        .why("its libdoca_urom does not work with the libdoca_common of this process, which is that of another one")
+        .hint("load DOCA's libraries of one directory only, by one name"))
 }
 
 fn table(handle: &Handle, version: &str, what: &str) -> Result<Api> {

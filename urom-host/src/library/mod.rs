@@ -14,6 +14,8 @@ use urom_abi::host::{Api, Ctx, Extensions};
 
 use crate::error::{Error, Result};
 
+#[cfg(feature = "builtin")]
+pub(crate) use find::SERVICE_FILE;
 pub(crate) use find::{Need, find_for};
 
 /// A DOCA UROM host library: everything above calls only through it.

@@ -13,6 +13,7 @@ use std::thread::{self, JoinHandle};
 use rustix::event::{EventfdFlags, eventfd};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
+use urom_abi::describe::section::Description;
 use urom_abi::host::Service as RawService;
 use urom_abi::plugin::PluginInfo;
 use urom_abi::signals;
@@ -20,6 +21,8 @@ use urom_abi::signals;
 use crate::error::{Error, Result};
 use crate::library::Library;
 use crate::plugin::Plugin;
+#[cfg(feature = "builtin")]
+use crate::service::builder::Place;
 use crate::service::builder::Settings;
 use crate::service::inquiry::{Counts, Inquiry, Timed};
 use crate::service::question::Question;
@@ -28,7 +31,7 @@ use crate::service::session::Session;
 /// What the thread tells once it is connected.
 struct Connected {
     service: Pointer,
-    plugins: Vec<PluginInfo>,
+    plugins: Vec<(PluginInfo, Option<u64>)>,
     cpus: CpuSet,
 }
 
@@ -46,6 +49,8 @@ pub(crate) struct ServiceCore {
     serial: u64,
     service: Pointer,
     plugins: Vec<Plugin>,
+    #[cfg(feature = "builtin")]
+    place: Place,
     cpus: CpuSet,
     mailbox: Arc<Mailbox>,
     counts: Arc<Counts>,
@@ -61,6 +66,8 @@ impl ServiceCore {
         let mailbox = Arc::new(Mailbox::new().map_err(system)?);
         let (report, connected) = mpsc::sync_channel(1);
         let theirs = Arc::clone(&mailbox);
+        #[cfg(feature = "builtin")]
+        let place = settings.place.clone();
         let thread = signals::blocked(|| {
             let name = thread::Builder::new().name("urom-service".into());
             name.spawn(move || serve(library, &settings, &theirs, &report))
@@ -76,9 +83,22 @@ impl ServiceCore {
             }
         };
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let plugins = plugins.into_iter().map(|info| Plugin::new(info, serial)).collect();
+        let plugins = plugins.into_iter();
+        let plugins = plugins.map(|(info, fingerprint)| Plugin::new(info, fingerprint, serial)).collect();
         let counts = Arc::default();
-        Ok(ServiceCore { library, serial, service, plugins, cpus, mailbox, counts, thread: Some(thread) })
+        let thread = Some(thread);
+        Ok(ServiceCore {
+            library,
+            serial,
+            service,
+            plugins,
+            #[cfg(feature = "builtin")]
+            place,
+            cpus,
+            mailbox,
+            counts,
+            thread,
+        })
     }
 
     pub(crate) fn library(&self) -> Library {
@@ -92,6 +112,12 @@ impl ServiceCore {
 
     pub(super) fn plugins(&self) -> &[Plugin] {
         &self.plugins
+    }
+
+    /// Where the program said that the service is.
+    #[cfg(feature = "builtin")]
+    pub(super) fn place(&self) -> &Place {
+        &self.place
     }
 
     pub(super) fn cpus(&self) -> CpuSet {
@@ -111,6 +137,17 @@ impl ServiceCore {
     pub(super) fn ask(&self, question: Question) {
         self.mailbox.state().questions.push(question);
         self.mailbox.ring();
+    }
+
+    /// Asks for a plugin's description, and waits for the answer.
+    pub(super) fn describe(&self, plugin: &Plugin) -> Result<Description> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.mailbox.state().described.push((plugin.id(), answer));
+        self.mailbox.ring();
+        answered.recv().unwrap_or_else(|_| {
+            Err(Error::new(DocaError::UNEXPECTED, "asking the service for a plugin's description")
+                .why("its thread ended early"))
+        })
     }
 
     /// Has the thread look at a question's deadline.
@@ -145,6 +182,8 @@ struct Mailbox {
 #[derive(Default)]
 struct State {
     questions: Vec<Question>,
+    /// Plugins whose descriptions are asked for.
+    described: Vec<(u64, mpsc::SyncSender<Result<Description>>)>,
     /// Questions that were given a deadline.
     timed: Vec<Arc<Inquiry>>,
     quit: bool,
@@ -198,16 +237,21 @@ fn serve(
     loop {
         session.progress();
         mailbox.quiet();
-        let (questions, quit) = {
+        let (questions, described, quit) = {
             let mut state = mailbox.state();
             if state.failure.is_none() && !session.is_running() {
                 let why = session.failure();
                 state.failure = Some(if why.is_empty() { "the service is gone".into() } else { why });
             }
             timed.add(std::mem::take(&mut state.timed));
-            (std::mem::take(&mut state.questions), state.quit)
+            let described = std::mem::take(&mut state.described);
+            (std::mem::take(&mut state.questions), described, state.quit)
         };
-        let idle = questions.is_empty();
+        let idle = questions.is_empty() && described.is_empty();
+        for (plugin, answer) in described {
+            // Whoever asks waits.
+            let _ = answer.send(session.description(plugin));
+        }
         for question in questions {
             question.submit(&session);
         }

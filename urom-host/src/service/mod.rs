@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
+use urom_abi::describe;
 use urom_abi::protocol::Protocol;
 
 pub use builder::ServiceBuilder;
@@ -21,12 +22,16 @@ pub use group::{GroupQuery, GroupQueryHandle};
 pub use handle::ServiceHandle;
 
 pub(crate) use actor::ServiceCore;
+#[cfg(feature = "builtin")]
+use builder::Place;
 
 use crate::domain::DomainBuilder;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::library::Library;
+#[cfg(feature = "builtin")]
+use crate::library::SERVICE_FILE;
 use crate::plugin::Plugin;
 use crate::worker::WorkerBuilder;
 
@@ -102,8 +107,9 @@ impl Service {
     /// The client for a plugin, found by its exact name.
     ///
     /// # Errors
-    /// `NOT_FOUND` when the service has none of that name, `UNSUPPORTED_VERSION` when it has another version of it: a
-    /// protocol and its plugin are one version.
+    /// `NOT_FOUND` when the service has none of that name. `UNSUPPORTED_VERSION` when it has another version of it, or a
+    /// build whose messages have another layout; the text names the first difference. NVIDIA's service knows only
+    /// versions, and a plugin in C has no description: the version alone counts there.
     pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
         self.core.plugin::<P>()
     }
@@ -127,6 +133,26 @@ impl Service {
     /// `NOT_FOUND` when the service has none of that name.
     pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
         self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
+    }
+
+    /// The same, when the plugin speaks `protocol`, which a program read from a description: for tools.
+    /// [`plugin`](Self::plugin) is this for a protocol that the program was built with.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn example(service: &Service, file: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+    /// use urom_abi::describe::section;
+    ///
+    /// let description = section::read(file)?;
+    /// let plugin = service.plugin_with("worker_graph", description.protocol)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`plugin`](Self::plugin).
+    pub fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
+        self.core.plugin_with(name, protocol)
     }
 
     /// The CPUs workers may be given (`doca_urom_service_get_cpuset`).
@@ -263,14 +289,26 @@ impl fmt::Debug for Service {
 
 impl ServiceCore {
     fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
-        let looking = || format!("looking for plugin `{}` version {}", P::NAME, P::VERSION);
-        let found = self.plugin_named(P::NAME, looking)?;
-        if found.version() != P::VERSION {
-            return Err(Error::new(DocaError::UNSUPPORTED_VERSION, looking())
-                .why(format!("the service has version {}", found.version()))
+        Ok(P::client::<Host>(self.plugin_with(P::NAME, P::DESCRIPTION)?))
+    }
+
+    fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
+        let version = protocol.version;
+        let looking = || format!("looking for plugin `{}` version {version}", name.escape_debug());
+        let found = self.plugin_named(name, looking)?;
+        let refused = |why| Error::new(DocaError::UNSUPPORTED_VERSION, looking()).why(why);
+        if found.version() != version {
+            return Err(refused(format!("the service has version {}", found.version()))
                 .hint("build host and plugin from the same version of the protocol"));
         }
-        Ok(P::client::<Host>(found))
+        // A plugin without a description goes by its version alone.
+        if found.fingerprint().is_none_or(|theirs| theirs == protocol.fingerprint()) {
+            return Ok(found);
+        }
+        let description = self.describe(&found);
+        let difference = description.ok().and_then(|theirs| protocol.difference(theirs.protocol));
+        let why = difference.unwrap_or_else(|| "host and plugin lay out messages differently".to_owned());
+        Err(refused(why).hint("rebuild the plugin, or raise `version` in the definition that changed"))
     }
 
     fn plugin_named(&self, name: &str, looking: impl Fn() -> String) -> Result<Plugin> {
@@ -282,20 +320,37 @@ impl ServiceCore {
             true => "the service serves no plugin".to_owned(),
             false => format!("the service has {}", names.join(", ")),
         };
+        let failed = |why, hint| Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint));
         // Cargo's own name for the file.
         let as_built = format!("lib{name}");
-        let hint = match self.plugins().iter().any(|plugin| plugin.name() == as_built) {
-            true => {
-                format!(
-                    "it was found as `{as_built}`: link or copy the file as `{name}.so` and connect again"
-                )
-            }
-            false => {
-                "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect again; the \
-                      service's log says which files it found and does not serve, and why"
-                    .to_owned()
-            }
+        if self.plugins().iter().any(|plugin| plugin.name() == as_built) {
+            let link = format!("link or copy the file as `{name}.so` and connect again");
+            return failed(why, format!("it was found as `{as_built}`: {link}"));
+        }
+        const LOG: &str = "the service's log says which files it found and does not serve, and why";
+        if let Some((reason, hint)) = self.not_served(name) {
+            return failed(format!("{why}: {reason}"), format!("{hint}; {LOG}"));
+        }
+        let put =
+            "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect again";
+        failed(why, format!("{put}; {LOG}"))
+    }
+
+    /// Why a service in this process does not serve a plugin, and what to do.
+    #[cfg(feature = "builtin")]
+    fn not_served(&self, name: &str) -> Option<(String, String)> {
+        self.library().extensions()?;
+        let path = match self.place() {
+            Place::Embedded { plugin_path } => plugin_path.as_ref(),
+            Place::Environment if std::env::var_os(SERVICE_FILE).is_none_or(|file| file.is_empty()) => None,
+            Place::Environment | Place::Address { .. } => return None,
         };
-        Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint))
+        Some(urom_service::embedded::not_served(name, path.map(|path| path.as_os_str())))
+    }
+
+    /// There is none in this process.
+    #[cfg(not(feature = "builtin"))]
+    fn not_served(&self, _name: &str) -> Option<(String, String)> {
+        None
     }
 }

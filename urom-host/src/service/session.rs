@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
+use urom_abi::describe::section::{self, Description};
 use urom_abi::host::{Api, Ctx, CtxState, Pe, Service as RawService};
 use urom_abi::plugin::PluginInfo;
 
@@ -18,6 +19,9 @@ use crate::wait::PollSet;
 
 /// How long the library may take to connect and to disconnect, where it does not do so at once.
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// The longest description that a message of the service can carry, in bytes.
+const LONGEST_DESCRIPTION: usize = 1 << 20;
 
 pub(super) struct Session {
     library: Library,
@@ -198,8 +202,53 @@ impl Session {
         self.state() == CtxState::RUNNING
     }
 
-    /// The plugins; none when the service found none.
-    pub(super) fn plugins(&self) -> Result<Vec<PluginInfo>> {
+    /// The plugins with the fingerprints of their descriptions; none when the service found none.
+    pub(super) fn plugins(&self) -> Result<Vec<(PluginInfo, Option<u64>)>> {
+        let plugins = self.plugins_list()?;
+        let Some(extensions) = self.library.extensions() else {
+            return Ok(plugins.into_iter().map(|info| (info, None)).collect());
+        };
+        let with_fingerprint = |info: PluginInfo| {
+            let mut fingerprint = 0;
+            // SAFETY: the service is live and runs, and the pointer is to a local variable.
+            let code = unsafe {
+                (extensions.urom_service_get_plugin_fingerprint)(
+                    self.service.as_ptr(),
+                    info.id,
+                    &mut fingerprint,
+                )
+            };
+            if code == DocaError::NOT_FOUND {
+                return Ok((info, None));
+            }
+            check(code, || "asking the service for a plugin's fingerprint")?;
+            Ok((info, Some(fingerprint)))
+        };
+        plugins.into_iter().map(with_fingerprint).collect()
+    }
+
+    /// Asks for a plugin's description. Blocks this thread for at most some seconds.
+    pub(super) fn description(&self, plugin: u64) -> Result<Description> {
+        let what = "asking the service for a plugin's description";
+        let extensions =
+            self.library.extensions().ok_or_else(|| Error::new(DocaError::NOT_SUPPORTED, what))?;
+        let mut bytes = vec![0u8; LONGEST_DESCRIPTION];
+        let mut length = bytes.len();
+        // SAFETY: the service is live; there are as many bytes as `length` says, which is a local variable.
+        let code = unsafe {
+            (extensions.urom_service_get_plugin_description)(
+                self.service.as_ptr(),
+                plugin,
+                bytes.as_mut_ptr().cast(),
+                &mut length,
+            )
+        };
+        check(code, || what).map_err(|error| error.why(self.failure()))?;
+        let read = section::read(bytes.get(..length).unwrap_or_default());
+        read.map_err(|error| Error::new(DocaError::IO_FAILED, what).caused_by(error))
+    }
+
+    fn plugins_list(&self) -> Result<Vec<PluginInfo>> {
         let (mut plugins, mut count) = (ptr::null(), 0);
         // SAFETY: the service is live, and the pointers are to local variables.
         let code = unsafe {

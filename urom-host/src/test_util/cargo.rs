@@ -54,8 +54,9 @@ fn build(package: &str, targets: &[&str], what: impl Fn() -> String) -> Result<S
     let failed = |why: String| Error::new(DocaError::UNEXPECTED, what()).why(why);
     let program = std::env::current_exe()
         .map_err(|error| failed(format!("cannot find the running program's own file: {error}")))?;
-    let profile = Profile::of(&program).ok_or_else(|| {
-        failed(format!("{} does not lie in a `deps` directory of cargo's", program.display()))
+    let libraries = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let profile = Profile::of(&program, &libraries).ok_or_else(|| {
+        failed(format!("{} does not lie where cargo builds", program.display()))
             .hint("this is for programs that `cargo test` built")
     })?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use urom_service::embedded::beside;
+
 /// What to tell cargo so that it builds beside the running test.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Profile {
@@ -15,14 +17,10 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// The profile of a test program, which cargo puts at `DIRECTORY[/TRIPLE]/PROFILE/deps/NAME`. `None` for a file that
-    /// lies elsewhere.
-    pub(super) fn of(program: &Path) -> Option<Profile> {
-        let deps = program.parent()?;
-        if deps.file_name() != Some(OsStr::new("deps")) {
-            return None;
-        }
-        let profile = deps.parent()?;
+    /// The profile of a test program, whose libraries cargo leaves in `DIRECTORY[/TRIPLE]/PROFILE`. `None` for a program that
+    /// does not lie where cargo builds. `libraries` is the value of `LD_LIBRARY_PATH`.
+    pub(super) fn of(program: &Path, libraries: &OsStr) -> Option<Profile> {
+        let profile = beside(program, libraries).filter(|profile| Some(&**profile) != program.parent())?;
         let directory = profile.parent()?;
         // The directory `debug` is older than the profiles' names.
         let name = match profile.file_name()?.to_str()? {
@@ -46,7 +44,7 @@ mod tests {
     use super::*;
 
     fn of(program: &str) -> Option<Profile> {
-        Profile::of(Path::new(program))
+        Profile::of(Path::new(program), OsStr::new(""))
     }
 
     fn profile(name: &str, target: Option<&str>, directory: &str) -> Option<Profile> {
@@ -73,8 +71,20 @@ mod tests {
     }
 
     #[test]
+    fn a_build_elsewhere_is_finished_where_cargo_says() {
+        let libraries = OsStr::new("/w/target/debug:/elsewhere/debug/deps:/rust/lib");
+        for program in ["/elsewhere/debug/deps/t-0123", "/elsewhere/debug/build/host/0123/out/t-0123"] {
+            assert_eq!(
+                Profile::of(Path::new(program), libraries),
+                profile("dev", None, "/w/target"),
+                "{program}"
+            );
+        }
+    }
+
+    #[test]
     fn a_program_that_lies_elsewhere_has_no_profile() {
-        for program in ["/usr/bin/t", "/w/target/debug/t", "t", "/", "/deps/t"] {
+        for program in ["/usr/bin/t", "/w/target/debug/t", "/w/out/t", "t", "/", "/deps/t"] {
             assert_eq!(of(program), None, "{program}");
         }
     }

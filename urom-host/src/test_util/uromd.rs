@@ -11,6 +11,19 @@ use urom_abi::DocaError;
 use super::cargo;
 use crate::error::{Error, Result};
 
+/// What tells sanitizers, coverage and profilers in a program what to do, and where to write. Workers find nothing of a daemon's
+/// environment that nobody asked for, and would write wherever they are.
+const TOOLS: [&str; 8] = [
+    "ASAN_OPTIONS",
+    "ASAN_SYMBOLIZER_PATH",
+    "LLVM_PROFILE_FILE",
+    "LSAN_OPTIONS",
+    "MSAN_OPTIONS",
+    "TSAN_OPTIONS",
+    "TSAN_SYMBOLIZER_PATH",
+    "UBSAN_OPTIONS",
+];
+
 /// A running service: the daemon `uromd` with its worker processes, on a port of its own of 127.0.0.1.
 ///
 /// Dropping it ends them. What they log from warnings on, plugins included, is part of the test's output: `cargo test`
@@ -51,11 +64,8 @@ impl Uromd {
         command.args(["--listen", "127.0.0.1:0", "--log-level", "40"]);
         command.env("UROM_PLUGIN_PATH", plugin_path).stdin(Stdio::null()).stdout(Stdio::piped());
         command.stderr(Stdio::piped());
-        // Workers find nothing of its environment that nobody asked for, and what a sanitizer finds in them would go to some log.
-        for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
-            if std::env::var_os(name).is_some() {
-                command.args(["--worker-env", name]);
-            }
+        for name in TOOLS.iter().filter(|name| std::env::var_os(name).is_some()) {
+            command.args(["--worker-env", name]);
         }
         let failed =
             |why| Error::new(DocaError::INITIALIZATION, format!("starting {}", program.display())).why(why);

@@ -5,6 +5,7 @@ mod bring;
 mod domains;
 mod fake;
 mod given_up;
+mod layouts;
 mod objects;
 mod payloads;
 mod plain;

@@ -32,6 +32,7 @@ macro_rules! messages {
 messages! {
     // Keys and attributes.
     unknown_key(key, expected): "unknown key `{key}`: expected one of {expected}";
+    mistyped_key(key, meant, known): "unknown key `{key}`: did you mean `{meant}`? There is {known}";
     duplicate_key(key): "key `{key}` is given twice: keep one";
     missing_key(key, example): "key `{key}` is missing: add `{example}`";
     flag_with_value(key): "key `{key}` takes no value: write just `{key}`";
@@ -43,6 +44,7 @@ messages! {
     attribute_on_enum(attribute): "`#[urom(...)]` is for variants and fields: write the enum's keys as `#[{attribute}(...)]`";
 
     // What the macros may stand on.
+    derive_above(attribute): "a `derive` above `#[{attribute}]` does not see what the macro makes of the enum, nor the structures: put it below";
     not_an_enum(attribute, found): "`#[{attribute}]` cannot stand on {found}: put it on an enum with one variant for each message";
     not_a_handler_impl(found): "`#[urom_plugin]` cannot stand on {found}: put it on `impl Handler for YourType`";
     handler_with_arguments(name): "`#[urom_plugin]` fills in the arguments of `{name}`: write just `{name}`";
@@ -85,6 +87,7 @@ messages! {
     payload_not_inline(found): "`{found}` travels behind the fields, as a payload: add `#[urom(inline)]`";
     borrows_without_inline(found): "`{found}` borrows, which only payloads do: use a type without a lifetime";
     not_a_payload(found, expected): "`{found}` cannot be a payload: expected one of {expected}, or an `Option`, spelled out, because aliases are not seen through";
+    use_payload(found, payload): "`{found}` owns its memory, and a payload lies in the message: use {payload}";
     element_without_bytes(element): "`{element}` has no bytes, so nothing could count such elements: use a type with at least one";
     owned_in_command(found, expected): "`{found}` owns its bytes, and a command borrows them: expected one of {expected}";
     borrowed_in_notification(found, expected): "`{found}` borrows its bytes, and a notification owns them: expected one of {expected}";
@@ -106,16 +109,17 @@ messages! {
     can_panic(what, instead): "`{what}` can panic on the numbers that a peer sends: call a function that cannot, such as `{instead}`";
 
     // Descriptions.
-    not_a_struct(found): "`Described` cannot be derived for {found}: derive it for a structure of plain fields";
+    not_described(found): "`Described` cannot be derived for {found}: derive it for a structure of plain fields, or for an enum without fields";
+    enum_with_fields(variant): "`{variant}` has fields, and an enum travels as one number: remove them, or send them as fields or payloads of the message";
+    enum_without_repr(name): "nothing says how many bytes `{name}` has: add `#[repr(u8)]`, or another of `u8` to `u64` and `i8` to `i64`";
     generic_described(parameter): "a description is that of one type: remove `{parameter}` and name the types";
     described_field_key(): "a field has no keys for its description: remove this attribute";
 
     // The plugin's name and the sizes.
     name_length(found): "a plugin's name has 1 to 47 bytes, because it names a file in a 48-byte field: this one has {found}";
     name_byte(found): "a plugin's name cannot hold {found}, because it is the name of a file: remove it";
-    command_too_big(name): "every variant of `{name}` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller";
-    notification_too_big(name): "every variant of `{name}` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller";
-    variant_too_big(variant): "with its fixed-length payloads, `{variant}` exceeds the default message limit of 4096 bytes: make it smaller, or give a payload a length word";
+    too_big(): "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload";
+    variant_too_big(): "a message has at most 4096 bytes by default: give a payload a length word, to send it in parts";
 
     // Building.
     panic_abort(): "a plugin built with `panic = \"abort\"` takes the whole worker down when a handler panics: build with `panic = \"unwind\"`, or accept it with `#[urom_plugin(abort = \"allowed\")]`";

@@ -21,6 +21,8 @@ pub(crate) enum Form<'a> {
     Slice(&'a Type),
     /// `&'a [u8; N]`, with the type of its elements.
     Array(&'a Type),
+    /// `&'a str`.
+    Str,
     /// `Elements<'a, T>`.
     Elements,
     /// `Data<'a>`.
@@ -36,7 +38,7 @@ pub(crate) enum Form<'a> {
 impl Form<'_> {
     /// Whether it is one that a command borrows.
     pub(crate) fn is_borrowed(self) -> bool {
-        matches!(self, Form::Slice(_) | Form::Array(_) | Form::Elements | Form::Data)
+        matches!(self, Form::Slice(_) | Form::Array(_) | Form::Str | Form::Elements | Form::Data)
     }
 
     /// Whether it is one that a notification owns.
@@ -64,7 +66,7 @@ impl<'a> Shape<'a> {
         match self.form {
             Form::Slice(element) | Form::Array(element) => Some(element),
             Form::Elements | Form::Owned => last_segment(self.inner).and_then(only_type),
-            Form::Data | Form::Received | Form::Other => None,
+            Form::Str | Form::Data | Form::Received | Form::Other => None,
         }
     }
 }
@@ -77,6 +79,7 @@ fn form(ty: &Type) -> Form<'_> {
         return match plainly(&reference.elem) {
             Type::Slice(slice) => Form::Slice(&slice.elem),
             Type::Array(array) => Form::Array(&array.elem),
+            elem if last_segment(elem).is_some_and(|last| last.ident == "str") => Form::Str,
             _ => Form::Other,
         };
     }
@@ -91,7 +94,7 @@ fn form(ty: &Type) -> Form<'_> {
 }
 
 /// The type without the groups that a macro leaves around it.
-fn plainly(ty: &Type) -> &Type {
+pub(crate) fn plainly(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => plainly(&group.elem),
         Type::Paren(paren) => plainly(&paren.elem),
@@ -99,14 +102,14 @@ fn plainly(ty: &Type) -> &Type {
     }
 }
 
-fn last_segment(ty: &Type) -> Option<&PathSegment> {
+pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
     match ty {
         Type::Path(path) if path.qself.is_none() => path.path.segments.last(),
         _ => None,
     }
 }
 
-fn only_type(segment: &PathSegment) -> Option<&Type> {
+pub(crate) fn only_type(segment: &PathSegment) -> Option<&Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
     let mut types = arguments.args.iter().filter_map(|argument| match argument {
         GenericArgument::Type(ty) => Some(ty),

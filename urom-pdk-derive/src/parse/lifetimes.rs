@@ -4,13 +4,16 @@
 
 use proc_macro2::Span;
 use quote::ToTokens;
-use syn::{Fields, GenericArgument, GenericParam, ItemEnum, Lifetime, PathArguments, Type, parse_quote};
+use syn::{
+    Field, Fields, GenericArgument, GenericParam, Ident, ItemEnum, Lifetime, Meta, PathArguments, Type,
+    parse_quote,
+};
 
 use super::Macro;
 use crate::diagnostics::{Errors, messages};
 use crate::model::Shape;
-use crate::names;
 use crate::tokens::lifetimes_in;
+use crate::{names, tokens};
 
 /// The enum's only lifetime. Every other parameter is an error.
 pub(super) fn declared(which: Macro, item: &ItemEnum, errors: &mut Errors) -> Option<Lifetime> {
@@ -28,6 +31,21 @@ pub(super) fn declared(which: Macro, item: &ItemEnum, errors: &mut Errors) -> Op
         }
     }
     lifetime
+}
+
+/// Takes the lifetimes out of an enum of notifications, where they were the mistake: what is left of it is no error again.
+pub(super) fn remove(item: &mut ItemEnum) {
+    let lifetimes = item.generics.lifetimes().map(|parameter| parameter.lifetime.clone()).collect::<Vec<_>>();
+    let forever = Lifetime::new("'static", Span::call_site());
+    for field in item.variants.iter_mut().flat_map(|variant| &mut variant.fields) {
+        for lifetime in &lifetimes {
+            let ty = tokens::with_lifetime(field.ty.to_token_stream(), lifetime, &forever);
+            field.ty = parse_quote!(#ty);
+        }
+    }
+    let others = std::mem::take(&mut item.generics.params).into_iter();
+    item.generics.params =
+        others.filter(|parameter| !matches!(parameter, GenericParam::Lifetime(_))).collect();
 }
 
 /// Sees to it that each payload of a command borrows for the enum's lifetime, and gives that.
@@ -50,7 +68,10 @@ pub(super) fn borrow(
             if used.iter().any(known) {
                 continue;
             }
-            errors.on(&field.ty, messages::payload_lifetime(&item.ident, &lifetime));
+            // One that is not marked as a payload is told that first.
+            if is_payload(field) {
+                errors.on(&field.ty, messages::payload_lifetime(&item.ident, &lifetime));
+            }
             state(&mut field.ty, &lifetime);
             repaired = true;
         }
@@ -59,6 +80,14 @@ pub(super) fn borrow(
         item.generics.params.insert(0, parse_quote!(#lifetime));
     }
     if repaired { Some(lifetime) } else { declared }
+}
+
+fn is_payload(field: &Field) -> bool {
+    let inline = Ident::new("inline", Span::call_site());
+    field.attrs.iter().any(|attribute| match &attribute.meta {
+        Meta::List(keys) => keys.path.is_ident("urom") && tokens::mentions(keys.tokens.clone(), &inline),
+        _ => false,
+    })
 }
 
 /// Writes `lifetime` wherever a borrowed payload's type lacks or misnames it.
@@ -109,7 +138,8 @@ mod tests {
     fn only_known_forms_are_taken_for_payloads() {
         let form = |ty: Type| Shape::of(&ty).form.is_borrowed();
         assert!(form(parse_quote!(&[u8])) && form(parse_quote!(Option<kit::Elements<'a, u8>>)));
-        assert!(!form(parse_quote!(u64)) && !form(parse_quote!(&'a str)) && !form(parse_quote!(&mut [u8])));
+        assert!(form(parse_quote!(&'a str)) && form(parse_quote!(Option<&str>)));
+        assert!(!form(parse_quote!(u64)) && !form(parse_quote!(&'a u64)) && !form(parse_quote!(&mut [u8])));
         assert!(matches!(Shape::of(&parse_quote!(&'a [u8; 4])).form, Form::Array(_)));
     }
 }

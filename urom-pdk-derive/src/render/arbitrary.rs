@@ -80,7 +80,6 @@ impl Render<'_> {
         let body = quote! {
             match #attempt? {
                 #ident::#name { #(#wanted,)* .. } => ::core::result::Result::Ok(#name { #(#wanted),* }),
-                #[allow(unreachable_patterns, reason = "there may be one variant")]
                 _ => ::core::result::Result::Err(#krate::arbitrary::Error::IncorrectFormat),
             }
         };
@@ -98,9 +97,13 @@ impl Render<'_> {
             match field.role() {
                 Role::Codec(_) => {
                     let decode = names::expression("decode", variant, field);
-                    quote!(let #local = #krate::arbitrary::coded(#input, #constant, #decode)?;)
+                    let ty = self.checked_type(field);
+                    quote!(let #local = #krate::arbitrary::coded(#input, #constant, #ty, #decode)?;)
                 }
-                _ => quote!(let mut #local = #krate::arbitrary::plain(#input, #constant)?;),
+                _ => match self.checked_type(field) {
+                    None => quote!(let mut #local = #krate::arbitrary::plain(#input, #constant)?;),
+                    Some(ty) => quote!(let mut #local = #krate::arbitrary::value(#input, #constant, #ty)?;),
+                },
             }
         });
         let payloads = variant.payloads().map(|payload| self.made_up(variant, payload, &input));
@@ -109,7 +112,6 @@ impl Render<'_> {
             quote!(#ident: #local)
         });
         quote! {
-            #[allow(unused_mut, unused_variables, reason = "a field may have no word in it, and a message no field")]
             fn #maker<#lifetime>(
                 #input: &mut #krate::arbitrary::Unstructured<#lifetime>,
             ) -> ::core::result::Result<#this, #krate::arbitrary::Unfit> {

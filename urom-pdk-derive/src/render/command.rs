@@ -17,16 +17,20 @@ impl Commands<'_> {
         let (name, vis) = (self.plugin.text(), &self.render.model.vis);
         let doc =
             format!(" The protocol of the plugin `{name}`: its commands and notifications as one type.");
+        let allowed = self.render.allowed();
         let item = quote! {
             #[doc = #doc]
             #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #allowed
             #vis struct Protocol;
         };
         let decode = self.decode_enum();
         let requests = self.pairs().map(|(variant, reply)| self.request(variant, reply));
         let protocol = self.protocol_impl();
-        (item, quote!(#decode #(#requests)* #protocol))
+        let (notification, span) = (&self.plugin.notification, self.plugin.notification.span());
+        // Named once, so that one that does not exist is one error.
+        let notification = tokens::at(quote!(#notification), span);
+        (item, quote!(type __Notifications = #notification; #decode #(#requests)* #protocol))
     }
 
     /// The enum's own `decode` and `encode`.
@@ -43,7 +47,7 @@ impl Commands<'_> {
 
     fn request(&self, variant: &Variant, reply: &Path) -> TokenStream {
         let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
-        let (ident, name) = (&self.render.model.ident, &variant.ident);
+        let name = &variant.ident;
         let (bytes, out, fixed) = (names::local("bytes"), names::local("out"), names::local("fixed"));
         let check = self.render.check_tag(&fixed, variant);
         let (reading, members) =
@@ -55,17 +59,14 @@ impl Commands<'_> {
         };
         let encode = self.render.body(self.render.encoding(&out, variant, value));
         let encoded_len = self.render.body(self.render.length(variant, value));
-        let echoed = self.echo_of(variant, reply, |field, constant| quote!(#constant.copy(&self.#field)));
-        let (echo, receiver) = (self.render.body(echoed), quote!(&self));
-        let command = names::local("command");
-        let moved = variant.values().map(|field| {
-            let field = &field.ident;
-            quote!(#field: #command.#field)
+        let echoed = self.echo_of(variant, reply, |field| {
+            let (ident, constant) = (&field.ident, names::field_const(variant, field));
+            quote!(#constant.copy(&self.#ident))
         });
-        let from = self.render.body(quote!(#ident::#name { #(#moved),* }));
+        let (echo, receiver) = (self.render.body(echoed), quote!(&self));
+        let conversion = self.render.conversion(variant, &self.render.own_type(variant));
         let clone = self.render.clone_impl(variant, &variant.values().collect::<Vec<_>>());
-        let (this, whole, generics) =
-            (self.render.own_type(variant), self.render.enum_type(), &self.render.model.generics);
+        let this = self.render.own_type(variant);
         let (parameters, lifetime) = (self.render.parameters(variant), self.render.borrowed(variant));
         let (answer, echo_type) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
         // On the answer's span too: rustc reports a wrong answer once more for a function whose signature depends on it.
@@ -77,13 +78,7 @@ impl Commands<'_> {
             #clone
             #echo_check
 
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#this> for #whole {
-                #[inline]
-                fn from(#command: #this) -> #whole {
-                    #from
-                }
-            }
+            #conversion
 
             #[automatically_derived]
             impl #parameters #this {
@@ -123,22 +118,17 @@ impl Commands<'_> {
     /// and once.
     fn of_answer(&self, reply: &Path, name: &str) -> TokenStream {
         let (wire, name) = (self.render.wire(), Ident::new(name, reply.span()));
-        quote_spanned!(reply.span()=> <#reply as #wire::Answer>::#name)
+        quote_spanned!(reply.span()=> <#reply as #wire::Answer<__Notifications>>::#name)
     }
 
-    /// The echo of `variant`, each field of it what `value` makes of the field's name and constant.
-    fn echo_of(
-        &self,
-        variant: &Variant,
-        reply: &Path,
-        value: impl Fn(&Ident, &Ident) -> TokenStream,
-    ) -> TokenStream {
+    /// The echo of `variant`, each field of it what `value` gives for it.
+    fn echo_of(&self, variant: &Variant, reply: &Path, value: impl Fn(&Field) -> TokenStream) -> TokenStream {
         let (wire, echo_type) = (self.render.wire(), self.of_answer(reply, "Echo"));
         // A local is of the answer's type, so it stands on the answer's span too.
         let echo = Ident::new("__echo", reply.span());
         let setters = variant.echoed().map(|field| {
-            let (ident, constant) = (&field.ident, names::field_const(variant, field));
-            let (name, value) = (names::text(ident), value(ident, &constant));
+            let ident = &field.ident;
+            let (name, value) = (names::text(ident), value(field));
             // On the field's span, so that a field the answer does not have, or has otherwise, is underlined itself.
             let set = quote!(#wire::Echoes::<{ #wire::echo_name(#name) }>::set(&mut #echo, #value););
             tokens::at(set, ident.span())
@@ -169,24 +159,12 @@ impl Commands<'_> {
     }
 
     fn protocol_impl(&self) -> TokenStream {
-        let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
+        let (krate, wire) = (&self.render.model.krate, self.render.wire());
         let (name, version) = (self.plugin.text(), self.plugin.version);
         let notification = self.notifications();
         let command = names::local("command");
         let refusal = self.render.body(self.refusal());
         quote! {
-            #[automatically_derived]
-            impl Protocol {
-                /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-                /// one agree on the bytes.
-                #vis const FINGERPRINT: ::core::primitive::u64 = #wire::Fingerprint::new()
-                    .text(#name)
-                    .number(#version)
-                    .number(__FINGERPRINT)
-                    .number(#notification::HASH)
-                    .value();
-            }
-
             #[automatically_derived]
             impl #krate::protocol::Protocol for Protocol {
                 const NAME: &'static ::core::primitive::str = #name;
@@ -196,7 +174,6 @@ impl Commands<'_> {
                 const DESCRIPTION: &'static #krate::describe::Protocol = &#krate::describe::Protocol {
                     name: #name,
                     version: #version,
-                    fingerprint: Protocol::FINGERPRINT,
                     commands: __DESCRIPTION,
                     notifications: #notification::DESCRIPTION,
                 };
@@ -229,7 +206,8 @@ impl Commands<'_> {
         let tag = self.render.tag_type();
         let arms = self.pairs().map(|(variant, reply)| {
             let (tag, echoed) = (variant.tag, Ident::new("__echoed", reply.span()));
-            let echo = self.echo_of(variant, reply, |_, constant| quote!(#constant.read_or_zero(#command)));
+            let echo =
+                self.echo_of(variant, reply, |field| self.render.read_or_zero(variant, field, &command));
             quote_spanned! {reply.span()=>
                 ::core::result::Result::Ok(#tag) => {
                     let #echoed = { #echo };

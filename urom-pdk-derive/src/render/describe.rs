@@ -7,7 +7,7 @@ use syn::{Expr, ExprLit, Ident, Lit, Type, parse_quote};
 
 use super::Render;
 use crate::described::{docs, imports, type_of};
-use crate::model::{Address, Count, Field, Given, Inline, Presence, Role, Variant};
+use crate::model::{Address, Count, Field, Form, Given, Inline, Presence, Role, Variant};
 use crate::{names, tokens};
 
 impl Render<'_> {
@@ -115,7 +115,10 @@ impl Render<'_> {
         let Role::Payload(keys) = payload.role() else { return TokenStream::new() };
         let (name, docs, shape) = (names::text(&payload.ident), docs(&payload.docs), payload.shape());
         let bytes = parse_quote!(::core::primitive::u8);
-        let ty = type_of(shape.element().unwrap_or(&bytes));
+        let ty = match shape.form {
+            Form::Str => quote!(__describe::Type::Utf8),
+            _ => type_of(shape.element().unwrap_or(&bytes)),
+        };
         let count = count(variant, payload, keys);
         let address = address(variant, payload, keys);
         let when = match variant.presence(payload, keys) {

@@ -142,6 +142,26 @@ impl Render<'_> {
         self.body(quote!(match self { #(#arms)* }))
     }
 
+    /// The conversion of a variant's structure `ty`, which has all fields of the variant.
+    pub(super) fn conversion(&self, variant: &Variant, ty: &TokenStream) -> TokenStream {
+        let (ident, name, this) = (&self.model.ident, &variant.ident, self.enum_type());
+        let (generics, message) = (&self.model.generics, names::local("message"));
+        let fields = variant.values().map(|field| {
+            let field = &field.ident;
+            quote!(#field: #message.#field)
+        });
+        let body = self.body(quote!(#ident::#name { #(#fields),* }));
+        quote! {
+            #[automatically_derived]
+            impl #generics ::core::convert::From<#ty> for #this {
+                #[inline]
+                fn from(#message: #ty) -> #this {
+                    #body
+                }
+            }
+        }
+    }
+
     /// The enum's inherent constants and functions.
     pub(super) fn enum_impl(&self, decode: TokenStream) -> TokenStream {
         let wire = self.wire();
@@ -156,14 +176,21 @@ impl Render<'_> {
         } else {
             self.match_self(|variant, value| self.length(variant, value))
         };
+        let ident = &self.model.ident;
+        // A use of all variants and fields: not every program uses every part of a protocol, and nobody is to blame for that.
+        let used = (!self.inert).then(|| {
+            quote!(const _: () = {
+                let _ = #ident::decode;
+                let _ = #ident::encode;
+            };)
+        });
         quote! {
+            #used
+
             #[automatically_derived]
             impl #generics #this {
                 /// The size in bytes of every message without its inline payloads.
                 #vis const FIXED_LEN: ::core::primitive::usize = __LEN;
-
-                /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-                #vis const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
 
                 /// Reads a message of any variant.
                 ///

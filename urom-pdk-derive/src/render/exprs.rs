@@ -54,13 +54,15 @@ impl Render<'_> {
             };
             quote!(#ident: #ty)
         });
+        let idents = in_scope(variant, payload, expr).map(|field| &field.ident);
         let borrows =
             in_scope(variant, payload, expr).any(|field| field.is_payload() && self.borrows_type(&field.ty));
         let generics = self.model.lifetime.as_ref().filter(|_| borrows).map(|lifetime| quote!(<#lifetime>));
         quote! {
             #[inline]
-            #[allow(unused_variables, reason = "an expression may name a field without using it")]
             fn #name #generics(#(#parameters),*) -> #output {
+                // A method may be called like a field that the expression does not use.
+                #(let _ = #idents;)*
                 #expr
             }
         }

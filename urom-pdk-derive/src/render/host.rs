@@ -6,7 +6,6 @@ use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Commands;
-use super::structs::documented;
 use crate::model::{Field, Form, Role, Variant};
 use crate::names;
 
@@ -17,9 +16,10 @@ impl Commands<'_> {
         let name = self.plugin.text();
         let doc = format!(" Sends commands to the plugin `{name}`: one `task_*` method for each command.");
         let tasks = self.pairs().map(|(variant, _)| self.task_type(variant));
+        let allowed = self.render.allowed();
         let items = quote! {
             #[doc = #doc]
-            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #allowed
             #vis struct Client<AnyHost: #krate::protocol::HostSide> {
                 plugin: AnyHost::Plugin,
             }
@@ -70,10 +70,11 @@ impl Commands<'_> {
         let (name, task) = (&variant.ident, names::task(&variant.ident));
         let command = self.render.message_type(variant, &task_lifetime());
         let doc = format!(" A command [`{}`] that is ready to be submitted.", names::text(name));
+        let allowed = self.render.allowed();
         quote! {
             #[doc = #doc]
             #[must_use = "a task does nothing until it is submitted"]
-            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #allowed
             #vis struct #task<'task, AnyHost: #krate::protocol::HostSide> {
                 plugin: &'task AnyHost::Plugin,
                 worker: &'task AnyHost::Worker,
@@ -89,11 +90,21 @@ impl Commands<'_> {
         let (name, task) = (&variant.ident, names::task(&variant.ident));
         let method = names::task_method(&variant.ident);
         let worker = names::local("worker");
-        let docs = documented(&variant.docs, &format!(" Makes the command [`{}`].", names::text(name)));
+        let otherwise = format!(" Makes the command [`{}`].", names::text(name));
+        let docs = self.render.copied_docs(&variant.docs, &otherwise);
         let arguments = variant.values().filter(|field| !field.has_setter()).map(|field| {
             let (ident, (ty, _)) = (&field.ident, self.argument(field));
             quote!(#ident: #ty)
         });
+        let arguments = arguments.collect::<Vec<_>>();
+        let given = variant.values().filter(|field| !field.has_setter()).map(|field| &field.ident);
+        // They have the user's spans, and so are the user's to lints.
+        let unused = self.render.inert.then(|| quote!(#(let _ = #given;)*));
+        // clippy looks into macros. Its limit of seven counts `self` and the worker.
+        let many = arguments.len() > 5;
+        let allowed = many.then(
+            || quote!(#[allow(clippy::too_many_arguments, reason = "one for each field that must be given")]),
+        );
         let members = variant.values().map(|field| {
             let (ident, (_, value)) = (&field.ident, self.argument(field));
             let value = if field.has_setter() { self.unset(variant, field) } else { value };
@@ -109,11 +120,13 @@ impl Commands<'_> {
         });
         quote! {
             #docs
+            #allowed
             #vis fn #method<'task>(
                 &'task self,
                 #worker: &'task AnyHost::Worker,
                 #(#arguments),*
             ) -> #task<'task, AnyHost> {
+                #unused
                 #body
             }
         }
@@ -124,8 +137,8 @@ impl Commands<'_> {
         let (ident, ty) = (&field.ident, self.render.with_lifetime(&field.ty, &task_lifetime()));
         let shape = field.shape();
         // A reference is passed as one, so that arrays and vectors become slices by themselves.
-        let as_is =
-            !field.is_payload() || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_));
+        let as_is = !field.is_payload()
+            || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_) | Form::Str);
         if as_is {
             (ty, quote!(#ident))
         } else {
@@ -135,11 +148,11 @@ impl Commands<'_> {
 
     /// The value that nobody set.
     fn unset(&self, variant: &Variant, field: &Field) -> TokenStream {
-        let (wire, constant) = (self.render.wire(), names::field_const(variant, field));
+        let wire = self.render.wire();
         match field.role() {
             Role::Codec(_) => quote_spanned!(field.ty.span()=> ::core::default::Default::default()),
             Role::Payload(_) => quote!(#wire::unset()),
-            Role::Plain | Role::Word => quote!(#constant.zero()),
+            Role::Plain | Role::Word => self.render.zero(variant, field),
         }
     }
 
@@ -154,10 +167,12 @@ impl Commands<'_> {
                 (None, true) => "; empty or not there unless set",
                 (None, false) => "; 0 unless set",
             };
-            let docs = documented(&field.docs, &format!(" Sets `{}`{doc}.", names::text(ident)));
+            let otherwise = format!(" Sets `{}`{doc}.", names::text(ident));
+            let docs = self.render.copied_docs(&field.docs, &otherwise);
+            let name = names::made(ident);
             quote! {
                 #docs
-                #vis fn #ident(mut self, #ident: #ty) -> Self {
+                #vis fn #name(mut self, #ident: #ty) -> Self {
                     self.command.#ident = #value;
                     self
                 }

@@ -7,7 +7,7 @@ use syn::{Expr, ExprLit, Lit, Type};
 use super::Render;
 use crate::diagnostics::messages;
 use crate::model::{Address, Count, Field, Given, Kind, Presence, Role, Variant};
-use crate::{names, tokens};
+use crate::{names, tokens, validate};
 
 /// A run of bytes of the fixed part: a field or a word.
 pub(super) struct Slot {
@@ -16,6 +16,8 @@ pub(super) struct Slot {
     pub(super) ty: TokenStream,
     /// What to underline when the type cannot travel.
     pub(super) span: Span,
+    /// Whether the spelling tells that any bytes are a value.
+    pub(super) is_number: bool,
 }
 
 impl Render<'_> {
@@ -36,7 +38,6 @@ impl Render<'_> {
         if self.inert {
             return quote!(
                 const __LEN: ::core::primitive::usize = 0;
-                const __FINGERPRINT: ::core::primitive::u64 = 0;
             );
         }
         let wire = self.wire();
@@ -56,8 +57,8 @@ impl Render<'_> {
         let limits = self.model.variants.iter().map(|variant| self.variant_limit(variant));
         let payloads = self.model.variants.iter().flat_map(|variant| variant.payloads());
         let elements = payloads.filter_map(|payload| self.element_check(payload));
-        let fingerprint = self.fingerprint();
         quote! {
+            use #wire::NotAnyBytes as _;
             use #wire::layout as __layout;
             const __TAG: #wire::Field<#tag, 0, __LEN> = #wire::field::<#tag, 0, __LEN>();
             const __UNION: __layout::Extent = __layout::union(&[#(__layout::structure(#members)),*]);
@@ -71,7 +72,6 @@ impl Render<'_> {
             #limit
             #(#limits)*
             #(#elements)*
-            #fingerprint
         }
     }
 
@@ -79,16 +79,19 @@ impl Render<'_> {
     pub(super) fn slots(&self, variant: &Variant, field: &Field) -> Vec<Slot> {
         let span = syn::spanned::Spanned::span(&field.ty);
         let ty = &field.ty;
-        let placed = |ty| Slot { constant: names::field_const(variant, field), ty, span };
+        let constant = names::field_const(variant, field);
+        let placed =
+            |ty| Slot { constant: constant.clone(), ty, span, is_number: validate::is_number(&field.ty) };
         match field.role() {
             Role::Plain | Role::Word => vec![placed(quote!(#ty))],
             Role::Codec(module) => {
                 let span = syn::spanned::Spanned::span(module);
-                vec![Slot { span, ..placed(tokens::at(quote!(#module::Wire), span)) }]
+                let ty = tokens::at(quote!(#module::Wire), span);
+                vec![Slot { constant, ty, span, is_number: false }]
             }
             Role::Payload(keys) => {
-                let word =
-                    |constant| Slot { constant, ty: quote!(::core::primitive::u64), span: Span::call_site() };
+                let (ty, span) = (quote!(::core::primitive::u64), Span::call_site());
+                let word = |constant| Slot { constant, ty: ty.clone(), span, is_number: true };
                 let address = matches!(variant.address(keys), Address::Own)
                     .then(|| word(names::address_const(variant, field)));
                 let length = matches!(variant.count(field, keys), Count::Own)
@@ -98,20 +101,63 @@ impl Render<'_> {
         }
     }
 
+    /// Whether any bytes are a value of a type, as an argument.
+    fn any_bytes(&self, ty: &TokenStream) -> TokenStream {
+        let wire = self.wire();
+        quote!({ <#wire::AnyBytes<#ty>>::ANY })
+    }
+
+    /// The function that gives a field its value where nobody sets it, for types of which not any bytes are a value.
+    fn zero_const(&self, variant: &Variant, field: &Field) -> Option<TokenStream> {
+        let is_zero = field.has_setter() || !self.model.is_command() && field.echo.is_some();
+        if !is_zero || !field.is_plain() || validate::is_number(&field.ty) {
+            return None;
+        }
+        let (wire, constant, ty) = (self.wire(), names::zero_const(variant, field), &field.ty);
+        let any = self.any_bytes(&quote!(#ty));
+        let zero = quote_spanned!(syn::spanned::Spanned::span(ty)=> <#ty as #wire::Zero<#any>>::zero);
+        Some(quote!(const #constant: fn() -> #ty = #zero;))
+    }
+
+    /// An expression for the value of a field that nobody sets.
+    pub(super) fn zero(&self, variant: &Variant, field: &Field) -> TokenStream {
+        if validate::is_number(&field.ty) {
+            let constant = names::field_const(variant, field);
+            return quote!(#constant.zero());
+        }
+        let constant = names::zero_const(variant, field);
+        quote!(#constant())
+    }
+
+    /// An expression for the value of an echoed field in bytes that may be too few or wrong.
+    pub(super) fn read_or_zero(&self, variant: &Variant, field: &Field, bytes: &Ident) -> TokenStream {
+        let constant = names::field_const(variant, field);
+        if validate::is_number(&field.ty) {
+            return quote!(#constant.read_or_zero(#bytes));
+        }
+        let zero = names::zero_const(variant, field);
+        quote!(#constant.read_or(#bytes, #zero))
+    }
+
     fn variant_layout(&self, variant: &Variant) -> TokenStream {
         let wire = self.wire();
         let place = |slot: &Slot, at: TokenStream| {
-            let Slot { constant, ty, span } = slot;
+            let Slot { constant, ty, span, is_number } = slot;
+            if *is_number {
+                return quote!(const #constant: #wire::Field<#ty, #at, __LEN> = #wire::field::<#ty, #at, __LEN>(););
+            }
+            let any = self.any_bytes(ty);
             // On the type's span, so that a type that is no plain data is underlined itself.
-            let new = quote_spanned!(*span=> #wire::field::<#ty, #at, __LEN>());
-            quote!(const #constant: #wire::Field<#ty, #at, __LEN> = #new;)
+            let new = quote_spanned!(*span=> #wire::any_field::<#ty, #at, __LEN, #any>());
+            quote!(const #constant: #wire::Field<#ty, #at, __LEN, #any> = #new;)
         };
+        let zeros = variant.values().filter_map(|field| self.zero_const(variant, field));
         let header = variant.header().enumerate().map(|(i, field)| {
             let slots = self.slots(variant, field);
             let at = i + 1;
             slots.iter().map(|slot| place(slot, quote!({ __PARTS_AT[#at] }))).collect::<TokenStream>()
         });
-        let header = header.collect::<TokenStream>();
+        let header = zeros.chain(header).collect::<TokenStream>();
         let body = variant.body().flat_map(|field| self.slots(variant, field)).collect::<Vec<_>>();
         if variant.body().next().is_none() {
             return header;
@@ -129,25 +175,34 @@ impl Render<'_> {
         }
     }
 
-    /// How many bytes a fixed part and its fixed payloads may have.
-    fn room(&self) -> TokenStream {
+    /// The size of the header in front of a message, and how many bytes both may have.
+    fn sizes(&self) -> (TokenStream, TokenStream) {
         let krate = &self.model.krate;
         let header = match self.model.kind {
             Kind::Command(_) => quote!(WorkerCmd),
             Kind::Notification => quote!(WorkerNotify),
         };
-        quote!(#krate::DEFAULT_MAX_MESSAGE - ::core::mem::size_of::<#krate::plugin::#header>())
+        (quote!(::core::mem::size_of::<#krate::plugin::#header>()), quote!(#krate::DEFAULT_MAX_MESSAGE))
     }
 
     /// A message that can never be sent does not compile.
     fn limit(&self) -> TokenStream {
-        let ident = &self.model.ident;
-        let text = match self.model.kind {
-            Kind::Command(_) => messages::command_too_big(ident),
-            Kind::Notification => messages::notification_too_big(ident),
-        };
-        let (text, room) = (text.to_string(), self.room());
-        quote_spanned!(ident.span()=> const _: () = ::core::assert!(__LEN <= #room, #text);)
+        let (wire, ident, (header, most)) = (self.wire(), &self.model.ident, self.sizes());
+        let advice = messages::too_big().to_string();
+        let variants = self.model.variants.iter().map(|variant| {
+            let (name, extents) = (names::text(&variant.ident), names::extents_const(variant));
+            match variant.body().next() {
+                None => quote!((#name, 0)),
+                Some(_) => quote!((#name, __layout::structure(&#extents).size)),
+            }
+        });
+        quote_spanned!(ident.span()=>
+            const _: () = ::core::assert!(
+                __LEN <= #most - #header,
+                "{}",
+                #wire::too_big(&[#(#variants),*], __LEN, #header, #advice).as_str(),
+            );
+        )
     }
 
     /// Neither does a variant whose payloads of known length make it too big.
@@ -157,11 +212,21 @@ impl Render<'_> {
         if fixed.is_empty() {
             return TokenStream::new();
         }
-        let (wire, text) = (self.wire(), messages::variant_too_big(&variant.ident).to_string());
-        let room = self.room();
+        let (wire, name, (header, most)) = (self.wire(), names::text(&variant.ident), self.sizes());
+        let advice = messages::variant_too_big().to_string();
         quote_spanned!(variant.ident.span()=>
             // That the fixed part alone fits is asserted above, with another message.
-            const _: () = ::core::assert!(__LEN > #room || #wire::known_fits(__LEN, &[#(#fixed),*], #room), #text);
+            const _: () = ::core::assert!(
+                __LEN > #most - #header || #wire::known_len(__LEN, &[#(#fixed),*]) <= #most - #header,
+                "{}",
+                #wire::variant_too_big(
+                    #name,
+                    #wire::known_len(__LEN, &[#(#fixed),*]),
+                    #header,
+                    #advice,
+                )
+                .as_str(),
+            );
         )
     }
 

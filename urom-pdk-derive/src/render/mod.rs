@@ -4,10 +4,10 @@ mod arbitrary;
 mod codec;
 mod command;
 mod describe;
+mod docs;
 mod enums;
 mod export;
 mod exprs;
-mod fingerprint;
 mod host;
 mod layout;
 mod notification;
@@ -57,24 +57,22 @@ impl Render<'_> {
             quote!(#expressions #codecs #arbitrary)
         };
         let description = self.description();
-        let allowed = if self.inert {
-            quote!(#[allow(unused, reason = "the definition has an error, so these stand without bodies")])
-        } else {
-            quote!(#[allow(
-                clippy::too_many_arguments,
-                dead_code,
-                deprecated,
-                non_snake_case,
-                non_upper_case_globals,
-                reason = "not every program uses every part of a protocol"
-            )])
-        };
+        let allowed = self.allowed();
         quote! {
             #structs
             #items
             #allowed
             const _: () = { #layout #description #functions #impls };
         }
+    }
+
+    /// What the user allows for the definition, for what is made of it too.
+    ///
+    /// No lint needs an exception besides: those of names and of unused items say nothing of what has a macro's span
+    /// ([`names::made`]). So a crate may forbid them.
+    fn allowed(&self) -> TokenStream {
+        let allowed = &self.model.allowed;
+        quote!(#(#allowed)*)
     }
 
     /// A function's body; none when only the signatures are wanted.

@@ -33,13 +33,15 @@ impl Render<'_> {
         let tag_type = self.tag_type();
         let (tag, fixed) = (names::local("tag"), names::local("fixed"));
         let body = self.body(quote! {
-            #wire::notification::<__LEN>(#text, |#fixed| __TAG.write(#fixed, &(#tag as #tag_type)))
+            let #tag = <#tag_type as #wire::Word>::from_u64(#tag);
+            #wire::notification::<__LEN>(#text, |#fixed| {
+                __TAG.write(#fixed, &::core::option::Option::unwrap_or_default(#tag));
+            })
         });
         quote! {
             #[automatically_derived]
             impl #generics #wire::Notifications for #this {
                 const LEN: ::core::primitive::usize = __LEN;
-                const HASH: ::core::primitive::u64 = __FINGERPRINT;
                 const DESCRIPTION: #krate::describe::Messages = __DESCRIPTION;
 
                 fn refusal(
@@ -53,7 +55,7 @@ impl Render<'_> {
 
     fn reply(&self, variant: &Variant) -> TokenStream {
         let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
-        let name = &variant.ident;
+        let (name, this) = (&variant.ident, self.enum_type());
         let (text, echo_name) = (names::text(name), names::echo(name));
         let (incoming, fixed, echo) = (names::local("incoming"), names::local("fixed"), names::local("echo"));
 
@@ -77,22 +79,20 @@ impl Render<'_> {
         let refusal = self.body(quote!(#wire::notification::<__LEN>(#text, |#fixed| { #zeros })));
 
         let clone = self.clone_impl(variant, &variant.own().collect::<Vec<_>>());
-        let from = if variant.echoed().next().is_none() {
-            self.reply_conversion(variant)
-        } else {
-            TokenStream::new()
-        };
+        // Without echoed fields the structure has all fields of the variant.
+        let is_whole = variant.echoed().next().is_none();
+        let conversion = is_whole.then(|| self.conversion(variant, &variant.ident.to_token_stream()));
         let payload = self.payload_maker(variant);
         let echo_texts = variant.echoed().map(|field| names::text(&field.ident));
         let zero = variant.echoed().map(|field| {
-            let (field, constant) = (&field.ident, names::field_const(variant, field));
-            quote!(#field: #constant.zero())
+            let (ident, zero) = (&field.ident, self.zero(variant, field));
+            quote!(#ident: #zero)
         });
         let zero = self.body(quote!(#echo_name { #(#zero),* }));
         let echoes = variant.echoed().map(|field| self.echoes(&echo_name, field));
         quote! {
             #clone
-            #from
+            #conversion
             #payload
 
             #[automatically_derived]
@@ -117,6 +117,12 @@ impl Render<'_> {
             }
 
             #(#echoes)*
+
+            #[automatically_derived]
+            impl #wire::Answer<#this> for #name {
+                type This = #name;
+                type Echo = #echo_name;
+            }
 
             #[automatically_derived]
             impl #wire::Echo for #echo_name {
@@ -203,26 +209,5 @@ impl Render<'_> {
                 }
             }
         })
-    }
-
-    /// A notification without echoed fields is a variant of the enum as it stands.
-    fn reply_conversion(&self, variant: &Variant) -> TokenStream {
-        let (ident, name) = (&self.model.ident, &variant.ident);
-        let (generics, this) = (&self.model.generics, self.enum_type());
-        let reply = names::local("reply");
-        let moved = variant.values().map(|field| {
-            let field = &field.ident;
-            quote!(#field: #reply.#field)
-        });
-        let body = self.body(quote!(#ident::#name { #(#moved),* }));
-        quote! {
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#name> for #this {
-                #[inline]
-                fn from(#reply: #name) -> #this {
-                    #body
-                }
-            }
-        }
     }
 }

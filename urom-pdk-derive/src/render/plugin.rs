@@ -5,7 +5,6 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use super::Commands;
-use super::structs::documented;
 use crate::model::Variant;
 use crate::names;
 
@@ -16,7 +15,7 @@ impl Commands<'_> {
     }
 
     fn handler_trait(&self) -> TokenStream {
-        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
+        let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
         let doc = format!(
             " What a plugin `{}` does: one method for each command, which ends with the notification that answers it.",
             self.plugin.text()
@@ -24,7 +23,8 @@ impl Commands<'_> {
         let methods = self.pairs().filter_map(|(variant, reply)| {
             let (name, method) = (&variant.ident, names::method(&variant.ident)?);
             let command = self.render.message_type(variant, &syn::Lifetime::new("'_", Span::call_site()));
-            let docs = documented(&variant.docs, &format!(" Answers the command [`{}`].", names::text(name)));
+            let otherwise = format!(" Answers the command [`{}`].", names::text(name));
+            let docs = self.render.copied_docs(&variant.docs, &otherwise);
             Some(quote! {
                 #docs
                 async fn #method(
@@ -34,17 +34,16 @@ impl Commands<'_> {
                 ) -> ::core::result::Result<#reply, AnySide::Error>;
             })
         });
+        let allowed = self.render.allowed();
         quote! {
             #[doc = #doc]
             ///
             /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
             /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
-            #[allow(
-                async_fn_in_trait,
-                dead_code,
-                reason = "a plugin's futures stay on the thread that polls them"
-            )]
-            #vis trait Handler<AnySide: #krate::protocol::PluginSide>: ::core::marker::Sized + 'static {
+            #allowed
+            #vis trait Handler<AnySide: #krate::protocol::PluginSide = <Self as #krate::protocol::FilledIn>::Side>:
+                ::core::marker::Sized + 'static
+            {
                 /// Makes the handler, when a worker opens the plugin.
                 ///
                 /// # Errors
@@ -55,8 +54,8 @@ impl Commands<'_> {
                 ///
                 /// # Errors
                 /// The worker reports the failure and has no address of this plugin then.
-                fn address(&self) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
-                    ::core::result::Result::Ok(::std::vec::Vec::new())
+                fn address(&self) -> ::core::result::Result<#wire::Vec<::core::primitive::u8>, AnySide::Error> {
+                    ::core::result::Result::Ok(#wire::Vec::new())
                 }
 
                 /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
@@ -109,7 +108,7 @@ impl Commands<'_> {
 
                 fn address(
                     #handler: &AnyHandler,
-                ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
+                ) -> ::core::result::Result<#wire::Vec<::core::primitive::u8>, AnySide::Error> {
                     <AnyHandler as Handler<AnySide>>::address(#handler)
                 }
 

@@ -2,11 +2,14 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
+use syn::Type;
+use syn::spanned::Spanned;
 
 use super::Render;
 use super::exprs::{length_expr, when_expr};
+use crate::described::type_of;
 use crate::model::{Address, Count, Field, Inline, Presence, Role, Variant};
-use crate::{names, tokens};
+use crate::{names, tokens, validate};
 
 /// Where the bytes are.
 pub(super) enum Source<'a> {
@@ -38,9 +41,12 @@ impl Render<'_> {
             let locals = self.values(variant, fixed, |field| wanted(field) && !field.is_plain());
             let members =
                 variant.values().enumerate().filter(|(_, field)| wanted(field)).map(|(_, field)| {
-                    let (ident, constant) = (&field.ident, names::field_const(variant, field));
+                    let ident = &field.ident;
                     match field.role() {
-                        Role::Plain => quote!(#ident: #constant.read(#fixed)),
+                        Role::Plain => {
+                            let value = self.value(variant, field, fixed);
+                            quote!(#ident: #value)
+                        }
                         _ => {
                             let local = names::numbered(index(variant, field));
                             quote!(#ident: #local)
@@ -77,21 +83,44 @@ impl Render<'_> {
         (statements, members)
     }
 
+    /// An expression for what lies in the fixed part for a field; it returns when that is no value of the field's type.
+    fn value(&self, variant: &Variant, field: &Field, fixed: &Ident) -> TokenStream {
+        let constant = names::field_const(variant, field);
+        match self.checked_type(field) {
+            None => quote!(#constant.read(#fixed)),
+            Some(ty) => {
+                let (message, name) = (names::text(&variant.ident), names::text(&field.ident));
+                quote!(#constant.checked(#fixed, #message, #name, #ty)?)
+            }
+        }
+    }
+
+    /// The description, as a reference, of the type of a field whose bytes may be no value of it, as far as the spelling
+    /// tells.
+    pub(super) fn checked_type(&self, field: &Field) -> Option<TokenStream> {
+        let described = match field.role() {
+            Role::Codec(module) => type_of(&Type::Verbatim(tokens::at(quote!(#module::Wire), module.span()))),
+            _ if validate::is_number(&field.ty) => return None,
+            _ => type_of(&field.ty),
+        };
+        Some(quote!(const { &#described }))
+    }
+
     /// Locals of the fields in the fixed part.
     fn values(&self, variant: &Variant, fixed: &Ident, wanted: impl Fn(&Field) -> bool) -> TokenStream {
         let wire = self.wire();
         let message = names::text(&variant.ident);
         let fields = variant.values().filter(|field| wanted(field)).map(|field| {
-            let (local, constant) =
-                (names::numbered(index(variant, field)), names::field_const(variant, field));
+            let local = names::numbered(index(variant, field));
+            let read = self.value(variant, field, fixed);
             match field.role() {
-                Role::Plain => quote!(let #local = #constant.read(#fixed);),
+                Role::Plain => quote!(let #local = #read;),
                 Role::Codec(_) => {
                     let decode = names::expression("decode", variant, field);
                     let (name, what, value) =
                         (names::text(&field.ident), names::local("what"), names::local("value"));
                     quote! {
-                        let #local = match #decode(#constant.read(#fixed)) {
+                        let #local = match #decode(#read) {
                             ::core::result::Result::Ok(#value) => #value,
                             ::core::result::Result::Err(#what) => {
                                 return ::core::result::Result::Err(#wire::invalid(#message, #name, #what));

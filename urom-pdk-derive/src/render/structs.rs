@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Path, parse_quote};
+use syn::{Path, parse_quote};
 
 use super::Render;
 use crate::model::{Field, Form, Kind, Role, Variant};
@@ -28,21 +28,22 @@ impl Render<'_> {
     }
 
     fn structure(&self, variant: &Variant, what: &str, fields: &[&Field]) -> TokenStream {
-        let (name, parameters) = (&variant.ident, self.parameters(variant));
-        let docs = documented(&variant.docs, &format!(" The {what} `{}`.", names::text(name)));
+        let (name, parameters) = (names::made(&variant.ident), self.parameters(variant));
+        let allowed = self.allowed();
+        let docs = self.copied_docs(&variant.docs, &format!(" The {what} `{}`.", names::text(&name)));
         let derives = self.derives(fields);
         let body = self.members(fields);
         let vis = &self.model.vis;
         quote! {
             #docs
             #derives
-            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #allowed
             #vis struct #name #parameters #body
         }
     }
 
     fn echo(&self, variant: &Variant) -> TokenStream {
-        let name = names::echo(&variant.ident);
+        let (name, allowed) = (names::echo(&variant.ident), self.allowed());
         let doc = format!(" The fields of `{}` that repeat the command's.", names::text(&variant.ident));
         let body = self.members(&variant.echoed().collect::<Vec<_>>());
         let vis = &self.model.vis;
@@ -50,7 +51,7 @@ impl Render<'_> {
             #[doc = #doc]
             #[doc(hidden)]
             #[derive(::core::clone::Clone, ::core::marker::Copy)]
-            #[allow(dead_code, reason = "not every program uses every part of a protocol")]
+            #allowed
             #vis struct #name #body
         }
     }
@@ -62,7 +63,8 @@ impl Render<'_> {
         let vis = &self.model.vis;
         let members = fields.iter().map(|field| {
             let Field { ident, ty, docs, .. } = field;
-            let docs = documented(docs, &format!(" The field `{}`.", names::text(ident)));
+            let docs = self.copied_docs(docs, &format!(" The field `{}`.", names::text(ident)));
+            let ident = names::made(ident);
             quote!(#docs #vis #ident: #ty)
         });
         quote!({ #(#members),* })
@@ -85,7 +87,9 @@ impl Render<'_> {
                 }
             }
         }
-        if derives.is_empty() || self.inert { TokenStream::new() } else { quote!(#[derive(#(#derives),*)]) }
+        // Of a definition with another error it is not known whether they can be derived.
+        let wrong = self.inert && !self.model.derived_above;
+        if derives.is_empty() || wrong { TokenStream::new() } else { quote!(#[derive(#(#derives),*)]) }
     }
 
     /// A `Clone` for structures that derive none: every field can be one, or is plain data.
@@ -125,17 +129,12 @@ fn is_known(field: &Field) -> bool {
             let shape = field.shape();
             !matches!(shape.form, Form::Other) && shape.element().is_none_or(validate::is_number)
         }
-        Role::Plain | Role::Word => validate::is_number(&field.ty),
+        Role::Plain | Role::Word => validate::is_primitive(&field.ty),
     }
 }
 
 fn last(path: &Path) -> Option<String> {
     path.segments.last().map(|segment| segment.ident.to_string())
-}
-
-/// The user's documentation, or a sentence in its place.
-pub(super) fn documented(docs: &[Attribute], otherwise: &str) -> TokenStream {
-    if docs.is_empty() { quote!(#[doc = #otherwise]) } else { quote!(#(#docs)*) }
 }
 
 /// A pattern that names every value of a variant `field_0`, `field_1`, ..., and those names.

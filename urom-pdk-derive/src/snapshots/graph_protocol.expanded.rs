@@ -8,28 +8,24 @@ pub enum Command {
         data: u64,
     },
 }
-/// Asks for `data` back.
+#[cfg_attr(not(doctest), doc = " Asks for `data` back.")]
+#[cfg_attr(doctest, doc = " The command `Loopback`.")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Loopback {
-    /// Any value.
+    #[cfg_attr(not(doctest), doc = " Any value.")]
+    #[cfg_attr(doctest, doc = " The field `data`.")]
     pub data: u64,
 }
 /// The protocol of the plugin `worker_graph`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Protocol;
 /// What a plugin `worker_graph` does: one method for each command, which ends with the notification that answers it.
 ///
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
-#[allow(
-    async_fn_in_trait,
-    dead_code,
-    reason = "a plugin's futures stay on the thread that polls them"
-)]
 pub trait Handler<
-    AnySide: ::urom_abi::protocol::PluginSide,
+    AnySide: ::urom_abi::protocol::PluginSide
+        = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
@@ -42,8 +38,11 @@ pub trait Handler<
     /// The worker reports the failure and has no address of this plugin then.
     fn address(
         &self,
-    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
-        ::core::result::Result::Ok(::std::vec::Vec::new())
+    ) -> ::core::result::Result<
+        ::urom_abi::wire::Vec<::core::primitive::u8>,
+        AnySide::Error,
+    > {
+        ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
     ///
@@ -52,7 +51,8 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Asks for `data` back.
+    #[cfg_attr(not(doctest), doc = " Asks for `data` back.")]
+    #[cfg_attr(doctest, doc = " Answers the command [`Loopback`].")]
     async fn loopback(
         &self,
         cx: &AnySide::Context,
@@ -64,28 +64,19 @@ pub trait Handler<
     }
 }
 /// Sends commands to the plugin `worker_graph`: one `task_*` method for each command.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: AnyHost::Plugin,
 }
 /// A command [`Loopback`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: Loopback,
     deadline: ::core::option::Option<::core::time::Duration>,
 }
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
+    use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
     const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
         ::core::primitive::u64,
@@ -119,19 +110,12 @@ const _: () = {
     > = ::urom_abi::wire::field::<u64, { __OFFSETS_Loopback[0usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerCmd > (),
-        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+        ::urom_abi::plugin::WorkerCmd > (), "{}", ::urom_abi::wire::too_big(&
+        [("Loopback", __layout::structure(& __EXTENTS_Loopback).size)], __LEN,
+        ::core::mem::size_of:: < ::urom_abi::plugin::WorkerCmd > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
-    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-        .text("Command")
-        .number(__LEN as ::core::primitive::u64)
-        .text("Loopback")
-        .number(0u64)
-        .number(__OFFSETS_Loopback[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Loopback[0usize].size as ::core::primitive::u64)
-        .text("data")
-        .number(0u64)
-        .value();
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -165,9 +149,7 @@ const _: () = {
         ],
     };
     ::urom_abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn
-        __arbitrary_Loopback < 'arbitrary > (input : & mut
+        fn __arbitrary_Loopback < 'arbitrary > (input : & mut
         ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
         Command, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
         ::urom_abi::arbitrary::plain(input, __AT_Loopback_data) ?;
@@ -187,16 +169,18 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_Loopback, | made | {
         ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::Loopback { data, .. } =>
-        ::core::result::Result::Ok(Loopback { data }), #[allow(unreachable_patterns,
-        reason = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Loopback { data }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    type __Notifications = Notification;
+    const _: () = {
+        let _ = Command::decode;
+        let _ = Command::encode;
+    };
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -252,16 +236,16 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < LoopbackDone as ::urom_abi::wire::Answer >
-        ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
+        ::urom_abi::wire::echoes_all(< < LoopbackDone as ::urom_abi::wire::Answer <
+        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
         "`LoopbackDone` echoes a field that `Loopback` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
     impl ::core::convert::From<Loopback> for Command {
         #[inline]
-        fn from(command: Loopback) -> Command {
+        fn from(message: Loopback) -> Command {
             Command::Loopback {
-                data: command.data,
+                data: message.data,
             }
         }
     }
@@ -292,7 +276,7 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::protocol::Request for Loopback {
         type Protocol = Protocol;
-        type Reply = <LoopbackDone as ::urom_abi::wire::Answer>::This;
+        type Reply = <LoopbackDone as ::urom_abi::wire::Answer<__Notifications>>::This;
         type Kind = Loopback;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -312,21 +296,14 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <LoopbackDone as ::urom_abi::wire::Answer>::Echo {
-            let __echo = <<LoopbackDone as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <LoopbackDone as ::urom_abi::wire::Answer<__Notifications>>::Echo {
+            let __echo = <<LoopbackDone as ::urom_abi::wire::Answer<
+                __Notifications,
+            >>::Echo as ::urom_abi::wire::Echo>::zero();
             __echo
         }
-    }
-    #[automatically_derived]
-    impl Protocol {
-        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-        /// one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-            .text("worker_graph")
-            .number(1u64)
-            .number(__FINGERPRINT)
-            .number(<Notification as ::urom_abi::wire::Notifications>::HASH)
-            .value();
     }
     #[automatically_derived]
     impl ::urom_abi::protocol::Protocol for Protocol {
@@ -337,7 +314,6 @@ const _: () = {
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "worker_graph",
             version: 1u64,
-            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
         };
@@ -359,7 +335,9 @@ const _: () = {
             >("Command", command) {
                 ::core::result::Result::Ok(0u64) => {
                     let __echoed = {
-                        let __echo = <<LoopbackDone as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        let __echo = <<LoopbackDone as ::urom_abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as ::urom_abi::wire::Echo>::zero();
                         __echo
                     };
                     __echoed.refusal()
@@ -388,7 +366,7 @@ const _: () = {
         fn address(
             handler: &AnyHandler,
         ) -> ::core::result::Result<
-            ::std::vec::Vec<::core::primitive::u8>,
+            ::urom_abi::wire::Vec<::core::primitive::u8>,
             AnySide::Error,
         > {
             <AnyHandler as Handler<AnySide>>::address(handler)
@@ -459,7 +437,8 @@ const _: () = {
         pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        /// Asks for `data` back.
+        #[cfg_attr(not(doctest), doc = " Asks for `data` back.")]
+        #[cfg_attr(doctest, doc = " Makes the command [`Loopback`].")]
         pub fn task_loopback<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -528,27 +507,20 @@ pub enum Notification {
         data: u64,
     },
 }
-/// Answers a loopback.
+#[cfg_attr(not(doctest), doc = " Answers a loopback.")]
+#[cfg_attr(doctest, doc = " The notification `LoopbackDone`.")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct LoopbackDone {
-    /// The value that was sent.
+    #[cfg_attr(not(doctest), doc = " The value that was sent.")]
+    #[cfg_attr(doctest, doc = " The field `data`.")]
     pub data: u64,
 }
 /// The fields of `LoopbackDone` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct LoopbackDoneEcho;
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
+    use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
     const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
         ::core::primitive::u64,
@@ -582,19 +554,12 @@ const _: () = {
     > = ::urom_abi::wire::field::<u64, { __OFFSETS_LoopbackDone[0usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerNotify > (),
-        "every variant of `Notification` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
+        ::urom_abi::plugin::WorkerNotify > (), "{}", ::urom_abi::wire::too_big(&
+        [("LoopbackDone", __layout::structure(& __EXTENTS_LoopbackDone).size)], __LEN,
+        ::core::mem::size_of:: < ::urom_abi::plugin::WorkerNotify > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
-    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-        .text("Notification")
-        .number(__LEN as ::core::primitive::u64)
-        .text("LoopbackDone")
-        .number(0u64)
-        .number(__OFFSETS_LoopbackDone[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_LoopbackDone[0usize].size as ::core::primitive::u64)
-        .text("data")
-        .number(0u64)
-        .value();
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -628,9 +593,7 @@ const _: () = {
         ],
     };
     ::urom_abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn
-        __arbitrary_LoopbackDone < 'arbitrary > (input : & mut
+        fn __arbitrary_LoopbackDone < 'arbitrary > (input : & mut
         ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
         Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
         ::urom_abi::arbitrary::plain(input, __AT_LoopbackDone_data) ?;
@@ -650,16 +613,17 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_LoopbackDone, | made | {
         ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
         Notification::encode(made, out)) }) ? { Notification::LoopbackDone { data, .. }
-        => ::core::result::Result::Ok(LoopbackDone { data }),
-        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        => ::core::result::Result::Ok(LoopbackDone { data }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    const _: () = {
+        let _ = Notification::decode;
+        let _ = Notification::encode;
+    };
     #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -723,7 +687,6 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::wire::Notifications for Notification {
         const LEN: ::core::primitive::usize = __LEN;
-        const HASH: ::core::primitive::u64 = __FINGERPRINT;
         const DESCRIPTION: ::urom_abi::describe::Messages = __DESCRIPTION;
         fn refusal(
             tag: ::core::primitive::u64,
@@ -731,20 +694,23 @@ const _: () = {
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
+            let tag = <::core::primitive::u64 as ::urom_abi::wire::Word>::from_u64(tag);
             ::urom_abi::wire::notification::<
                 __LEN,
             >(
                 "Notification",
-                |fixed| __TAG.write(fixed, &(tag as ::core::primitive::u64)),
+                |fixed| {
+                    __TAG.write(fixed, &::core::option::Option::unwrap_or_default(tag));
+                },
             )
         }
     }
     #[automatically_derived]
     impl ::core::convert::From<LoopbackDone> for Notification {
         #[inline]
-        fn from(reply: LoopbackDone) -> Notification {
+        fn from(message: LoopbackDone) -> Notification {
             Notification::LoopbackDone {
-                data: reply.data,
+                data: message.data,
             }
         }
     }
@@ -789,6 +755,11 @@ const _: () = {
                 },
             )
         }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Answer<Notification> for LoopbackDone {
+        type This = LoopbackDone;
+        type Echo = LoopbackDoneEcho;
     }
     #[automatically_derived]
     impl ::urom_abi::wire::Echo for LoopbackDoneEcho {

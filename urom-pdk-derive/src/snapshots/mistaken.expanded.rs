@@ -1,30 +1,27 @@
-::core::compile_error! {
-    "`bool` cannot travel, because most bytes are no `bool`: use `u8`"
-}
 enum Command {
     Wait { forever: bool },
 }
 /// The command `Wait`.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+#[derive(
+    ::core::clone::Clone,
+    ::core::fmt::Debug,
+    ::core::cmp::PartialEq,
+    ::core::marker::Copy
+)]
 struct Wait {
     /// The field `forever`.
-    forever: (),
+    forever: bool,
 }
 /// The protocol of the plugin `mistaken`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 struct Protocol;
 /// What a plugin `mistaken` does: one method for each command, which ends with the notification that answers it.
 ///
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
-#[allow(
-    async_fn_in_trait,
-    dead_code,
-    reason = "a plugin's futures stay on the thread that polls them"
-)]
 trait Handler<
-    AnySide: ::urom_abi::protocol::PluginSide,
+    AnySide: ::urom_abi::protocol::PluginSide
+        = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
@@ -37,8 +34,11 @@ trait Handler<
     /// The worker reports the failure and has no address of this plugin then.
     fn address(
         &self,
-    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
-        ::core::result::Result::Ok(::std::vec::Vec::new())
+    ) -> ::core::result::Result<
+        ::urom_abi::wire::Vec<::core::primitive::u8>,
+        AnySide::Error,
+    > {
+        ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
     ///
@@ -59,23 +59,62 @@ trait Handler<
     }
 }
 /// Sends commands to the plugin `mistaken`: one `task_*` method for each command.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: AnyHost::Plugin,
 }
 /// A command [`Wait`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: Wait,
     deadline: ::core::option::Option<::core::time::Duration>,
 }
-#[allow(unused, reason = "the definition has an error, so these stand without bodies")]
 const _: () = {
-    const __LEN: ::core::primitive::usize = 0;
-    const __FINGERPRINT: ::core::primitive::u64 = 0;
+    use ::urom_abi::wire::NotAnyBytes as _;
+    use ::urom_abi::wire::layout as __layout;
+    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
+        ::core::primitive::u64,
+        0,
+        __LEN,
+    >();
+    const __UNION: __layout::Extent = __layout::union(
+        &[__layout::structure(&__EXTENTS_Wait)],
+    );
+    const __PARTS: [__layout::Extent; 2usize] = [
+        __layout::Extent::of::<::core::primitive::u64>(),
+        __UNION,
+    ];
+    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
+    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
+    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
+    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
+        ("Wait", 0u64),
+    ];
+    const __EXTENTS_Wait: [__layout::Extent; 1usize] = [__layout::Extent::of::<bool>()];
+    const __OFFSETS_Wait: [::core::primitive::usize; 1usize] = __layout::offsets(
+        __UNION_AT,
+        __EXTENTS_Wait,
+    );
+    const __AT_Wait_forever: ::urom_abi::wire::Field<
+        bool,
+        { __OFFSETS_Wait[0usize] },
+        __LEN,
+        { <::urom_abi::wire::AnyBytes<bool>>::ANY },
+    > = ::urom_abi::wire::any_field::<
+        bool,
+        { __OFFSETS_Wait[0usize] },
+        __LEN,
+        { <::urom_abi::wire::AnyBytes<bool>>::ANY },
+    >();
+    const _: () = ::core::assert!(
+        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
+        ::urom_abi::plugin::WorkerCmd > (), "{}", ::urom_abi::wire::too_big(& [("Wait",
+        __layout::structure(& __EXTENTS_Wait).size)], __LEN, ::core::mem::size_of:: <
+        ::urom_abi::plugin::WorkerCmd > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
+    );
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -83,16 +122,65 @@ const _: () = {
         docs: "",
         tag: <::core::primitive::u64 as __describe::Described>::TYPE,
         len: __LEN,
-        union_at: 0,
+        union_at: __UNION_AT,
         header: &[],
-        variants: &[],
+        variants: &[
+            __describe::Variant {
+                name: "Wait",
+                docs: "",
+                tag: 0u64,
+                also: ::core::option::Option::None,
+                reply: ::core::option::Option::Some("Done"),
+                fields: &[
+                    __describe::Field {
+                        name: "forever",
+                        docs: "",
+                        kind: __describe::FieldKind::Plain,
+                        ty: __describe::found_or_opaque::<
+                            bool,
+                        >(<__describe::Probe<bool>>::FOUND, "bool"),
+                        offset: __OFFSETS_Wait[0usize],
+                        optional: false,
+                    },
+                ],
+                payloads: &[],
+            },
+        ],
+    };
+    ::urom_abi::__arbitrary! {
+        fn __arbitrary_Wait < 'arbitrary > (input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Command, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
+        ::urom_abi::arbitrary::value(input, __AT_Wait_forever, const { &
+        __describe::found_or_opaque:: < bool > (< __describe::Probe < bool >> ::FOUND,
+        "bool") }) ?; ::core::result::Result::Ok(Command::Wait { forever : field_0 }) }
+        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
+        'arbitrary > for Command { fn arbitrary(input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::urom_abi::arbitrary::Result < Self > { ::urom_abi::arbitrary::attempt(input, |
+        input | { let chosen = ::urom_abi::arbitrary::choose(input, 1usize) ?; match
+        chosen { 0usize => __arbitrary_Wait(input), _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
+        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) } } #[automatically_derived] impl < 'arbitrary >
+        ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for Wait { fn arbitrary(input : &
+        mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
+        ::urom_abi::arbitrary::Result < Self > { match
+        ::urom_abi::arbitrary::attempt(input, __arbitrary_Wait, | made | {
+        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
+        Command::encode(made, out)) }) ? { Command::Wait { forever, .. } =>
+        ::core::result::Result::Ok(Wait { forever }), _ =>
+        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+    }
+    type __Notifications = Notification;
+    const _: () = {
+        let _ = Command::decode;
+        let _ = Command::encode;
     };
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -101,7 +189,23 @@ const _: () = {
         fn decode(
             bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Command, ::urom_abi::wire::DecodeError> {
-            ::core::unreachable!()
+            ::core::result::Result::Ok(
+                match ::urom_abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Command", bytes)? {
+                    0u64 => {
+                        <Command as ::core::convert::From<
+                            Wait,
+                        >>::from(Wait::decode(bytes)?)
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
         }
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
@@ -116,19 +220,33 @@ const _: () = {
             ::core::primitive::usize,
             ::urom_abi::wire::EncodeError,
         > {
-            ::core::unreachable!()
+            match self {
+                Command::Wait { forever: field_0 } => {
+                    let fixed = ::urom_abi::wire::room::<__LEN>("Wait", out)?;
+                    __TAG.write(fixed, &0);
+                    __AT_Wait_forever.write(fixed, field_0);
+                    ::core::result::Result::Ok(__LEN)
+                }
+            }
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::core::unreachable!()
+            ::core::option::Option::Some(__LEN)
         }
     }
+    const _: () = ::core::assert!(
+        ::urom_abi::wire::echoes_all(< < Done as ::urom_abi::wire::Answer <
+        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
+        "`Done` echoes a field that `Wait` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
+    );
     #[automatically_derived]
     impl ::core::convert::From<Wait> for Command {
         #[inline]
-        fn from(command: Wait) -> Command {
-            ::core::unreachable!()
+        fn from(message: Wait) -> Command {
+            Command::Wait {
+                forever: message.forever,
+            }
         }
     }
     #[automatically_derived]
@@ -141,17 +259,38 @@ const _: () = {
         fn decode(
             bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Wait, ::urom_abi::wire::DecodeError> {
-            ::core::unreachable!()
+            let fixed = ::urom_abi::wire::exact::<__LEN>("Wait", bytes)?;
+            let found = ::core::convert::Into::<
+                ::core::primitive::u64,
+            >::into(__TAG.read(fixed));
+            if found != 0u64 {
+                return ::core::result::Result::Err(
+                    ::urom_abi::wire::other_tag("Wait", found, 0u64),
+                );
+            }
+            ::core::result::Result::Ok(Wait {
+                forever: __AT_Wait_forever
+                    .checked(
+                        fixed,
+                        "Wait",
+                        "forever",
+                        const {
+                            &__describe::found_or_opaque::<
+                                bool,
+                            >(<__describe::Probe<bool>>::FOUND, "bool")
+                        },
+                    )?,
+            })
         }
     }
     #[automatically_derived]
     impl ::urom_abi::protocol::Request for Wait {
         type Protocol = Protocol;
-        type Reply = <Done as ::urom_abi::wire::Answer>::This;
+        type Reply = <Done as ::urom_abi::wire::Answer<__Notifications>>::This;
         type Kind = Wait;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::core::unreachable!()
+            ::core::option::Option::Some(__LEN)
         }
         #[inline]
         fn encode(
@@ -161,23 +300,18 @@ const _: () = {
             ::core::primitive::usize,
             ::urom_abi::wire::EncodeError,
         > {
-            ::core::unreachable!()
+            let fixed = ::urom_abi::wire::room::<__LEN>("Wait", out)?;
+            __TAG.write(fixed, &0);
+            __AT_Wait_forever.write(fixed, &self.forever);
+            ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <Done as ::urom_abi::wire::Answer>::Echo {
-            ::core::unreachable!()
+        fn echo(&self) -> <Done as ::urom_abi::wire::Answer<__Notifications>>::Echo {
+            let __echo = <<Done as ::urom_abi::wire::Answer<
+                __Notifications,
+            >>::Echo as ::urom_abi::wire::Echo>::zero();
+            __echo
         }
-    }
-    #[automatically_derived]
-    impl Protocol {
-        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-        /// one agree on the bytes.
-        const FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-            .text("mistaken")
-            .number(1u64)
-            .number(__FINGERPRINT)
-            .number(<Notification as ::urom_abi::wire::Notifications>::HASH)
-            .value();
     }
     #[automatically_derived]
     impl ::urom_abi::protocol::Protocol for Protocol {
@@ -188,7 +322,6 @@ const _: () = {
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "mistaken",
             version: 1u64,
-            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
         };
@@ -204,7 +337,26 @@ const _: () = {
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
-            ::core::unreachable!()
+            match ::urom_abi::wire::tag::<
+                ::core::primitive::u64,
+                __LEN,
+            >("Command", command) {
+                ::core::result::Result::Ok(0u64) => {
+                    let __echoed = {
+                        let __echo = <<Done as ::urom_abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as ::urom_abi::wire::Echo>::zero();
+                        __echo
+                    };
+                    __echoed.refusal()
+                }
+                ::core::result::Result::Ok(found) => {
+                    <Notification as ::urom_abi::wire::Notifications>::refusal(found)
+                }
+                ::core::result::Result::Err(_) => {
+                    <Notification as ::urom_abi::wire::Notifications>::refusal(0)
+                }
+            }
         }
     }
     #[automatically_derived]
@@ -222,7 +374,7 @@ const _: () = {
         fn address(
             handler: &AnyHandler,
         ) -> ::core::result::Result<
-            ::std::vec::Vec<::core::primitive::u8>,
+            ::urom_abi::wire::Vec<::core::primitive::u8>,
             AnySide::Error,
         > {
             <AnyHandler as Handler<AnySide>>::address(handler)
@@ -238,7 +390,27 @@ const _: () = {
             ::urom_abi::descriptor::NotificationDesc,
             AnySide::Error,
         > {
-            ::core::unreachable!()
+            ::core::result::Result::Ok(
+                match ::urom_abi::wire::tag::<
+                    ::core::primitive::u64,
+                    __LEN,
+                >("Command", bytes)? {
+                    0u64 => {
+                        ::urom_abi::wire::serve(
+                                move || Wait::decode(bytes),
+                                move |command| <AnyHandler as Handler<
+                                    AnySide,
+                                >>::wait(handler, cx, command),
+                            )
+                            .await?
+                    }
+                    found => {
+                        ::core::result::Result::Err(
+                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
+                        )?
+                    }
+                },
+            )
         }
     }
     #[automatically_derived]
@@ -277,9 +449,14 @@ const _: () = {
         fn task_wait<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
-            forever: (),
+            forever: bool,
         ) -> WaitTask<'task, AnyHost> {
-            ::core::unreachable!()
+            WaitTask {
+                plugin: &self.plugin,
+                worker: worker,
+                command: Wait { forever: forever },
+                deadline: ::core::option::Option::None,
+            }
         }
     }
     #[automatically_derived]

@@ -43,8 +43,30 @@ impl MapParams {
             ..Self::zeroed()
         }
     }
+    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a plugin that opens windows.
+    pub const TAKES_WINDOWS: u64 = u64::from_le_bytes(*b"\x01windows");
+    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes: [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is
+    /// the answer then. Ask before you send one with [`exported`](Self::exported): another plugin, such as DOCA's sample, takes
+    /// the bytes for a handle of UCX's, which crashes its worker.
+    ///
+    /// To such a plugin this is memory of no length, which UCX registers or refuses.
+    ///
+    /// ```
+    /// use sandbox_protocol::MapParams;
+    ///
+    /// let question = MapParams::asking_for_windows();
+    /// assert!(question.asks_for_windows() && question.length == 0);
+    /// assert!(!MapParams::allocate(0, 0).asks_for_windows());
+    /// ```
+    pub fn asking_for_windows() -> MapParams {
+        MapParams::allocate(u64::from_le_bytes(*b"windows?"), 0)
+    }
+    /// Whether this is [`asking_for_windows`](Self::asking_for_windows).
+    pub fn asks_for_windows(&self) -> bool {
+        *self == MapParams::asking_for_windows()
+    }
     /// The host's own memory, whose exported handle goes with the command; later commands call its first byte
-    /// `address`.
+    /// `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
     pub fn exported(address: u64) -> MapParams {
         MapParams {
             field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
@@ -96,66 +118,85 @@ pub enum Command<'a> {
         memh_id: u64,
     },
 }
-/// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
-/// host that made it only.
+#[cfg_attr(
+    not(doctest),
+    doc = " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only."
+)]
+#[cfg_attr(doctest, doc = " The command `MemMap`.")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MemMap<'a> {
-    /// Any value; the answer repeats it.
+    #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
-    /// Which memory.
+    #[cfg_attr(not(doctest), doc = " Which memory.")]
+    #[cfg_attr(doctest, doc = " The field `map_params`.")]
     pub map_params: MapParams,
-    /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
-    /// what `ucx::Memory::window` makes.
+    #[cfg_attr(
+        not(doctest),
+        doc = " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes."
+    )]
+    #[cfg_attr(doctest, doc = " The field `exported_memh`.")]
     pub exported_memh: &'a [u8],
 }
-/// Sends `data` to worker `dest` of the domain.
+#[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
+#[cfg_attr(doctest, doc = " The command `TagSend`.")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagSend<'a> {
-    /// Any value; the answer repeats it.
+    #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
-    /// The receiver's id in the domain.
+    #[cfg_attr(not(doctest), doc = " The receiver's id in the domain.")]
+    #[cfg_attr(doctest, doc = " The field `dest`.")]
     pub dest: u64,
-    /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
-    /// registered bytes.
+    #[cfg_attr(
+        not(doctest),
+        doc = " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes."
+    )]
+    #[cfg_attr(doctest, doc = " The field `data`.")]
     pub data: Data<'a>,
-    /// The tag to send with.
+    #[cfg_attr(not(doctest), doc = " The tag to send with.")]
+    #[cfg_attr(doctest, doc = " The field `tag`.")]
     pub tag: u64,
 }
-/// Receives the first message whose tag matches.
+#[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
+#[cfg_attr(doctest, doc = " The command `TagRecv`.")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagRecv {
-    /// Any value; the answer repeats it.
+    #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
-    /// Where to receive in registered memory; not used without `memh_id`.
+    #[cfg_attr(
+        not(doctest),
+        doc = " Where to receive in registered memory; not used without `memh_id`."
+    )]
+    #[cfg_attr(doctest, doc = " The field `buffer`.")]
     pub buffer: u64,
-    /// How many bytes fit.
+    #[cfg_attr(not(doctest), doc = " How many bytes fit.")]
+    #[cfg_attr(doctest, doc = " The field `count`.")]
     pub count: u64,
-    /// The tag to match.
+    #[cfg_attr(not(doctest), doc = " The tag to match.")]
+    #[cfg_attr(doctest, doc = " The field `tag`.")]
     pub tag: u64,
-    /// Which bits of the tag must match.
+    #[cfg_attr(not(doctest), doc = " Which bits of the tag must match.")]
+    #[cfg_attr(doctest, doc = " The field `tag_mask`.")]
     pub tag_mask: u64,
-    /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
-    /// (unless set) receives into the answer.
+    #[cfg_attr(
+        not(doctest),
+        doc = " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer."
+    )]
+    #[cfg_attr(doctest, doc = " The field `memh_id`.")]
     pub memh_id: u64,
 }
 /// The protocol of the plugin `worker_sandbox`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Protocol;
 /// What a plugin `worker_sandbox` does: one method for each command, which ends with the notification that answers it.
 ///
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
-#[allow(
-    async_fn_in_trait,
-    dead_code,
-    reason = "a plugin's futures stay on the thread that polls them"
-)]
 pub trait Handler<
-    AnySide: ::urom_abi::protocol::PluginSide,
+    AnySide: ::urom_abi::protocol::PluginSide
+        = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
@@ -168,8 +209,11 @@ pub trait Handler<
     /// The worker reports the failure and has no address of this plugin then.
     fn address(
         &self,
-    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
-        ::core::result::Result::Ok(::std::vec::Vec::new())
+    ) -> ::core::result::Result<
+        ::urom_abi::wire::Vec<::core::primitive::u8>,
+        AnySide::Error,
+    > {
+        ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
     ///
@@ -178,20 +222,25 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
-    /// host that made it only.
+    #[cfg_attr(
+        not(doctest),
+        doc = " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only."
+    )]
+    #[cfg_attr(doctest, doc = " Answers the command [`MemMap`].")]
     async fn mem_map(
         &self,
         cx: &AnySide::Context,
         cmd: MemMap<'_>,
     ) -> ::core::result::Result<MemMapped, AnySide::Error>;
-    /// Sends `data` to worker `dest` of the domain.
+    #[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
+    #[cfg_attr(doctest, doc = " Answers the command [`TagSend`].")]
     async fn tag_send(
         &self,
         cx: &AnySide::Context,
         cmd: TagSend<'_>,
     ) -> ::core::result::Result<TagSent, AnySide::Error>;
-    /// Receives the first message whose tag matches.
+    #[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
+    #[cfg_attr(doctest, doc = " Answers the command [`TagRecv`].")]
     async fn tag_recv(
         &self,
         cx: &AnySide::Context,
@@ -203,13 +252,11 @@ pub trait Handler<
     }
 }
 /// Sends commands to the plugin `worker_sandbox`: one `task_*` method for each command.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: AnyHost::Plugin,
 }
 /// A command [`MemMap`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
@@ -218,7 +265,6 @@ pub struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 }
 /// A command [`TagSend`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
@@ -227,22 +273,14 @@ pub struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
 }
 /// A command [`TagRecv`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagRecvTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: TagRecv,
     deadline: ::core::option::Option<::core::time::Duration>,
 }
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
+    use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
     const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
         ::core::primitive::u64,
@@ -286,7 +324,13 @@ const _: () = {
         MapParams,
         { __OFFSETS_MemMap[1usize] },
         __LEN,
-    > = ::urom_abi::wire::field::<MapParams, { __OFFSETS_MemMap[1usize] }, __LEN>();
+        { <::urom_abi::wire::AnyBytes<MapParams>>::ANY },
+    > = ::urom_abi::wire::any_field::<
+        MapParams,
+        { __OFFSETS_MemMap[1usize] },
+        __LEN,
+        { <::urom_abi::wire::AnyBytes<MapParams>>::ANY },
+    >();
     const __LENGTH_OF_MemMap_exported_memh: ::urom_abi::wire::Field<
         ::core::primitive::u64,
         { __OFFSETS_MemMap[2usize] },
@@ -390,84 +434,17 @@ const _: () = {
     > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[5usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerCmd > (),
-        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+        ::urom_abi::plugin::WorkerCmd > (), "{}", ::urom_abi::wire::too_big(& [("MemMap",
+        __layout::structure(& __EXTENTS_MemMap).size), ("TagSend", __layout::structure(&
+        __EXTENTS_TagSend).size), ("TagRecv", __layout::structure(& __EXTENTS_TagRecv)
+        .size)], __LEN, ::core::mem::size_of:: < ::urom_abi::plugin::WorkerCmd > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
     const _: () = ::core::assert!(
         ::urom_abi::wire::element:: < u8 > () > 0,
         "`u8` has no bytes, so nothing could count such elements: use a type with at least one"
     );
-    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-        .text("Command")
-        .number(__LEN as ::core::primitive::u64)
-        .text("MemMap")
-        .number(0u64)
-        .number(__OFFSETS_MemMap[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_MemMap[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_MemMap[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_MemMap[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_MemMap[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_MemMap[2usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("map_params")
-        .number(0u64)
-        .text("exported_memh")
-        .number(0u64)
-        .text("& ' a Bracket u8 end; map_params.exported_memh_buffer; ; ")
-        .text("TagSend")
-        .number(1u64)
-        .number(__OFFSETS_TagSend[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[2usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[3usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[3usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[4usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[4usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[5usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[5usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("dest")
-        .number(0u64)
-        .text("data")
-        .number(0u64)
-        .text("Data < ' a >; ; ; unless memh_id")
-        .text("tag")
-        .number(0u64)
-        .text("memh_id")
-        .number(0u64)
-        .text("word")
-        .text("TagRecv")
-        .number(2u64)
-        .number(__OFFSETS_TagRecv[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagRecv[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagRecv[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[2usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagRecv[3usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[3usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagRecv[4usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[4usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagRecv[5usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagRecv[5usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("buffer")
-        .number(0u64)
-        .text("count")
-        .number(0u64)
-        .text("tag")
-        .number(0u64)
-        .text("tag_mask")
-        .number(0u64)
-        .text("memh_id")
-        .number(0u64)
-        .value();
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -515,7 +492,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_MemMap[2usize],
                         optional: false,
@@ -575,7 +552,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagSend[2usize],
                         optional: false,
@@ -590,7 +567,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagSend[3usize],
                         optional: false,
@@ -626,7 +603,7 @@ const _: () = {
                             ::core::primitive::u8,
                         >(
                             <__describe::Probe<::core::primitive::u8>>::FOUND,
-                            ":: core::primitive::u8",
+                            "::core::primitive::u8",
                         ),
                         count: __describe::Count::Word("data_len"),
                         address: ::core::option::Option::Some("data_addr"),
@@ -709,37 +686,34 @@ const _: () = {
         ],
     };
     ::urom_abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_MemMap
-        < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
-        ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
-        field_0 = ::urom_abi::arbitrary::plain(input, __AT_MemMap_context) ?; let mut
-        field_1 = ::urom_abi::arbitrary::plain(input, __AT_MemMap_map_params) ?; let
-        is_there = true; let field_2 = ::urom_abi::arbitrary::borrowed:: < & 'a[u8] >
-        (input, is_there, ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 >
-        ::Free) ?; field_1.exported_memh_buffer =
-        ::urom_abi::wire::address_word("MemMap", "exported_memh", & field_2) ?;
-        ::core::result::Result::Ok(Command::MemMap { context : field_0, map_params :
-        field_1, exported_memh : field_2 }) } #[allow(unused_mut, unused_variables,
-        reason = "a field may have no word in it, and a message no field")] fn
-        __arbitrary_TagSend < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured <
+        fn __arbitrary_MemMap < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured <
         'a >,) -> ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit >
-        { let mut field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_context) ?;
-        let mut field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let
-        mut field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_tag) ?; let
-        is_there = true; let field_2 = ::urom_abi::arbitrary::data(input,
+        { let mut field_0 = ::urom_abi::arbitrary::plain(input, __AT_MemMap_context) ?;
+        let mut field_1 = ::urom_abi::arbitrary::value(input, __AT_MemMap_map_params,
+        const { & __describe::found_or_opaque:: < MapParams > (< __describe::Probe <
+        MapParams >> ::FOUND, "MapParams") }) ?; let is_there = true; let field_2 =
+        ::urom_abi::arbitrary::borrowed:: < & 'a[u8] > (input, is_there,
+        ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?; field_1
+        .exported_memh_buffer = ::urom_abi::wire::address_word("MemMap", "exported_memh",
+        & field_2) ?; ::core::result::Result::Ok(Command::MemMap { context : field_0,
+        map_params : field_1, exported_memh : field_2 }) } fn __arbitrary_TagSend < 'a >
+        (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
+        ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
+        field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_context) ?; let mut
+        field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let mut
+        field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_tag) ?; let is_there =
+        true; let field_2 = ::urom_abi::arbitrary::data(input,
         ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?;
         ::core::result::Result::Ok(Command::TagSend { context : field_0, dest : field_1,
-        data : field_2, tag : field_3 }) } #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_TagRecv
-        < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
-        ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
-        field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_context) ?; let mut
-        field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_buffer) ?; let mut
-        field_2 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_count) ?; let mut
-        field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag) ?; let mut
-        field_4 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag_mask) ?; let mut
-        field_5 = ::urom_abi::arbitrary::plain(input, __AT_TagRecv_memh_id) ?;
+        data : field_2, tag : field_3 }) } fn __arbitrary_TagRecv < 'a > (input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'a >,) -> ::core::result::Result < Command
+        < 'a >, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_context) ?; let mut field_1 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_buffer) ?; let mut field_2 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_count) ?; let mut field_3 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag) ?; let mut field_4 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag_mask) ?; let mut field_5 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_memh_id) ?;
         ::core::result::Result::Ok(Command::TagRecv { context : field_0, buffer :
         field_1, count : field_2, tag : field_3, tag_mask : field_4, memh_id : field_5 })
         } #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a >
@@ -759,8 +733,7 @@ const _: () = {
         ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::MemMap { context, map_params,
         exported_memh, .. } => ::core::result::Result::Ok(MemMap { context, map_params,
-        exported_memh }), #[allow(unreachable_patterns, reason =
-        "there may be one variant")] _ =>
+        exported_memh }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a > for
         TagSend < 'a > { fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured <
@@ -768,8 +741,7 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_TagSend, | made | {
         ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::TagSend { context, dest, data, tag,
-        .. } => ::core::result::Result::Ok(TagSend { context, dest, data, tag }),
-        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        .. } => ::core::result::Result::Ok(TagSend { context, dest, data, tag }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a > for
         TagRecv { fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,)
@@ -778,16 +750,18 @@ const _: () = {
         ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::TagRecv { context, buffer, count,
         tag, tag_mask, memh_id, .. } => ::core::result::Result::Ok(TagRecv { context,
-        buffer, count, tag, tag_mask, memh_id }), #[allow(unreachable_patterns, reason =
-        "there may be one variant")] _ =>
+        buffer, count, tag, tag_mask, memh_id }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    type __Notifications = Notification;
+    const _: () = {
+        let _ = Command::decode;
+        let _ = Command::encode;
+    };
     #[automatically_derived]
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -973,18 +947,19 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < MemMapped as ::urom_abi::wire::Answer > ::Echo
-        as ::urom_abi::wire::Echo > ::NAMES, & [::urom_abi::wire::echo_name("context")]),
+        ::urom_abi::wire::echoes_all(< < MemMapped as ::urom_abi::wire::Answer <
+        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, &
+        [::urom_abi::wire::echo_name("context")]),
         "`MemMapped` echoes a field that `MemMap` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
     impl<'a> ::core::convert::From<MemMap<'a>> for Command<'a> {
         #[inline]
-        fn from(command: MemMap<'a>) -> Command<'a> {
+        fn from(message: MemMap<'a>) -> Command<'a> {
             Command::MemMap {
-                context: command.context,
-                map_params: command.map_params,
-                exported_memh: command.exported_memh,
+                context: message.context,
+                map_params: message.map_params,
+                exported_memh: message.exported_memh,
             }
         }
     }
@@ -1008,7 +983,17 @@ const _: () = {
                 );
             }
             let field_0 = __AT_MemMap_context.read(fixed);
-            let field_1 = __AT_MemMap_map_params.read(fixed);
+            let field_1 = __AT_MemMap_map_params
+                .checked(
+                    fixed,
+                    "MemMap",
+                    "map_params",
+                    const {
+                        &__describe::found_or_opaque::<
+                            MapParams,
+                        >(<__describe::Probe<MapParams>>::FOUND, "MapParams")
+                    },
+                )?;
             let field_2 = behind
                 .take::<
                     &'a [u8],
@@ -1024,7 +1009,7 @@ const _: () = {
     #[automatically_derived]
     impl<'a> ::urom_abi::protocol::Request for MemMap<'a> {
         type Protocol = Protocol;
-        type Reply = <MemMapped as ::urom_abi::wire::Answer>::This;
+        type Reply = <MemMapped as ::urom_abi::wire::Answer<__Notifications>>::This;
         type Kind = MemMap<'static>;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -1069,8 +1054,12 @@ const _: () = {
             )
         }
         #[inline]
-        fn echo(&self) -> <MemMapped as ::urom_abi::wire::Answer>::Echo {
-            let mut __echo = <<MemMapped as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <MemMapped as ::urom_abi::wire::Answer<__Notifications>>::Echo {
+            let mut __echo = <<MemMapped as ::urom_abi::wire::Answer<
+                __Notifications,
+            >>::Echo as ::urom_abi::wire::Echo>::zero();
             ::urom_abi::wire::Echoes::<
                 { ::urom_abi::wire::echo_name("context") },
             >::set(&mut __echo, __AT_MemMap_context.copy(&self.context));
@@ -1078,19 +1067,20 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < TagSent as ::urom_abi::wire::Answer > ::Echo as
-        ::urom_abi::wire::Echo > ::NAMES, & [::urom_abi::wire::echo_name("context")]),
+        ::urom_abi::wire::echoes_all(< < TagSent as ::urom_abi::wire::Answer <
+        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, &
+        [::urom_abi::wire::echo_name("context")]),
         "`TagSent` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
     impl<'a> ::core::convert::From<TagSend<'a>> for Command<'a> {
         #[inline]
-        fn from(command: TagSend<'a>) -> Command<'a> {
+        fn from(message: TagSend<'a>) -> Command<'a> {
             Command::TagSend {
-                context: command.context,
-                dest: command.dest,
-                data: command.data,
-                tag: command.tag,
+                context: message.context,
+                dest: message.dest,
+                data: message.data,
+                tag: message.tag,
             }
         }
     }
@@ -1137,7 +1127,7 @@ const _: () = {
     #[automatically_derived]
     impl<'a> ::urom_abi::protocol::Request for TagSend<'a> {
         type Protocol = Protocol;
-        type Reply = <TagSent as ::urom_abi::wire::Answer>::This;
+        type Reply = <TagSent as ::urom_abi::wire::Answer<__Notifications>>::This;
         type Kind = TagSend<'static>;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -1185,8 +1175,10 @@ const _: () = {
             )
         }
         #[inline]
-        fn echo(&self) -> <TagSent as ::urom_abi::wire::Answer>::Echo {
-            let mut __echo = <<TagSent as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+        fn echo(&self) -> <TagSent as ::urom_abi::wire::Answer<__Notifications>>::Echo {
+            let mut __echo = <<TagSent as ::urom_abi::wire::Answer<
+                __Notifications,
+            >>::Echo as ::urom_abi::wire::Echo>::zero();
             ::urom_abi::wire::Echoes::<
                 { ::urom_abi::wire::echo_name("context") },
             >::set(&mut __echo, __AT_TagSend_context.copy(&self.context));
@@ -1194,21 +1186,22 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < TagReceived as ::urom_abi::wire::Answer > ::Echo
-        as ::urom_abi::wire::Echo > ::NAMES, & [::urom_abi::wire::echo_name("context")]),
+        ::urom_abi::wire::echoes_all(< < TagReceived as ::urom_abi::wire::Answer <
+        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, &
+        [::urom_abi::wire::echo_name("context")]),
         "`TagReceived` echoes a field that `TagRecv` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
     impl<'a> ::core::convert::From<TagRecv> for Command<'a> {
         #[inline]
-        fn from(command: TagRecv) -> Command<'a> {
+        fn from(message: TagRecv) -> Command<'a> {
             Command::TagRecv {
-                context: command.context,
-                buffer: command.buffer,
-                count: command.count,
-                tag: command.tag,
-                tag_mask: command.tag_mask,
-                memh_id: command.memh_id,
+                context: message.context,
+                buffer: message.buffer,
+                count: message.count,
+                tag: message.tag,
+                tag_mask: message.tag_mask,
+                memh_id: message.memh_id,
             }
         }
     }
@@ -1244,7 +1237,7 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::protocol::Request for TagRecv {
         type Protocol = Protocol;
-        type Reply = <TagReceived as ::urom_abi::wire::Answer>::This;
+        type Reply = <TagReceived as ::urom_abi::wire::Answer<__Notifications>>::This;
         type Kind = TagRecv;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -1269,24 +1262,17 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <TagReceived as ::urom_abi::wire::Answer>::Echo {
-            let mut __echo = <<TagReceived as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <TagReceived as ::urom_abi::wire::Answer<__Notifications>>::Echo {
+            let mut __echo = <<TagReceived as ::urom_abi::wire::Answer<
+                __Notifications,
+            >>::Echo as ::urom_abi::wire::Echo>::zero();
             ::urom_abi::wire::Echoes::<
                 { ::urom_abi::wire::echo_name("context") },
             >::set(&mut __echo, __AT_TagRecv_context.copy(&self.context));
             __echo
         }
-    }
-    #[automatically_derived]
-    impl Protocol {
-        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-        /// one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-            .text("worker_sandbox")
-            .number(1u64)
-            .number(__FINGERPRINT)
-            .number(<Notification as ::urom_abi::wire::Notifications>::HASH)
-            .value();
     }
     #[automatically_derived]
     impl ::urom_abi::protocol::Protocol for Protocol {
@@ -1297,7 +1283,6 @@ const _: () = {
         const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
             name: "worker_sandbox",
             version: 1u64,
-            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
         };
@@ -1319,7 +1304,9 @@ const _: () = {
             >("Command", command) {
                 ::core::result::Result::Ok(0u64) => {
                     let __echoed = {
-                        let mut __echo = <<MemMapped as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        let mut __echo = <<MemMapped as ::urom_abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as ::urom_abi::wire::Echo>::zero();
                         ::urom_abi::wire::Echoes::<
                             { ::urom_abi::wire::echo_name("context") },
                         >::set(&mut __echo, __AT_MemMap_context.read_or_zero(command));
@@ -1329,7 +1316,9 @@ const _: () = {
                 }
                 ::core::result::Result::Ok(1u64) => {
                     let __echoed = {
-                        let mut __echo = <<TagSent as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        let mut __echo = <<TagSent as ::urom_abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as ::urom_abi::wire::Echo>::zero();
                         ::urom_abi::wire::Echoes::<
                             { ::urom_abi::wire::echo_name("context") },
                         >::set(&mut __echo, __AT_TagSend_context.read_or_zero(command));
@@ -1339,7 +1328,9 @@ const _: () = {
                 }
                 ::core::result::Result::Ok(2u64) => {
                     let __echoed = {
-                        let mut __echo = <<TagReceived as ::urom_abi::wire::Answer>::Echo as ::urom_abi::wire::Echo>::zero();
+                        let mut __echo = <<TagReceived as ::urom_abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as ::urom_abi::wire::Echo>::zero();
                         ::urom_abi::wire::Echoes::<
                             { ::urom_abi::wire::echo_name("context") },
                         >::set(&mut __echo, __AT_TagRecv_context.read_or_zero(command));
@@ -1371,7 +1362,7 @@ const _: () = {
         fn address(
             handler: &AnyHandler,
         ) -> ::core::result::Result<
-            ::std::vec::Vec<::core::primitive::u8>,
+            ::urom_abi::wire::Vec<::core::primitive::u8>,
             AnySide::Error,
         > {
             <AnyHandler as Handler<AnySide>>::address(handler)
@@ -1460,8 +1451,11 @@ const _: () = {
         pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
-        /// host that made it only.
+        #[cfg_attr(
+            not(doctest),
+            doc = " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only."
+        )]
+        #[cfg_attr(doctest, doc = " Makes the command [`MemMap`].")]
         pub fn task_mem_map<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1478,7 +1472,8 @@ const _: () = {
                 deadline: ::core::option::Option::None,
             }
         }
-        /// Sends `data` to worker `dest` of the domain.
+        #[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
+        #[cfg_attr(doctest, doc = " Makes the command [`TagSend`].")]
         pub fn task_tag_send<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1497,7 +1492,8 @@ const _: () = {
                 deadline: ::core::option::Option::None,
             }
         }
-        /// Receives the first message whose tag matches.
+        #[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
+        #[cfg_attr(doctest, doc = " Makes the command [`TagRecv`].")]
         pub fn task_tag_recv<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1522,13 +1518,23 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> MemMapTask<'task, AnyHost> {
-        /// Any value; the answer repeats it.
+        #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+        #[cfg_attr(
+            doctest,
+            doc = " Sets `context`, which the answer repeats; 0 unless set."
+        )]
         pub fn context(mut self, context: u64) -> Self {
             self.command.context = context;
             self
         }
-        /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
-        /// what `ucx::Memory::window` makes.
+        #[cfg_attr(
+            not(doctest),
+            doc = " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes."
+        )]
+        #[cfg_attr(
+            doctest,
+            doc = " Sets `exported_memh`; empty or not there unless set."
+        )]
         pub fn exported_memh(mut self, exported_memh: &'task [u8]) -> Self {
             self.command.exported_memh = exported_memh;
             self
@@ -1581,13 +1587,20 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> TagSendTask<'task, AnyHost> {
-        /// Any value; the answer repeats it.
+        #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+        #[cfg_attr(
+            doctest,
+            doc = " Sets `context`, which the answer repeats; 0 unless set."
+        )]
         pub fn context(mut self, context: u64) -> Self {
             self.command.context = context;
             self
         }
-        /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
-        /// registered bytes.
+        #[cfg_attr(
+            not(doctest),
+            doc = " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes."
+        )]
+        #[cfg_attr(doctest, doc = " Sets `data`; empty or not there unless set.")]
         pub fn data(mut self, data: impl ::core::convert::Into<Data<'task>>) -> Self {
             self.command.data = ::core::convert::Into::into(data);
             self
@@ -1640,18 +1653,29 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: ::urom_abi::protocol::HostSide> TagRecvTask<'task, AnyHost> {
-        /// Any value; the answer repeats it.
+        #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
+        #[cfg_attr(
+            doctest,
+            doc = " Sets `context`, which the answer repeats; 0 unless set."
+        )]
         pub fn context(mut self, context: u64) -> Self {
             self.command.context = context;
             self
         }
-        /// Where to receive in registered memory; not used without `memh_id`.
+        #[cfg_attr(
+            not(doctest),
+            doc = " Where to receive in registered memory; not used without `memh_id`."
+        )]
+        #[cfg_attr(doctest, doc = " Sets `buffer`; 0 unless set.")]
         pub fn buffer(mut self, buffer: u64) -> Self {
             self.command.buffer = buffer;
             self
         }
-        /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
-        /// (unless set) receives into the answer.
+        #[cfg_attr(
+            not(doctest),
+            doc = " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer."
+        )]
+        #[cfg_attr(doctest, doc = " Sets `memh_id`; 0 unless set.")]
         pub fn memh_id(mut self, memh_id: u64) -> Self {
             self.command.memh_id = memh_id;
             self
@@ -1729,64 +1753,74 @@ pub enum Notification {
         status: i8,
     },
 }
-/// The memory is registered. C's plugin sends the tag of the next one.
+#[cfg_attr(
+    not(doctest),
+    doc = " The memory is registered. C's plugin sends the tag of the next one."
+)]
+#[cfg_attr(doctest, doc = " The notification `MemMapped`.")]
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MemMapped {
-    /// The handle for later commands, never 0.
+    #[cfg_attr(not(doctest), doc = " The handle for later commands, never 0.")]
+    #[cfg_attr(doctest, doc = " The field `memh_id`.")]
     pub memh_id: u64,
 }
 /// The fields of `MemMapped` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MemMappedEcho {
-    /// The command's.
+    #[cfg_attr(not(doctest), doc = " The command's.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
 }
-/// The data may be changed again; it need not have been received.
+#[cfg_attr(
+    not(doctest),
+    doc = " The data may be changed again; it need not have been received."
+)]
+#[cfg_attr(doctest, doc = " The notification `TagSent`.")]
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagSent {
-    /// How the send ended.
+    #[cfg_attr(not(doctest), doc = " How the send ended.")]
+    #[cfg_attr(doctest, doc = " The field `status`.")]
     pub status: i8,
 }
 /// The fields of `TagSent` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagSentEcho {
-    /// The command's.
+    #[cfg_attr(not(doctest), doc = " The command's.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
 }
-/// A message came.
+#[cfg_attr(not(doctest), doc = " A message came.")]
+#[cfg_attr(doctest, doc = " The notification `TagReceived`.")]
 #[derive(Debug, PartialEq, ::core::clone::Clone)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagReceived {
-    /// The message, or how much of it is now in registered memory. Nothing when there was an error.
+    #[cfg_attr(
+        not(doctest),
+        doc = " The message, or how much of it is now in registered memory. Nothing when there was an error."
+    )]
+    #[cfg_attr(doctest, doc = " The field `data`.")]
     pub data: Received,
-    /// The sender's tag; 0 when there was an error.
+    #[cfg_attr(not(doctest), doc = " The sender's tag; 0 when there was an error.")]
+    #[cfg_attr(doctest, doc = " The field `sender_tag`.")]
     pub sender_tag: u64,
-    /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
+    #[cfg_attr(
+        not(doctest),
+        doc = " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped."
+    )]
+    #[cfg_attr(doctest, doc = " The field `status`.")]
     pub status: i8,
 }
 /// The fields of `TagReceived` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TagReceivedEcho {
-    /// The command's.
+    #[cfg_attr(not(doctest), doc = " The command's.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
 }
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
+    use ::urom_abi::wire::NotAnyBytes as _;
     use ::urom_abi::wire::layout as __layout;
     const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
         ::core::primitive::u64,
@@ -1894,56 +1928,14 @@ const _: () = {
     > = ::urom_abi::wire::field::<i8, { __OFFSETS_TagReceived[4usize] }, __LEN>();
     const _: () = ::core::assert!(
         __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerNotify > (),
-        "every variant of `Notification` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
+        ::urom_abi::plugin::WorkerNotify > (), "{}", ::urom_abi::wire::too_big(&
+        [("MemMapped", __layout::structure(& __EXTENTS_MemMapped).size), ("TagSent",
+        __layout::structure(& __EXTENTS_TagSent).size), ("TagReceived",
+        __layout::structure(& __EXTENTS_TagReceived).size)], __LEN,
+        ::core::mem::size_of:: < ::urom_abi::plugin::WorkerNotify > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
-    const __FINGERPRINT: ::core::primitive::u64 = ::urom_abi::wire::Fingerprint::new()
-        .text("Notification")
-        .number(__LEN as ::core::primitive::u64)
-        .text("MemMapped")
-        .number(0u64)
-        .text("also")
-        .number(1u64)
-        .number(__OFFSETS_MemMapped[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_MemMapped[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_MemMapped[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_MemMapped[1usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("memh_id")
-        .number(0u64)
-        .text("TagSent")
-        .number(1u64)
-        .number(__OFFSETS_TagSent[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSent[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSent[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSent[1usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("status")
-        .number(0u64)
-        .text("TagReceived")
-        .number(2u64)
-        .number(__OFFSETS_TagReceived[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagReceived[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagReceived[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagReceived[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagReceived[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagReceived[2usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagReceived[3usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagReceived[3usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagReceived[4usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagReceived[4usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("data")
-        .number(0u64)
-        .text("Received; ; ; ")
-        .text("sender_tag")
-        .number(0u64)
-        .text("status")
-        .number(0u64)
-        .value();
     use ::urom_abi::describe as __describe;
     use ::urom_abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -2041,7 +2033,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagReceived[1usize],
                         optional: false,
@@ -2056,7 +2048,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_TagReceived[2usize],
                         optional: false,
@@ -2090,7 +2082,7 @@ const _: () = {
                             ::core::primitive::u8,
                         >(
                             <__describe::Probe<::core::primitive::u8>>::FOUND,
-                            ":: core::primitive::u8",
+                            "::core::primitive::u8",
                         ),
                         count: __describe::Count::Word("data_len"),
                         address: ::core::option::Option::Some("data_addr"),
@@ -2103,24 +2095,19 @@ const _: () = {
         ],
     };
     ::urom_abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn
-        __arbitrary_MemMapped < 'arbitrary > (input : & mut
+        fn __arbitrary_MemMapped < 'arbitrary > (input : & mut
         ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
         Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
         ::urom_abi::arbitrary::plain(input, __AT_MemMapped_context) ?; let mut field_1 =
         ::urom_abi::arbitrary::plain(input, __AT_MemMapped_memh_id) ?;
         ::core::result::Result::Ok(Notification::MemMapped { context : field_0, memh_id :
-        field_1 }) } #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_TagSent
-        < 'arbitrary > (input : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary
-        >,) -> ::core::result::Result < Notification, ::urom_abi::arbitrary::Unfit > {
-        let mut field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagSent_context) ?;
-        let mut field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagSent_status) ?;
+        field_1 }) } fn __arbitrary_TagSent < 'arbitrary > (input : & mut
+        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagSent_context) ?; let mut field_1 =
+        ::urom_abi::arbitrary::plain(input, __AT_TagSent_status) ?;
         ::core::result::Result::Ok(Notification::TagSent { context : field_0, status :
-        field_1 }) } #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn
-        __arbitrary_TagReceived < 'arbitrary > (input : & mut
+        field_1 }) } fn __arbitrary_TagReceived < 'arbitrary > (input : & mut
         ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
         Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
         ::urom_abi::arbitrary::plain(input, __AT_TagReceived_context) ?; let mut field_2
@@ -2146,8 +2133,7 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_MemMapped, | made | {
         ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
         Notification::encode(made, out)) }) ? { Notification::MemMapped { memh_id, .. }
-        => ::core::result::Result::Ok(MemMapped { memh_id }),
-        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        => ::core::result::Result::Ok(MemMapped { memh_id }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
         'arbitrary > for TagSent { fn arbitrary(input : & mut
@@ -2156,8 +2142,7 @@ const _: () = {
         ::urom_abi::arbitrary::attempt(input, __arbitrary_TagSent, | made | {
         ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
         Notification::encode(made, out)) }) ? { Notification::TagSent { status, .. } =>
-        ::core::result::Result::Ok(TagSent { status }), #[allow(unreachable_patterns,
-        reason = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(TagSent { status }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
         'arbitrary > for TagReceived { fn arbitrary(input : & mut
@@ -2167,16 +2152,17 @@ const _: () = {
         ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
         Notification::encode(made, out)) }) ? { Notification::TagReceived { data,
         sender_tag, status, .. } => ::core::result::Result::Ok(TagReceived { data,
-        sender_tag, status }), #[allow(unreachable_patterns, reason =
-        "there may be one variant")] _ =>
+        sender_tag, status }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    const _: () = {
+        let _ = Notification::decode;
+        let _ = Notification::encode;
+    };
     #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -2334,7 +2320,6 @@ const _: () = {
     #[automatically_derived]
     impl ::urom_abi::wire::Notifications for Notification {
         const LEN: ::core::primitive::usize = __LEN;
-        const HASH: ::core::primitive::u64 = __FINGERPRINT;
         const DESCRIPTION: ::urom_abi::describe::Messages = __DESCRIPTION;
         fn refusal(
             tag: ::core::primitive::u64,
@@ -2342,11 +2327,14 @@ const _: () = {
             ::urom_abi::descriptor::NotificationDesc,
             ::urom_abi::wire::EncodeError,
         > {
+            let tag = <::core::primitive::u64 as ::urom_abi::wire::Word>::from_u64(tag);
             ::urom_abi::wire::notification::<
                 __LEN,
             >(
                 "Notification",
-                |fixed| __TAG.write(fixed, &(tag as ::core::primitive::u64)),
+                |fixed| {
+                    __TAG.write(fixed, &::core::option::Option::unwrap_or_default(tag));
+                },
             )
         }
     }
@@ -2406,6 +2394,11 @@ const _: () = {
         fn set(&mut self, value: u64) {
             self.context = value;
         }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Answer<Notification> for MemMapped {
+        type This = MemMapped;
+        type Echo = MemMappedEcho;
     }
     #[automatically_derived]
     impl ::urom_abi::wire::Echo for MemMappedEcho {
@@ -2495,6 +2488,11 @@ const _: () = {
         fn set(&mut self, value: u64) {
             self.context = value;
         }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Answer<Notification> for TagSent {
+        type This = TagSent;
+        type Echo = TagSentEcho;
     }
     #[automatically_derived]
     impl ::urom_abi::wire::Echo for TagSentEcho {
@@ -2628,6 +2626,11 @@ const _: () = {
         fn set(&mut self, value: u64) {
             self.context = value;
         }
+    }
+    #[automatically_derived]
+    impl ::urom_abi::wire::Answer<Notification> for TagReceived {
+        type This = TagReceived;
+        type Echo = TagReceivedEcho;
     }
     #[automatically_derived]
     impl ::urom_abi::wire::Echo for TagReceivedEcho {

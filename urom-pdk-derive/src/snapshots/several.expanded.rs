@@ -20,27 +20,31 @@ pub(crate) enum Command<'m> {
         rest: Option<&'m [u8]>,
     },
 }
-/// Numbers and an echo.
+#[cfg_attr(not(doctest), doc = " Numbers and an echo.")]
+#[cfg_attr(doctest, doc = " The command `TagSend`.")]
 #[derive(Debug, ::core::clone::Clone, ::core::cmp::PartialEq, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct TagSend {
-    /// Repeated by the answer.
+    #[cfg_attr(not(doctest), doc = " Repeated by the answer.")]
+    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub(crate) context: u64,
     /// The field `dest`.
     pub(crate) dest: u64,
     /// The field `key`.
     pub(crate) key: [u8; 16],
 }
-/// A structure, which only the compiler knows to be plain data.
+#[cfg_attr(
+    not(doctest),
+    doc = " A structure, which only the compiler knows to be plain data."
+)]
+#[cfg_attr(doctest, doc = " The command `Move`.")]
 #[derive(Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct Move {
     /// The field `to`.
     pub(crate) to: Point,
 }
-/// With expressions and a codec.
+#[cfg_attr(not(doctest), doc = " With expressions and a codec.")]
+#[cfg_attr(doctest, doc = " The command `Sum`.")]
 #[derive(Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct Sum<'m> {
     /// The field `color`.
     pub(crate) color: Color,
@@ -55,19 +59,14 @@ pub(crate) struct Sum<'m> {
 }
 /// The protocol of the plugin `worker_several`: its commands and notifications as one type.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct Protocol;
 /// What a plugin `worker_several` does: one method for each command, which ends with the notification that answers it.
 ///
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
-#[allow(
-    async_fn_in_trait,
-    dead_code,
-    reason = "a plugin's futures stay on the thread that polls them"
-)]
 pub(crate) trait Handler<
-    AnySide: kit::abi::protocol::PluginSide,
+    AnySide: kit::abi::protocol::PluginSide
+        = <Self as kit::abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
@@ -80,8 +79,11 @@ pub(crate) trait Handler<
     /// The worker reports the failure and has no address of this plugin then.
     fn address(
         &self,
-    ) -> ::core::result::Result<::std::vec::Vec<::core::primitive::u8>, AnySide::Error> {
-        ::core::result::Result::Ok(::std::vec::Vec::new())
+    ) -> ::core::result::Result<
+        kit::abi::wire::Vec<::core::primitive::u8>,
+        AnySide::Error,
+    > {
+        ::core::result::Result::Ok(kit::abi::wire::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
     ///
@@ -90,19 +92,25 @@ pub(crate) trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Numbers and an echo.
+    #[cfg_attr(not(doctest), doc = " Numbers and an echo.")]
+    #[cfg_attr(doctest, doc = " Answers the command [`TagSend`].")]
     async fn tag_send(
         &self,
         cx: &AnySide::Context,
         cmd: TagSend,
     ) -> ::core::result::Result<answers::Done, AnySide::Error>;
-    /// A structure, which only the compiler knows to be plain data.
+    #[cfg_attr(
+        not(doctest),
+        doc = " A structure, which only the compiler knows to be plain data."
+    )]
+    #[cfg_attr(doctest, doc = " Answers the command [`Move`].")]
     async fn r#move(
         &self,
         cx: &AnySide::Context,
         cmd: Move,
     ) -> ::core::result::Result<answers::Moved, AnySide::Error>;
-    /// With expressions and a codec.
+    #[cfg_attr(not(doctest), doc = " With expressions and a codec.")]
+    #[cfg_attr(doctest, doc = " Answers the command [`Sum`].")]
     async fn sum(
         &self,
         cx: &AnySide::Context,
@@ -114,13 +122,11 @@ pub(crate) trait Handler<
     }
 }
 /// Sends commands to the plugin `worker_several`: one `task_*` method for each command.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct Client<AnyHost: kit::abi::protocol::HostSide> {
     plugin: AnyHost::Plugin,
 }
 /// A command [`TagSend`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct TagSendTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
@@ -129,7 +135,6 @@ pub(crate) struct TagSendTask<'task, AnyHost: kit::abi::protocol::HostSide> {
 }
 /// A command [`Move`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct MoveTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
@@ -138,22 +143,14 @@ pub(crate) struct MoveTask<'task, AnyHost: kit::abi::protocol::HostSide> {
 }
 /// A command [`Sum`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub(crate) struct SumTask<'task, AnyHost: kit::abi::protocol::HostSide> {
     plugin: &'task AnyHost::Plugin,
     worker: &'task AnyHost::Worker,
     command: Sum<'task>,
     deadline: ::core::option::Option<::core::time::Duration>,
 }
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
+    use kit::abi::wire::NotAnyBytes as _;
     use kit::abi::wire::layout as __layout;
     const __TAG: kit::abi::wire::Field<::core::primitive::u16, 0, __LEN> = kit::abi::wire::field::<
         ::core::primitive::u16,
@@ -212,7 +209,13 @@ const _: () = {
         Point,
         { __OFFSETS_Move[0usize] },
         __LEN,
-    > = kit::abi::wire::field::<Point, { __OFFSETS_Move[0usize] }, __LEN>();
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    > = kit::abi::wire::any_field::<
+        Point,
+        { __OFFSETS_Move[0usize] },
+        __LEN,
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    >();
     const __EXTENTS_Sum: [__layout::Extent; 4usize] = [
         __layout::Extent::of::<codecs::color::Wire>(),
         __layout::Extent::of::<u32>(),
@@ -227,7 +230,13 @@ const _: () = {
         codecs::color::Wire,
         { __OFFSETS_Sum[0usize] },
         __LEN,
-    > = kit::abi::wire::field::<codecs::color::Wire, { __OFFSETS_Sum[0usize] }, __LEN>();
+        { <kit::abi::wire::AnyBytes<codecs::color::Wire>>::ANY },
+    > = kit::abi::wire::any_field::<
+        codecs::color::Wire,
+        { __OFFSETS_Sum[0usize] },
+        __LEN,
+        { <kit::abi::wire::AnyBytes<codecs::color::Wire>>::ANY },
+    >();
     const __AT_Sum_rows: kit::abi::wire::Field<u32, { __OFFSETS_Sum[1usize] }, __LEN> = kit::abi::wire::field::<
         u32,
         { __OFFSETS_Sum[1usize] },
@@ -237,7 +246,13 @@ const _: () = {
         Point,
         { __OFFSETS_Sum[2usize] },
         __LEN,
-    > = kit::abi::wire::field::<Point, { __OFFSETS_Sum[2usize] }, __LEN>();
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    > = kit::abi::wire::any_field::<
+        Point,
+        { __OFFSETS_Sum[2usize] },
+        __LEN,
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    >();
     const __AT_Sum_count: kit::abi::wire::Field<u8, { __OFFSETS_Sum[3usize] }, __LEN> = kit::abi::wire::field::<
         u8,
         { __OFFSETS_Sum[3usize] },
@@ -245,8 +260,12 @@ const _: () = {
     >();
     const _: () = ::core::assert!(
         __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        kit::abi::plugin::WorkerCmd > (),
-        "every variant of `Command` takes as many bytes as the largest, and with the 24-byte header they exceed the default message limit of 4096: make it smaller"
+        kit::abi::plugin::WorkerCmd > (), "{}", kit::abi::wire::too_big(& [("TagSend",
+        __layout::structure(& __EXTENTS_TagSend).size), ("Move", __layout::structure(&
+        __EXTENTS_Move).size), ("Sum", __layout::structure(& __EXTENTS_Sum).size)],
+        __LEN, ::core::mem::size_of:: < kit::abi::plugin::WorkerCmd > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
     const _: () = ::core::assert!(
         kit::abi::wire::element:: < u16 > () > 0,
@@ -256,58 +275,6 @@ const _: () = {
         kit::abi::wire::element:: < u8 > () > 0,
         "`u8` has no bytes, so nothing could count such elements: use a type with at least one"
     );
-    const __FINGERPRINT: ::core::primitive::u64 = kit::abi::wire::Fingerprint::new()
-        .text("Command")
-        .number(__LEN as ::core::primitive::u64)
-        .text("TagSend")
-        .number(4u64)
-        .number(__OFFSETS_TagSend[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_TagSend[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_TagSend[2usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("dest")
-        .number(0u64)
-        .text("key")
-        .number(0u64)
-        .text("Move")
-        .number(5u64)
-        .number(__OFFSETS_Move[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Move[0usize].size as ::core::primitive::u64)
-        .text("to")
-        .number(0u64)
-        .text("Sum")
-        .number(6u64)
-        .number(__OFFSETS_Sum[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Sum[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Sum[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Sum[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Sum[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Sum[2usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Sum[3usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Sum[3usize].size as ::core::primitive::u64)
-        .text("color")
-        .number(0u64)
-        .text("with codecs : : color")
-        .text("rows")
-        .number(0u64)
-        .text("place")
-        .number(0u64)
-        .text("table")
-        .number(0u64)
-        .text("Elements < ' m , u16 >; place.x; cells Parenthesis rows , color end; ")
-        .text("rest")
-        .number(0u64)
-        .text(
-            "Option < & ' m Bracket u8 end >; none; count; table . len Parenthesis  end > 3",
-        )
-        .text("count")
-        .number(0u64)
-        .text("word")
-        .value();
     use kit::abi::describe as __describe;
     use kit::abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -464,19 +431,14 @@ const _: () = {
         ],
     };
     #[inline]
-    #[allow(
-        unused_variables,
-        reason = "an expression may name a field without using it"
-    )]
     fn __len_of_Sum_table(color: &Color, rows: u32) -> impl kit::abi::wire::Count {
+        let _ = color;
+        let _ = rows;
         cells(rows, color)
     }
     #[inline]
-    #[allow(
-        unused_variables,
-        reason = "an expression may name a field without using it"
-    )]
     fn __when_of_Sum_rest<'m>(table: Elements<'m, u16>) -> ::core::primitive::bool {
+        let _ = table;
         table.len() > 3
     }
     #[inline]
@@ -490,29 +452,28 @@ const _: () = {
         codecs::color::decode(value)
     }
     kit::abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_TagSend
-        < 'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
-        ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let mut
-        field_0 = kit::abi::arbitrary::plain(input, __AT_TagSend_context) ?; let mut
-        field_1 = kit::abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let mut field_2
-        = kit::abi::arbitrary::plain(input, __AT_TagSend_key) ?;
+        fn __arbitrary_TagSend < 'm > (input : & mut kit::abi::arbitrary::Unstructured <
+        'm >,) -> ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > {
+        let mut field_0 = kit::abi::arbitrary::plain(input, __AT_TagSend_context) ?; let
+        mut field_1 = kit::abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let mut
+        field_2 = kit::abi::arbitrary::plain(input, __AT_TagSend_key) ?;
         ::core::result::Result::Ok(Command::TagSend { context : field_0, dest : field_1,
-        key : field_2 }) } #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Move <
-        'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
-        ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let mut
-        field_0 = kit::abi::arbitrary::plain(input, __AT_Move_to) ?;
-        ::core::result::Result::Ok(Command::Move { to : field_0 }) } #[allow(unused_mut,
-        unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Sum <
-        'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
-        ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let
-        field_0 = kit::abi::arbitrary::coded(input, __AT_Sum_color,
-        __decode_of_Sum_color) ?; let mut field_1 = kit::abi::arbitrary::plain(input,
-        __AT_Sum_rows) ?; let mut field_2 = kit::abi::arbitrary::plain(input,
-        __AT_Sum_place) ?; let is_there = true; let field_3 =
-        kit::abi::arbitrary::borrowed:: < Elements < 'm, u16 > > (input, is_there,
+        key : field_2 }) } fn __arbitrary_Move < 'm > (input : & mut
+        kit::abi::arbitrary::Unstructured < 'm >,) -> ::core::result::Result < Command <
+        'm >, kit::abi::arbitrary::Unfit > { let mut field_0 =
+        kit::abi::arbitrary::value(input, __AT_Move_to, const { &
+        __describe::found_or_opaque:: < Point > (< __describe::Probe < Point >> ::FOUND,
+        "Point") }) ?; ::core::result::Result::Ok(Command::Move { to : field_0 }) } fn
+        __arbitrary_Sum < 'm > (input : & mut kit::abi::arbitrary::Unstructured < 'm >,)
+        -> ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > { let
+        field_0 = kit::abi::arbitrary::coded(input, __AT_Sum_color, const { &
+        __describe::found_or_opaque:: < codecs::color::Wire > (< __describe::Probe <
+        codecs::color::Wire >> ::FOUND, "codecs::color::Wire") }, __decode_of_Sum_color)
+        ?; let mut field_1 = kit::abi::arbitrary::plain(input, __AT_Sum_rows) ?; let mut
+        field_2 = kit::abi::arbitrary::value(input, __AT_Sum_place, const { &
+        __describe::found_or_opaque:: < Point > (< __describe::Probe < Point >> ::FOUND,
+        "Point") }) ?; let is_there = true; let field_3 = kit::abi::arbitrary::borrowed::
+        < Elements < 'm, u16 > > (input, is_there,
         kit::abi::arbitrary::Length::Given(__len_of_Sum_table(& field_0, field_1))) ?;
         field_2.x = kit::abi::wire::address_word("Sum", "table", & field_3) ?; let
         is_there = __when_of_Sum_rest(field_3); let field_4 =
@@ -534,8 +495,7 @@ const _: () = {
         > { match kit::abi::arbitrary::attempt(input, __arbitrary_TagSend, | made | {
         kit::abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::TagSend { context, dest, key, .. } =>
-        ::core::result::Result::Ok(TagSend { context, dest, key }),
-        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(TagSend { context, dest, key }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'm > kit::abi::arbitrary::Arbitrary < 'm > for
         Move { fn arbitrary(input : & mut kit::abi::arbitrary::Unstructured < 'm >,) ->
@@ -543,8 +503,7 @@ const _: () = {
         __arbitrary_Move, | made | {
         kit::abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::Move { to, .. } =>
-        ::core::result::Result::Ok(Move { to }), #[allow(unreachable_patterns, reason =
-        "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Move { to }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'm > kit::abi::arbitrary::Arbitrary < 'm > for
         Sum < 'm > { fn arbitrary(input : & mut kit::abi::arbitrary::Unstructured < 'm
@@ -553,15 +512,18 @@ const _: () = {
         kit::abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
         Command::encode(made, out)) }) ? { Command::Sum { color, rows, place, table,
         rest, .. } => ::core::result::Result::Ok(Sum { color, rows, place, table, rest
-        }), #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    type __Notifications = answers::Answer;
+    const _: () = {
+        let _ = Command::decode;
+        let _ = Command::encode;
+    };
     #[automatically_derived]
     impl<'m> Command<'m> {
         /// The size in bytes of every message without its inline payloads.
         pub(crate) const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub(crate) const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -705,18 +667,19 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        kit::abi::wire::echoes_all(< < answers::Done as kit::abi::wire::Answer > ::Echo
-        as kit::abi::wire::Echo > ::NAMES, & [kit::abi::wire::echo_name("context")]),
+        kit::abi::wire::echoes_all(< < answers::Done as kit::abi::wire::Answer <
+        __Notifications >> ::Echo as kit::abi::wire::Echo > ::NAMES, &
+        [kit::abi::wire::echo_name("context")]),
         "`answers::Done` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
     impl<'m> ::core::convert::From<TagSend> for Command<'m> {
         #[inline]
-        fn from(command: TagSend) -> Command<'m> {
+        fn from(message: TagSend) -> Command<'m> {
             Command::TagSend {
-                context: command.context,
-                dest: command.dest,
-                key: command.key,
+                context: message.context,
+                dest: message.dest,
+                key: message.key,
             }
         }
     }
@@ -749,7 +712,7 @@ const _: () = {
     #[automatically_derived]
     impl kit::abi::protocol::Request for TagSend {
         type Protocol = Protocol;
-        type Reply = <answers::Done as kit::abi::wire::Answer>::This;
+        type Reply = <answers::Done as kit::abi::wire::Answer<__Notifications>>::This;
         type Kind = TagSend;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -771,8 +734,12 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <answers::Done as kit::abi::wire::Answer>::Echo {
-            let mut __echo = <<answers::Done as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <answers::Done as kit::abi::wire::Answer<__Notifications>>::Echo {
+            let mut __echo = <<answers::Done as kit::abi::wire::Answer<
+                __Notifications,
+            >>::Echo as kit::abi::wire::Echo>::zero();
             kit::abi::wire::Echoes::<
                 { kit::abi::wire::echo_name("context") },
             >::set(&mut __echo, __AT_TagSend_context.copy(&self.context));
@@ -788,15 +755,15 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        kit::abi::wire::echoes_all(< < answers::Moved as kit::abi::wire::Answer > ::Echo
-        as kit::abi::wire::Echo > ::NAMES, & []),
+        kit::abi::wire::echoes_all(< < answers::Moved as kit::abi::wire::Answer <
+        __Notifications >> ::Echo as kit::abi::wire::Echo > ::NAMES, & []),
         "`answers::Moved` echoes a field that `Move` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
     impl<'m> ::core::convert::From<Move> for Command<'m> {
         #[inline]
-        fn from(command: Move) -> Command<'m> {
-            Command::Move { to: command.to }
+        fn from(message: Move) -> Command<'m> {
+            Command::Move { to: message.to }
         }
     }
     #[automatically_derived]
@@ -819,14 +786,24 @@ const _: () = {
                 );
             }
             ::core::result::Result::Ok(Move {
-                to: __AT_Move_to.read(fixed),
+                to: __AT_Move_to
+                    .checked(
+                        fixed,
+                        "Move",
+                        "to",
+                        const {
+                            &__describe::found_or_opaque::<
+                                Point,
+                            >(<__describe::Probe<Point>>::FOUND, "Point")
+                        },
+                    )?,
             })
         }
     }
     #[automatically_derived]
     impl kit::abi::protocol::Request for Move {
         type Protocol = Protocol;
-        type Reply = <answers::Moved as kit::abi::wire::Answer>::This;
+        type Reply = <answers::Moved as kit::abi::wire::Answer<__Notifications>>::This;
         type Kind = Move;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -846,8 +823,12 @@ const _: () = {
             ::core::result::Result::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <answers::Moved as kit::abi::wire::Answer>::Echo {
-            let __echo = <<answers::Moved as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <answers::Moved as kit::abi::wire::Answer<__Notifications>>::Echo {
+            let __echo = <<answers::Moved as kit::abi::wire::Answer<
+                __Notifications,
+            >>::Echo as kit::abi::wire::Echo>::zero();
             __echo
         }
     }
@@ -864,20 +845,20 @@ const _: () = {
         }
     }
     const _: () = ::core::assert!(
-        kit::abi::wire::echoes_all(< < answers::Table as kit::abi::wire::Answer > ::Echo
-        as kit::abi::wire::Echo > ::NAMES, & []),
+        kit::abi::wire::echoes_all(< < answers::Table as kit::abi::wire::Answer <
+        __Notifications >> ::Echo as kit::abi::wire::Echo > ::NAMES, & []),
         "`answers::Table` echoes a field that `Sum` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
     #[automatically_derived]
     impl<'m> ::core::convert::From<Sum<'m>> for Command<'m> {
         #[inline]
-        fn from(command: Sum<'m>) -> Command<'m> {
+        fn from(message: Sum<'m>) -> Command<'m> {
             Command::Sum {
-                color: command.color,
-                rows: command.rows,
-                place: command.place,
-                table: command.table,
-                rest: command.rest,
+                color: message.color,
+                rows: message.rows,
+                place: message.place,
+                table: message.table,
+                rest: message.rest,
             }
         }
     }
@@ -900,7 +881,22 @@ const _: () = {
                     kit::abi::wire::other_tag("Sum", found, 6u64),
                 );
             }
-            let field_0 = match __decode_of_Sum_color(__AT_Sum_color.read(fixed)) {
+            let field_0 = match __decode_of_Sum_color(
+                __AT_Sum_color
+                    .checked(
+                        fixed,
+                        "Sum",
+                        "color",
+                        const {
+                            &__describe::found_or_opaque::<
+                                codecs::color::Wire,
+                            >(
+                                <__describe::Probe<codecs::color::Wire>>::FOUND,
+                                "codecs::color::Wire",
+                            )
+                        },
+                    )?,
+            ) {
                 ::core::result::Result::Ok(value) => value,
                 ::core::result::Result::Err(what) => {
                     return ::core::result::Result::Err(
@@ -909,7 +905,17 @@ const _: () = {
                 }
             };
             let field_1 = __AT_Sum_rows.read(fixed);
-            let field_2 = __AT_Sum_place.read(fixed);
+            let field_2 = __AT_Sum_place
+                .checked(
+                    fixed,
+                    "Sum",
+                    "place",
+                    const {
+                        &__describe::found_or_opaque::<
+                            Point,
+                        >(<__describe::Probe<Point>>::FOUND, "Point")
+                    },
+                )?;
             let field_3 = behind
                 .take::<
                     Elements<'m, u16>,
@@ -931,7 +937,7 @@ const _: () = {
     #[automatically_derived]
     impl<'m> kit::abi::protocol::Request for Sum<'m> {
         type Protocol = Protocol;
-        type Reply = <answers::Table as kit::abi::wire::Answer>::This;
+        type Reply = <answers::Table as kit::abi::wire::Answer<__Notifications>>::This;
         type Kind = Sum<'static>;
         #[inline]
         fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
@@ -983,21 +989,14 @@ const _: () = {
             )
         }
         #[inline]
-        fn echo(&self) -> <answers::Table as kit::abi::wire::Answer>::Echo {
-            let __echo = <<answers::Table as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+        fn echo(
+            &self,
+        ) -> <answers::Table as kit::abi::wire::Answer<__Notifications>>::Echo {
+            let __echo = <<answers::Table as kit::abi::wire::Answer<
+                __Notifications,
+            >>::Echo as kit::abi::wire::Echo>::zero();
             __echo
         }
-    }
-    #[automatically_derived]
-    impl Protocol {
-        /// A hash of the plugin's name and version and of all names, tags and layouts: two builds with the same
-        /// one agree on the bytes.
-        pub(crate) const FINGERPRINT: ::core::primitive::u64 = kit::abi::wire::Fingerprint::new()
-            .text("worker_several")
-            .number(2u64)
-            .number(__FINGERPRINT)
-            .number(<answers::Answer as kit::abi::wire::Notifications>::HASH)
-            .value();
     }
     #[automatically_derived]
     impl kit::abi::protocol::Protocol for Protocol {
@@ -1008,7 +1007,6 @@ const _: () = {
         const DESCRIPTION: &'static kit::abi::describe::Protocol = &kit::abi::describe::Protocol {
             name: "worker_several",
             version: 2u64,
-            fingerprint: Protocol::FINGERPRINT,
             commands: __DESCRIPTION,
             notifications: <answers::Answer as kit::abi::wire::Notifications>::DESCRIPTION,
         };
@@ -1030,7 +1028,9 @@ const _: () = {
             >("Command", command) {
                 ::core::result::Result::Ok(4u64) => {
                     let __echoed = {
-                        let mut __echo = <<answers::Done as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+                        let mut __echo = <<answers::Done as kit::abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as kit::abi::wire::Echo>::zero();
                         kit::abi::wire::Echoes::<
                             { kit::abi::wire::echo_name("context") },
                         >::set(&mut __echo, __AT_TagSend_context.read_or_zero(command));
@@ -1040,14 +1040,18 @@ const _: () = {
                 }
                 ::core::result::Result::Ok(5u64) => {
                     let __echoed = {
-                        let __echo = <<answers::Moved as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+                        let __echo = <<answers::Moved as kit::abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as kit::abi::wire::Echo>::zero();
                         __echo
                     };
                     __echoed.refusal()
                 }
                 ::core::result::Result::Ok(6u64) => {
                     let __echoed = {
-                        let __echo = <<answers::Table as kit::abi::wire::Answer>::Echo as kit::abi::wire::Echo>::zero();
+                        let __echo = <<answers::Table as kit::abi::wire::Answer<
+                            __Notifications,
+                        >>::Echo as kit::abi::wire::Echo>::zero();
                         __echo
                     };
                     __echoed.refusal()
@@ -1075,7 +1079,7 @@ const _: () = {
         fn address(
             handler: &AnyHandler,
         ) -> ::core::result::Result<
-            ::std::vec::Vec<::core::primitive::u8>,
+            kit::abi::wire::Vec<::core::primitive::u8>,
             AnySide::Error,
         > {
             <AnyHandler as Handler<AnySide>>::address(handler)
@@ -1163,7 +1167,8 @@ const _: () = {
         pub(crate) fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        /// Numbers and an echo.
+        #[cfg_attr(not(doctest), doc = " Numbers and an echo.")]
+        #[cfg_attr(doctest, doc = " Makes the command [`TagSend`].")]
         pub(crate) fn task_tag_send<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1181,7 +1186,11 @@ const _: () = {
                 deadline: ::core::option::Option::None,
             }
         }
-        /// A structure, which only the compiler knows to be plain data.
+        #[cfg_attr(
+            not(doctest),
+            doc = " A structure, which only the compiler knows to be plain data."
+        )]
+        #[cfg_attr(doctest, doc = " Makes the command [`Move`].")]
         pub(crate) fn task_move<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1194,7 +1203,8 @@ const _: () = {
                 deadline: ::core::option::Option::None,
             }
         }
-        /// With expressions and a codec.
+        #[cfg_attr(not(doctest), doc = " With expressions and a codec.")]
+        #[cfg_attr(doctest, doc = " Makes the command [`Sum`].")]
         pub(crate) fn task_sum<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1220,7 +1230,11 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'task, AnyHost: kit::abi::protocol::HostSide> TagSendTask<'task, AnyHost> {
-        /// Repeated by the answer.
+        #[cfg_attr(not(doctest), doc = " Repeated by the answer.")]
+        #[cfg_attr(
+            doctest,
+            doc = " Sets `context`, which the answer repeats; 0 unless set."
+        )]
         pub(crate) fn context(mut self, context: u64) -> Self {
             self.command.context = context;
             self
@@ -1368,14 +1382,14 @@ pub enum Answer {
     /// With two payloads.
     Table { first: Payload<u16>, second: Option<Payload> } = 11,
 }
-/// With an echo and a value.
+#[cfg_attr(not(doctest), doc = " With an echo and a value.")]
+#[cfg_attr(doctest, doc = " The notification `Done`.")]
 #[derive(
     ::core::clone::Clone,
     ::core::fmt::Debug,
     ::core::cmp::PartialEq,
     ::core::marker::Copy
 )]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Done {
     /// The field `status`.
     pub status: i8,
@@ -1383,13 +1397,12 @@ pub struct Done {
 /// The fields of `Done` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct DoneEcho {
     /// The field `context`.
     pub context: u64,
 }
-/// With a structure.
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
+#[cfg_attr(not(doctest), doc = " With a structure.")]
+#[cfg_attr(doctest, doc = " The notification `Moved`.")]
 pub struct Moved {
     /// The field `from`.
     pub from: Point,
@@ -1397,11 +1410,10 @@ pub struct Moved {
 /// The fields of `Moved` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct MovedEcho;
-/// With two payloads.
+#[cfg_attr(not(doctest), doc = " With two payloads.")]
+#[cfg_attr(doctest, doc = " The notification `Table`.")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug, ::core::cmp::PartialEq)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct Table {
     /// The field `first`.
     pub first: Payload<u16>,
@@ -1411,17 +1423,9 @@ pub struct Table {
 /// The fields of `Table` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code, reason = "not every program uses every part of a protocol")]
 pub struct TableEcho;
-#[allow(
-    clippy::too_many_arguments,
-    dead_code,
-    deprecated,
-    non_snake_case,
-    non_upper_case_globals,
-    reason = "not every program uses every part of a protocol"
-)]
 const _: () = {
+    use kit::abi::wire::NotAnyBytes as _;
     use kit::abi::wire::layout as __layout;
     const __TAG: kit::abi::wire::Field<::core::primitive::u64, 0, __LEN> = kit::abi::wire::field::<
         ::core::primitive::u64,
@@ -1476,7 +1480,13 @@ const _: () = {
         Point,
         { __OFFSETS_Moved[0usize] },
         __LEN,
-    > = kit::abi::wire::field::<Point, { __OFFSETS_Moved[0usize] }, __LEN>();
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    > = kit::abi::wire::any_field::<
+        Point,
+        { __OFFSETS_Moved[0usize] },
+        __LEN,
+        { <kit::abi::wire::AnyBytes<Point>>::ANY },
+    >();
     const __EXTENTS_Table: [__layout::Extent; 3usize] = [
         __layout::Extent::of::<::core::primitive::u64>(),
         __layout::Extent::of::<::core::primitive::u64>(),
@@ -1515,47 +1525,17 @@ const _: () = {
     >();
     const _: () = ::core::assert!(
         __LEN <= kit::abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        kit::abi::plugin::WorkerNotify > (),
-        "every variant of `Answer` takes as many bytes as the largest, and with the 32-byte header they exceed the default message limit of 4096: make it smaller"
+        kit::abi::plugin::WorkerNotify > (), "{}", kit::abi::wire::too_big(& [("Done",
+        __layout::structure(& __EXTENTS_Done).size), ("Moved", __layout::structure(&
+        __EXTENTS_Moved).size), ("Table", __layout::structure(& __EXTENTS_Table).size)],
+        __LEN, ::core::mem::size_of:: < kit::abi::plugin::WorkerNotify > (),
+        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
+        .as_str(),
     );
     const _: () = ::core::assert!(
         kit::abi::wire::element:: < u16 > () > 0,
         "`u16` has no bytes, so nothing could count such elements: use a type with at least one"
     );
-    const __FINGERPRINT: ::core::primitive::u64 = kit::abi::wire::Fingerprint::new()
-        .text("Answer")
-        .number(__LEN as ::core::primitive::u64)
-        .text("Done")
-        .number(9u64)
-        .number(__OFFSETS_Done[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Done[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Done[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Done[1usize].size as ::core::primitive::u64)
-        .text("context")
-        .number(1u64)
-        .text("status")
-        .number(0u64)
-        .text("Moved")
-        .number(10u64)
-        .number(__OFFSETS_Moved[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Moved[0usize].size as ::core::primitive::u64)
-        .text("from")
-        .number(0u64)
-        .text("Table")
-        .number(11u64)
-        .number(__OFFSETS_Table[0usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Table[0usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Table[1usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Table[1usize].size as ::core::primitive::u64)
-        .number(__OFFSETS_Table[2usize] as ::core::primitive::u64)
-        .number(__EXTENTS_Table[2usize].size as ::core::primitive::u64)
-        .text("first")
-        .number(0u64)
-        .text("Payload < u16 >; ; ; ")
-        .text("second")
-        .number(0u64)
-        .text("Option < Payload >; ; first . len Parenthesis  end; ")
-        .value();
     use kit::abi::describe as __describe;
     use kit::abi::describe::NotDescribed as _;
     const __DESCRIPTION: __describe::Messages = __describe::Messages {
@@ -1633,7 +1613,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_Table[0usize],
                         optional: false,
@@ -1648,7 +1628,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_Table[1usize],
                         optional: false,
@@ -1663,7 +1643,7 @@ const _: () = {
                             ::core::primitive::u64,
                         >(
                             <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            ":: core::primitive::u64",
+                            "::core::primitive::u64",
                         ),
                         offset: __OFFSETS_Table[2usize],
                         optional: false,
@@ -1689,7 +1669,7 @@ const _: () = {
                             ::core::primitive::u8,
                         >(
                             <__describe::Probe<::core::primitive::u8>>::FOUND,
-                            ":: core::primitive::u8",
+                            "::core::primitive::u8",
                         ),
                         count: __describe::Count::Given("first.len()"),
                         address: ::core::option::Option::Some("second_addr"),
@@ -1702,36 +1682,30 @@ const _: () = {
         ],
     };
     #[inline]
-    #[allow(
-        unused_variables,
-        reason = "an expression may name a field without using it"
-    )]
     fn __len_of_Table_second(
         first: <Payload<u16> as kit::abi::wire::Owned>::View<'_>,
     ) -> impl kit::abi::wire::Count {
+        let _ = first;
         first.len()
     }
     kit::abi::__arbitrary! {
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Done <
-        'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::core::result::Result < Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
+        fn __arbitrary_Done < 'arbitrary > (input : & mut
+        kit::abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
         kit::abi::arbitrary::plain(input, __AT_Done_context) ?; let mut field_1 =
         kit::abi::arbitrary::plain(input, __AT_Done_status) ?;
         ::core::result::Result::Ok(Answer::Done { context : field_0, status : field_1 })
-        } #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Moved <
-        'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::core::result::Result < Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
-        kit::abi::arbitrary::plain(input, __AT_Moved_from) ?;
-        ::core::result::Result::Ok(Answer::Moved { from : field_0 }) }
-        #[allow(unused_mut, unused_variables, reason =
-        "a field may have no word in it, and a message no field")] fn __arbitrary_Table <
-        'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::core::result::Result < Answer, kit::abi::arbitrary::Unfit > { let is_there =
-        true; let field_0 = kit::abi::arbitrary::owned:: < Payload < u16 > > (input,
-        is_there, kit::abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?; let
-        is_there = kit::abi::arbitrary::flip(input) ?; let field_1 =
+        } fn __arbitrary_Moved < 'arbitrary > (input : & mut
+        kit::abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
+        Answer, kit::abi::arbitrary::Unfit > { let mut field_0 =
+        kit::abi::arbitrary::value(input, __AT_Moved_from, const { &
+        __describe::found_or_opaque:: < Point > (< __describe::Probe < Point >> ::FOUND,
+        "Point") }) ?; ::core::result::Result::Ok(Answer::Moved { from : field_0 }) } fn
+        __arbitrary_Table < 'arbitrary > (input : & mut kit::abi::arbitrary::Unstructured
+        < 'arbitrary >,) -> ::core::result::Result < Answer, kit::abi::arbitrary::Unfit >
+        { let is_there = true; let field_0 = kit::abi::arbitrary::owned:: < Payload < u16
+        > > (input, is_there, kit::abi::arbitrary::Length:: < ::core::primitive::u64 >
+        ::Free) ?; let is_there = kit::abi::arbitrary::flip(input) ?; let field_1 =
         kit::abi::arbitrary::owned:: < Option < Payload > > (input, is_there,
         kit::abi::arbitrary::Length::Given(__len_of_Table_second(kit::abi::wire::Owned::view(&
         field_0)))) ?; ::core::result::Result::Ok(Answer::Table { first : field_0, second
@@ -1751,8 +1725,7 @@ const _: () = {
         __arbitrary_Done, | made | {
         kit::abi::arbitrary::can_be_written(Answer::encoded_len(made), | out |
         Answer::encode(made, out)) }) ? { Answer::Done { status, .. } =>
-        ::core::result::Result::Ok(Done { status }), #[allow(unreachable_patterns, reason
-        = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Done { status }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'arbitrary > kit::abi::arbitrary::Arbitrary <
         'arbitrary > for Moved { fn arbitrary(input : & mut
@@ -1760,8 +1733,7 @@ const _: () = {
         < Self > { match kit::abi::arbitrary::attempt(input, __arbitrary_Moved, | made |
         { kit::abi::arbitrary::can_be_written(Answer::encoded_len(made), | out |
         Answer::encode(made, out)) }) ? { Answer::Moved { from, .. } =>
-        ::core::result::Result::Ok(Moved { from }), #[allow(unreachable_patterns, reason
-        = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Moved { from }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
         #[automatically_derived] impl < 'arbitrary > kit::abi::arbitrary::Arbitrary <
         'arbitrary > for Table { fn arbitrary(input : & mut
@@ -1769,16 +1741,17 @@ const _: () = {
         < Self > { match kit::abi::arbitrary::attempt(input, __arbitrary_Table, | made |
         { kit::abi::arbitrary::can_be_written(Answer::encoded_len(made), | out |
         Answer::encode(made, out)) }) ? { Answer::Table { first, second, .. } =>
-        ::core::result::Result::Ok(Table { first, second }),
-        #[allow(unreachable_patterns, reason = "there may be one variant")] _ =>
+        ::core::result::Result::Ok(Table { first, second }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    const _: () = {
+        let _ = Answer::decode;
+        let _ = Answer::encode;
+    };
     #[automatically_derived]
     impl Answer {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: ::core::primitive::usize = __LEN;
-        /// A hash of all names, tags and layouts: two builds with the same one agree on the bytes.
-        pub const FINGERPRINT: ::core::primitive::u64 = __FINGERPRINT;
         /// Reads a message of any variant.
         ///
         /// # Errors
@@ -1806,7 +1779,17 @@ const _: () = {
                             __LEN,
                         >("Moved", kit::abi::protocol::Incoming::bytes(&bytes))?;
                         Answer::Moved {
-                            from: __AT_Moved_from.read(fixed),
+                            from: __AT_Moved_from
+                                .checked(
+                                    fixed,
+                                    "Moved",
+                                    "from",
+                                    const {
+                                        &__describe::found_or_opaque::<
+                                            Point,
+                                        >(<__describe::Probe<Point>>::FOUND, "Point")
+                                    },
+                                )?,
                         }
                     }
                     11u64 => {
@@ -1933,7 +1916,6 @@ const _: () = {
     #[automatically_derived]
     impl kit::abi::wire::Notifications for Answer {
         const LEN: ::core::primitive::usize = __LEN;
-        const HASH: ::core::primitive::u64 = __FINGERPRINT;
         const DESCRIPTION: kit::abi::describe::Messages = __DESCRIPTION;
         fn refusal(
             tag: ::core::primitive::u64,
@@ -1941,9 +1923,15 @@ const _: () = {
             kit::abi::descriptor::NotificationDesc,
             kit::abi::wire::EncodeError,
         > {
+            let tag = <::core::primitive::u64 as kit::abi::wire::Word>::from_u64(tag);
             kit::abi::wire::notification::<
                 __LEN,
-            >("Answer", |fixed| __TAG.write(fixed, &(tag as ::core::primitive::u64)))
+            >(
+                "Answer",
+                |fixed| {
+                    __TAG.write(fixed, &::core::option::Option::unwrap_or_default(tag));
+                },
+            )
         }
     }
     #[automatically_derived]
@@ -2003,6 +1991,11 @@ const _: () = {
         }
     }
     #[automatically_derived]
+    impl kit::abi::wire::Answer<Answer> for Done {
+        type This = Done;
+        type Echo = DoneEcho;
+    }
+    #[automatically_derived]
     impl kit::abi::wire::Echo for DoneEcho {
         const NAMES: &'static [::core::primitive::u64] = &[
             kit::abi::wire::echo_name("context"),
@@ -2045,8 +2038,10 @@ const _: () = {
     #[automatically_derived]
     impl ::core::convert::From<Moved> for Answer {
         #[inline]
-        fn from(reply: Moved) -> Answer {
-            Answer::Moved { from: reply.from }
+        fn from(message: Moved) -> Answer {
+            Answer::Moved {
+                from: message.from,
+            }
         }
     }
     #[automatically_derived]
@@ -2069,7 +2064,17 @@ const _: () = {
                 );
             }
             ::core::result::Result::Ok(Moved {
-                from: __AT_Moved_from.read(fixed),
+                from: __AT_Moved_from
+                    .checked(
+                        fixed,
+                        "Moved",
+                        "from",
+                        const {
+                            &__describe::found_or_opaque::<
+                                Point,
+                            >(<__describe::Probe<Point>>::FOUND, "Point")
+                        },
+                    )?,
             })
         }
         #[inline]
@@ -2090,6 +2095,11 @@ const _: () = {
                 },
             )
         }
+    }
+    #[automatically_derived]
+    impl kit::abi::wire::Answer<Answer> for Moved {
+        type This = Moved;
+        type Echo = MovedEcho;
     }
     #[automatically_derived]
     impl kit::abi::wire::Echo for MovedEcho {
@@ -2121,10 +2131,10 @@ const _: () = {
     #[automatically_derived]
     impl ::core::convert::From<Table> for Answer {
         #[inline]
-        fn from(reply: Table) -> Answer {
+        fn from(message: Table) -> Answer {
             Answer::Table {
-                first: reply.first,
-                second: reply.second,
+                first: message.first,
+                second: message.second,
             }
         }
     }
@@ -2211,6 +2221,11 @@ const _: () = {
                 },
             )
         }
+    }
+    #[automatically_derived]
+    impl kit::abi::wire::Answer<Answer> for Table {
+        type This = Table;
+        type Echo = TableEcho;
     }
     #[automatically_derived]
     impl kit::abi::wire::Echo for TableEcho {

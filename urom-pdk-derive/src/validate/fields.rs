@@ -4,7 +4,7 @@ use proc_macro2::Span;
 use quote::ToTokens;
 use syn::Type;
 
-use super::types::unsafe_type;
+use super::types::{Unsafe, payload_for, unsafe_element, unsafe_type};
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Form, Messages, Role, Variant};
 use crate::{names, tokens};
@@ -76,8 +76,8 @@ fn plain(model: &Messages, field: &Field, errors: &mut Errors) {
     let is_own_side = if model.is_command() { form.is_borrowed() } else { form.is_owned() };
     if is_own_side && !mentions_payload_keys {
         errors.on(&field.ty, messages::payload_not_inline(names::written(&field.ty)));
-    } else if let Some((culprit, why, instead)) = unsafe_type(&field.ty).filter(|_| !is_own_side) {
-        errors.on(culprit, messages::unsafe_type(names::written(culprit), why, instead));
+    } else if let Some(wrong) = unsafe_type(&field.ty, model.is_command()).filter(|_| !is_own_side) {
+        cannot_travel(wrong, errors);
     } else if !form.is_borrowed() {
         borrows(field, errors);
     }
@@ -97,7 +97,11 @@ fn word(ty: &Type, errors: &mut Errors) {
     }
 }
 
-const BORROWED: &str = "`&'a [u8]`, `&'a [u8; N]`, `Elements<'a, T>`, `Data<'a>`";
+fn cannot_travel(Unsafe { culprit, why, instead }: Unsafe<'_>, errors: &mut Errors) {
+    errors.on(culprit, messages::unsafe_type(names::written(culprit), why, instead));
+}
+
+const BORROWED: &str = "`&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements<'a, T>`, `Data<'a>`";
 const OWNED: &str = "`Payload`, `Payload<T>`, `Received`";
 
 /// A payload of a command.
@@ -110,10 +114,17 @@ fn borrowed(field: &Field, errors: &mut Errors) {
             let element = names::written(element);
             errors.on(shape.inner, messages::unaligned_slice(found, element));
         }
-        Form::Other => {
-            errors.on(shape.inner, messages::not_a_payload(found, BORROWED));
-        }
-        _ => element(field, errors),
+        Form::Other => not_a_payload(shape.inner, true, BORROWED, errors),
+        _ => element(field, true, errors),
+    }
+}
+
+/// Some other type that is marked as a payload.
+fn not_a_payload(ty: &Type, is_command: bool, expected: &str, errors: &mut Errors) {
+    let found = names::written(ty);
+    match payload_for(ty, is_command) {
+        Some(payload) => errors.on(ty, messages::use_payload(found, payload)),
+        None => errors.on(ty, messages::not_a_payload(found, expected)),
     }
 }
 
@@ -123,20 +134,20 @@ fn owned(model: &Messages, field: &Field, errors: &mut Errors) {
     let found = names::written(shape.inner);
     match shape.form {
         // The enum's lifetime was the mistake then.
-        form if form.is_borrowed() && model.generics.lifetimes().next().is_some() => {}
+        form if form.is_borrowed() && model.refused_lifetime => {}
         form if form.is_borrowed() => {
             errors.on(shape.inner, messages::borrowed_in_notification(found, OWNED));
         }
-        Form::Other => {
-            errors.on(shape.inner, messages::not_a_payload(found, OWNED));
-        }
-        _ => element(field, errors),
+        Form::Other => not_a_payload(shape.inner, false, OWNED, errors),
+        _ => element(field, false, errors),
     }
 }
 
-/// The elements of a payload are plain data like any field.
-fn element(field: &Field, errors: &mut Errors) {
-    if let Some((culprit, why, instead)) = field.shape().element().and_then(unsafe_type) {
-        errors.on(culprit, messages::unsafe_type(names::written(culprit), why, instead));
+/// The elements of a payload are plain data of which any bytes are a value.
+fn element(field: &Field, is_command: bool, errors: &mut Errors) {
+    let element = field.shape().element();
+    let wrong = element.and_then(|ty| unsafe_type(ty, is_command).or_else(|| unsafe_element(ty)));
+    if let Some(wrong) = wrong {
+        cannot_travel(wrong, errors);
     }
 }

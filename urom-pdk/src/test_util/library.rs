@@ -5,7 +5,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::NonNull;
 
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSection};
 use urom_abi::DocaError;
+use urom_abi::describe::Protocol;
+use urom_abi::describe::section::{self, Description, SECTION};
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface};
 
 use crate::log;
@@ -17,14 +21,14 @@ struct Roomy {
     room: [u64; 25],
 }
 
-/// The interface of the plugin in `library`, which stays loaded.
+/// The interface of the plugin in `library`, which stays loaded, if it speaks `protocol`.
 ///
 /// # Errors
 /// See [`Worker::load`](super::Worker::load).
 ///
 /// # Safety
 /// The library is a plugin.
-pub(super) unsafe fn iface(library: &Path, version: u64) -> Result<PluginIface, DocaError> {
+pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<PluginIface, DocaError> {
     let missing = |what: &str| {
         log::error(format_args!("{}: {what}", library.display()));
         DocaError::NOT_FOUND
@@ -51,8 +55,17 @@ pub(super) unsafe fn iface(library: &Path, version: u64) -> Result<PluginIface, 
     let mut found = 0;
     // SAFETY: the plugin's function, with a word of this frame.
     unsafe { get_version(&mut found) }.check()?;
+    let version = protocol.version;
     if found != version {
         log::error(format_args!("{}: its version is {found}, and not {version}", library.display()));
+        return Err(DocaError::UNSUPPORTED_VERSION);
+    }
+    // A plugin without a description goes by its version alone.
+    if let Some(difference) = described(library).and_then(|theirs| protocol.difference(theirs.protocol)) {
+        log::error(format_args!(
+            "{}: {difference}; rebuild the plugin, or raise `version` in the definition that changed",
+            library.display()
+        ));
         return Err(DocaError::UNSUPPORTED_VERSION);
     }
     let mut roomy = Roomy { iface: PluginIface::EMPTY, room: [0; 25] };
@@ -60,6 +73,13 @@ pub(super) unsafe fn iface(library: &Path, version: u64) -> Result<PluginIface, 
     // SAFETY: the plugin's function, with a structure of this frame and more room than any interface takes.
     unsafe { get_iface(place) }.check()?;
     Ok(roomy.iface)
+}
+
+/// What the file says of its plugin; `None` for one in C.
+fn described(library: &Path) -> Option<Description> {
+    let bytes = std::fs::read(library).ok()?;
+    let elf = ElfFile64::<Endianness>::parse(&*bytes).ok()?;
+    section::read(elf.section_by_name(SECTION)?.data().ok()?).ok()
 }
 
 /// What the loader says of the last failure on this thread.

@@ -110,7 +110,7 @@ impl<P: Protocol> Worker<P> {
     ///
     /// # Errors
     /// What its functions gave; `NOT_FOUND` for a file that cannot be loaded or lacks one of the two functions, and
-    /// `UNSUPPORTED_VERSION` for another version of the protocol. A log line says more.
+    /// `UNSUPPORTED_VERSION` for another version of the protocol, or another layout of its messages. A log line says more.
     ///
     /// # Safety
     /// The library is a plugin, and its constructors and methods may run on this thread.
@@ -127,7 +127,7 @@ impl<P: Protocol> Worker<P> {
     /// ```
     pub unsafe fn load(file: impl AsRef<Path>, domain: &Domain) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
-        let iface = unsafe { library::iface(file.as_ref(), P::VERSION) }?;
+        let iface = unsafe { library::iface(file.as_ref(), P::DESCRIPTION) }?;
         // SAFETY: the caller's promise.
         unsafe { Worker::start(iface, false, domain) }
     }

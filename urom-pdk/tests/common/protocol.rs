@@ -126,7 +126,6 @@ impl Protocol for Words {
     const DESCRIPTION: &'static describe::Protocol = &describe::Protocol {
         name: Self::NAME,
         version: Self::VERSION,
-        fingerprint: 0,
         commands: WORDS,
         notifications: WORDS,
     };

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use urom_abi::arbitrary::{Arbitrary, Error, Unstructured};
 use urom_abi::{Elements, Payload, urom_command, urom_notification};
 use urom_pdk::test_util::{Seed, messages, seeds};
+use zerocopy::{Immutable, IntoBytes, TryFromBytes};
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable, urom_abi::Described)]
@@ -45,6 +46,17 @@ mod nothing {
 #[urom_command(plugin = "worker_forms", version = 1, tag = u16)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Command<'m> {
+    /// Values that are checked, and text.
+    #[urom(reply = Answered)]
+    Checked {
+        rare: Rare,
+        step: Step,
+        on: bool,
+        #[urom(inline)]
+        text: &'m str,
+        #[urom(inline, addr = none, len = text.len())]
+        exact: &'m str,
+    },
     /// Payloads by their addresses.
     #[urom(reply = Answered)]
     Optional {
@@ -87,6 +99,23 @@ pub(crate) enum Command<'m> {
         #[urom(inline, addr = none, len = number.checked_sub(0x1234_5678_9abc))]
         bytes: &'m [u8],
     },
+}
+
+/// An enum of which hardly any bytes are a value, and none is zeros.
+#[derive(Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, urom_abi::Described)]
+#[repr(u64)]
+pub(crate) enum Rare {
+    One = 1,
+    Large = 1 << 40,
+}
+
+/// A structure of values that are checked.
+#[derive(Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, urom_abi::Described)]
+#[repr(C)]
+pub(crate) struct Step {
+    rare: Rare,
+    flags: [bool; 4],
+    letter: char,
 }
 
 #[urom_notification]
@@ -132,6 +161,15 @@ proptest! {
         prop_assert_eq!(cells.map(<[u8]>::len), (table.rows > 1).then(|| (table.rows * table.columns) as usize));
         let Narrow { even, bytes, .. } = seed.make();
         prop_assert!(even.is_multiple_of(2) && bytes.len() < 256);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
+    fn values_that_are_checked_are_made_whatever_the_bytes(seed in seeds()) {
+        let Checked { rare, step, on, text, exact } = seed.make();
+        prop_assert!(matches!(rare, Rare::One | Rare::Large));
+        prop_assert_eq!(exact.len(), text.len());
+        round_trip(Command::Checked { rare, step, on, text, exact });
     }
 
     #[test]

@@ -14,12 +14,14 @@ use std::path::{Path, PathBuf};
 
 use tracing::{debug, info, warn};
 use urom_abi::MAX_PLUGINS;
+use urom_abi::describe::section::Description;
 use urom_abi::version;
 
 use super::trust::{self, Distrust};
+use crate::freshness;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 use crate::plugin_file::{PluginFile, PluginFileError};
-use crate::wire::control::PluginEntry;
+use crate::wire::control::{PluginBuild, PluginEntry};
 
 /// Where a daemon looks for plugins: directories and files, separated by `;`.
 pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
@@ -36,6 +38,8 @@ pub fn entries(path: &OsStr) -> Vec<PathBuf> {
 pub(crate) struct Found {
     pub(crate) entry: PluginEntry,
     pub(crate) file: PathBuf,
+    /// What the file says of itself.
+    pub(crate) description: Option<Description>,
 }
 
 /// Everything the daemon knows of plugins.
@@ -155,14 +159,14 @@ impl Walk<'_> {
     fn try_file(&mut self, file: &Path) -> Result<(), PassedOver> {
         trust::check(file).map_err(|reason| reason.to_string())?;
         let known = self.catalogue.know(file)?;
-        let name = match &known.looked {
+        let (name, description) = match &known.looked {
             Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {
                 return Err(PassedOver::NoPlugin);
             }
             Ok(PluginElf { missing, .. }) if !missing.is_empty() => {
                 return Err(PluginFileError::Symbol(missing[0]).to_string().into());
             }
-            Ok(looked) => plugin_name(file, looked.stated_name())?,
+            Ok(looked) => (plugin_name(file, looked.stated_name())?, looked.described()),
             Err(reason) => return Err(reason.clone().into()),
         };
         if let Some(first) = self.found.iter().find(|found| found.entry.name == name) {
@@ -171,6 +175,11 @@ impl Walk<'_> {
                 first.file.display()
             )
             .into());
+        }
+        if let Some(source) = freshness::newer_source(file) {
+            let directory = file.parent().unwrap_or(file);
+            let again = freshness::command_for(directory).unwrap_or_else(|| "cargo build".to_owned());
+            return Err(format!("it is older than its source {}: run {again}", source.display()).into());
         }
         let plugin = known.open(file)?;
         let file = known.spelling.clone();
@@ -189,8 +198,10 @@ impl Walk<'_> {
                 .into());
             }
         };
-        let entry = PluginEntry { id: 1 << bit, version: plugin.version, name };
-        self.found.push(Found { entry, file });
+        let fingerprint = description.map(|description| description.protocol.fingerprint());
+        let build = PluginBuild { version: plugin.version, fingerprint };
+        let entry = PluginEntry { id: 1 << bit, build, name };
+        self.found.push(Found { entry, file, description });
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use super::words;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
 use crate::wire::control::{
-    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, PluginEntry, WorkerToDaemon,
+    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, PluginBuild, PluginEntry, WorkerToDaemon,
 };
 use urom_abi::{DocaError, WorkerId};
 
@@ -106,7 +106,7 @@ impl Daemon {
         // Without the four bytes of its length, about which `control_messages` is.
         let Ok(message) = postcard::from_bytes(bytes) else { return };
         match &message {
-            HostToDaemon::Ping => {}
+            HostToDaemon::Ping | HostToDaemon::Describe { .. } => {}
             HostToDaemon::Start { request, .. } => *self.open.entry((host, *request)).or_default() += 1,
             HostToDaemon::Group { request, gid } => self.asked = Some((host, *request, *gid)),
         }
@@ -197,5 +197,9 @@ fn failure() -> Failure {
 
 fn found(id: u64) -> Found {
     let name = format!("plugin{id}");
-    Found { file: format!("/p/{name}.so").into(), entry: PluginEntry { id, version: 1, name } }
+    Found {
+        file: format!("/p/{name}.so").into(),
+        entry: PluginEntry { id, build: PluginBuild { version: 1, fingerprint: None }, name },
+        description: None,
+    }
 }

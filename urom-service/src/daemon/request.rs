@@ -91,7 +91,7 @@ fn variable(at: usize, text: &str) -> Result<(OsString, OsString), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::control::{LONGEST_TEXT, PluginEntry};
+    use crate::wire::control::{LONGEST_TEXT, PluginBuild, PluginEntry};
 
     fn wish() -> StartWorker {
         StartWorker { id: 1, plugins: 0b10, gid: 4, env: None, cpus: None }
@@ -99,7 +99,11 @@ mod tests {
 
     fn found(id: u64) -> Found {
         let name = format!("plugin{id}");
-        Found { file: format!("/p/{name}.so").into(), entry: PluginEntry { id, version: 1, name } }
+        Found {
+            file: format!("/p/{name}.so").into(),
+            entry: PluginEntry { id, build: PluginBuild { version: 1, fingerprint: None }, name },
+            description: None,
+        }
     }
 
     fn resolve_with(wish: &StartWorker) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {

@@ -6,13 +6,17 @@
 //!
 //! A group whose number is the user's own counts as the user: it is what distributions make for each user, and then let
 //! write. Root's does not, because it may have other members. Where there is an access control list, the group's bits are
-//! those of everybody whom the list names.
+//! no more than the most that its entries may grant: the entries count.
+//!
+//! Whoever owns the running program's file, or a directory on the way to it, counts as the user, too: they can have any
+//! code run in its place. So root runs a service out of a tree that another user built, as in a container.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
 
 use rustix::fs::lgetxattr;
 use rustix::io::Errno;
@@ -35,29 +39,41 @@ pub(crate) enum Distrust {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Others may write there.
-    #[error("others than root and this service's user may write to {path} (mode {mode:04o}): run `chmod go-w` on it, or keep plugins elsewhere", path = .path.display())]
+    #[error("others than root and this service's user may write to {path} (mode {mode:04o}): keep plugins elsewhere, or run `chmod go-w` on it, which a file system without modes does not heed", path = .path.display())]
     Writable { path: PathBuf, mode: u32 },
     /// It is somebody else's.
-    #[error("{path} belongs to user {owner}, who is neither root nor this service's user ({user}): run `chown` on it, or keep plugins elsewhere", path = .path.display())]
+    #[error("{path} belongs to user {owner}, who is neither root nor this service's user ({user}): run the service as user {owner} (in a container: `--user {owner}`), or copy the plugins to a directory of user {user}", path = .path.display())]
     Owner { path: PathBuf, owner: u32, user: u32 },
 }
 
 /// Who this process is, as far as that decides whom it trusts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Truster {
     user: u32,
     group: u32,
+    /// Who can put other code in the place of this program, besides `user` and root.
+    owners: Vec<u32>,
 }
 
 /// Checks a directory or file, and everything on the way to it.
 pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
-    let truster =
-        Truster { user: rustix::process::geteuid().as_raw(), group: rustix::process::getegid().as_raw() };
+    static OWNERS: LazyLock<Vec<u32>> =
+        LazyLock::new(|| std::env::current_exe().map(|program| owners(&program)).unwrap_or_default());
+    let truster = Truster {
+        user: rustix::process::geteuid().as_raw(),
+        group: rustix::process::getegid().as_raw(),
+        owners: OWNERS.clone(),
+    };
     truster.walk(path)
 }
 
+/// Who owns a file and the directories on the way to it, which is a path without links.
+fn owners(program: &Path) -> Vec<u32> {
+    program.ancestors().filter_map(|part| Some(fs::symlink_metadata(part).ok()?.uid())).collect()
+}
+
 impl Truster {
-    fn walk(self, path: &Path) -> Result<(), Distrust> {
+    fn walk(&self, path: &Path) -> Result<(), Distrust> {
         let mut resolved = PathBuf::from("/");
         // The last component first.
         let mut ahead = steps(&std::path::absolute(path)?);
@@ -91,7 +107,7 @@ impl Truster {
     }
 
     /// Judges the place itself, or (`is_last` false) a directory on the way to it.
-    fn judge(self, path: &Path, metadata: &Metadata, is_last: bool) -> Result<(), Distrust> {
+    fn judge(&self, path: &Path, metadata: &Metadata, is_last: bool) -> Result<(), Distrust> {
         self.judge_owner(path, metadata)?;
         let mode = metadata.mode() & 0o7777;
         let passable = !is_last && metadata.is_dir() && mode & STICKY != 0;
@@ -101,37 +117,89 @@ impl Truster {
         Ok(())
     }
 
-    fn do_others_write(self, path: &Path, metadata: &Metadata) -> io::Result<bool> {
+    fn do_others_write(&self, path: &Path, metadata: &Metadata) -> io::Result<bool> {
         let mode = metadata.mode();
         if mode & OTHERS_WRITE != 0 {
             return Ok(true);
         }
-        Ok(mode & GROUP_WRITES != 0 && (!self.is_own(metadata.gid()) || has_access_list(path)?))
+        if mode & GROUP_WRITES == 0 {
+            return Ok(false);
+        }
+        Ok(match access_list(path)? {
+            None => !self.is_own(metadata.gid()),
+            Some(list) => list.iter().any(|entry| self.lets_others_write(entry, metadata.gid())),
+        })
     }
 
-    fn judge_owner(self, path: &Path, metadata: &Metadata) -> Result<(), Distrust> {
+    fn judge_owner(&self, path: &Path, metadata: &Metadata) -> Result<(), Distrust> {
         let (owner, user) = (metadata.uid(), self.user);
-        if owner != 0 && owner != user {
+        if owner != 0 && owner != user && !self.owners.contains(&owner) {
             return Err(Distrust::Owner { path: path.to_owned(), owner, user });
         }
         Ok(())
     }
 
+    /// Whether an entry of an access control list grants somebody else what [`GROUP_WRITES`] stands for.
+    fn lets_others_write(&self, entry: &Entry, owning_group: u32) -> bool {
+        let is_other = match entry.tag {
+            Entry::USER => entry.id != 0 && entry.id != self.user,
+            Entry::GROUP => !self.is_own(entry.id),
+            Entry::OWNING_GROUP => !self.is_own(owning_group),
+            _ => false,
+        };
+        is_other && entry.rights & Entry::WRITES != 0
+    }
+
     /// Whether a group is the user's private one.
-    fn is_own(self, group: u32) -> bool {
+    fn is_own(&self, group: u32) -> bool {
         group != 0 && group == self.group && group == self.user
     }
 }
 
-/// Whether users or groups are named there that have rights of their own.
-fn has_access_list(path: &Path) -> io::Result<bool> {
-    // Its length only.
-    match lgetxattr(path, ACCESS_LIST, &mut [0; 0]) {
-        Ok(_) => Ok(true),
-        // No list, or a file system without any.
-        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
-        Err(error) => Err(error.into()),
+/// An entry of an access control list: `struct posix_acl_xattr_entry` of the kernel.
+#[derive(Debug)]
+struct Entry {
+    tag: u16,
+    rights: u16,
+    id: u32,
+}
+
+impl Entry {
+    const SIZE: usize = 8;
+    const USER: u16 = 0x02;
+    const OWNING_GROUP: u16 = 0x04;
+    const GROUP: u16 = 0x08;
+    const WRITES: u16 = 0o2;
+
+    fn read(&[t0, t1, r0, r1, i0, i1, i2, i3]: &[u8; Entry::SIZE]) -> Entry {
+        Entry {
+            tag: u16::from_le_bytes([t0, t1]),
+            rights: u16::from_le_bytes([r0, r1]),
+            id: u32::from_le_bytes([i0, i1, i2, i3]),
+        }
     }
+}
+
+/// The access control list of a file or directory, if it has one.
+fn access_list(path: &Path) -> io::Result<Option<Vec<Entry>>> {
+    /// The only version that there is, in front of the entries.
+    const VERSION: [u8; 4] = 2u32.to_le_bytes();
+    // As long as any attribute may be.
+    let mut bytes = vec![0; 1 << 16];
+    let length = match lgetxattr(path, ACCESS_LIST, &mut bytes[..]) {
+        Ok(length) => length,
+        // No list, or a file system without any.
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let (entries, rest) = match bytes[..length].split_first_chunk() {
+        Some((&VERSION, entries)) => entries.as_chunks::<{ Entry::SIZE }>(),
+        _ => return Err(io::Error::other("its access control list is of no known version")),
+    };
+    if !rest.is_empty() {
+        return Err(io::Error::other("its access control list is cut off"));
+    }
+    Ok(Some(entries.iter().map(Entry::read).collect()))
 }
 
 /// The components of a path, the last one first.

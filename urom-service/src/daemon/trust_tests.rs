@@ -76,8 +76,8 @@ fn so_is_one_that_a_group_may_write_to_unless_it_is_the_users_own() {
     for (user, own, trusted) in
         [(group, group, group != 0), (group + 1, group, false), (group, group + 1, false), (0, 0, false)]
     {
-        let truster = Truster { user: metadata.uid(), group: own };
-        let is_own = Truster { user, group: own }.is_own(group);
+        let truster = Truster { user: metadata.uid(), group: own, owners: Vec::new() };
+        let is_own = Truster { user, group: own, owners: Vec::new() }.is_own(group);
         assert_eq!(is_own, trusted, "user {user} of group {own}");
         if !truster.is_own(group) {
             assert!(truster.judge(Path::new("p"), &metadata, true).is_err());
@@ -85,11 +85,13 @@ fn so_is_one_that_a_group_may_write_to_unless_it_is_the_users_own() {
     }
 }
 
-/// An access control list as the kernel takes it: everybody as in 0755, and one user more, who may write.
-fn list_with_a_user(user: u32) -> Vec<u8> {
+/// An access control list as the kernel takes it: everybody as in 0755, and one user more with these rights. The mask lets
+/// all of them write.
+fn list_with_a_user(user: u32, rights: u16) -> Vec<u8> {
     const NOBODY: u32 = u32::MAX;
     // The owner, the user, the group, the most that those get who are named or of the group, and everybody else.
-    let entries = [(1u16, 7u16, NOBODY), (2, 7, user), (4, 5, NOBODY), (0x10, 7, NOBODY), (0x20, 5, NOBODY)];
+    let entries =
+        [(1u16, 7u16, NOBODY), (2, rights, user), (4, 5, NOBODY), (0x10, 7, NOBODY), (0x20, 5, NOBODY)];
     let mut list = 2u32.to_le_bytes().to_vec();
     for (tag, rights, who) in entries {
         list.extend([tag, rights].into_iter().flat_map(u16::to_le_bytes).chain(who.to_le_bytes()));
@@ -104,14 +106,15 @@ fn a_user_whom_an_access_list_lets_write_is_not_the_users_own_group() {
     // Root's own group counts as any other, so root takes one for this test.
     let group =
         if chown(&path, None, Some(12345)).is_ok() { 12345 } else { fs::metadata(&path).unwrap().gid() };
-    let truster = Truster { user: group, group };
+    let truster = Truster { user: group, group, owners: Vec::new() };
     let do_others_write = || truster.do_others_write(&path, &fs::metadata(&path).unwrap()).unwrap();
     place.set("listed", 0o775);
     assert!(!do_others_write(), "its own group");
     place.set("listed", 0o755);
-    if let Err(error) =
-        rustix::fs::setxattr(&path, ACCESS_LIST, &list_with_a_user(54321), XattrFlags::empty())
-    {
+    let set = |rights| {
+        rustix::fs::setxattr(&path, ACCESS_LIST, &list_with_a_user(54321, rights), XattrFlags::empty())
+    };
+    if let Err(error) = set(7) {
         assert_eq!(error, Errno::OPNOTSUPP);
         assert!(std::env::var_os("CI").is_none(), "CI's machine can run everything");
         eprintln!("left out: {} is on a file system without access control lists", path.display());
@@ -123,6 +126,10 @@ fn a_user_whom_an_access_list_lets_write_is_not_the_users_own_group() {
         "what the list grants shows as the group's"
     );
     assert!(do_others_write());
+    set(5).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o775, "the mask shows");
+    assert!(!do_others_write(), "the user may read");
+    set(7).unwrap();
     // What the message asks for.
     place.set("listed", 0o755);
     assert!(!do_others_write());
@@ -187,7 +194,7 @@ fn what_belongs_to_somebody_else_is_refused_and_both_users_named() {
     let place = Place::new();
     let path = place.directory("theirs", 0o755);
     let metadata = fs::metadata(&path).unwrap();
-    let other = Truster { user: metadata.uid() + 1, group: 0 };
+    let other = Truster { user: metadata.uid() + 1, group: 0, owners: Vec::new() };
     if metadata.uid() != 0 {
         let text = other.judge_owner(&path, &metadata).unwrap_err().to_string();
         assert!(text.contains(&format!("user {}", metadata.uid())), "{text}");
@@ -197,5 +204,27 @@ fn what_belongs_to_somebody_else_is_refused_and_both_users_named() {
         let text = refused(&path);
         assert!(text.contains("user 12345") && text.contains("(0)"), "{text}");
         assert!(refused(&path.join("../theirs")).contains("12345"));
+    }
+}
+
+#[test]
+fn who_owns_the_way_to_the_program_is_trusted_with_plugins() {
+    let place = Place::new();
+    let program = place.file("program", 0o755);
+    let path = place.directory("theirs", 0o755);
+    let metadata = fs::metadata(&path).unwrap();
+    let other = |owners| Truster { user: metadata.uid() + 1, group: 0, owners };
+    other(owners(&program)).judge_owner(&path, &metadata).unwrap();
+    if metadata.uid() != 0 {
+        other(owners(Path::new("/proc"))).judge_owner(&path, &metadata).unwrap_err();
+    }
+    if chown(&path, Some(12345), None).is_ok() {
+        let text = refused(&path);
+        assert!(text.contains("--user 12345"), "{text}");
+        let above = place.directory("above", 0o755);
+        let program = place.file("above/program", 0o755);
+        chown(&above, Some(12345), None).unwrap();
+        let truster = Truster { user: 0, group: 0, owners: owners(&program) };
+        truster.walk(&path).unwrap();
     }
 }

@@ -2,9 +2,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use urom_abi::DocaError;
+use urom_abi::describe::section;
+
 use super::discovery::Found;
 use super::roster::{Action, HostKey, Roster, Serial};
 use crate::wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
+use crate::wire::stream::LONGEST_DESCRIPTION;
 
 /// A host's word. `plugins` are those that it was told of, `None` when it has gone meanwhile; `draw` gives a ticket.
 pub(super) fn of_host(
@@ -25,7 +29,33 @@ pub(super) fn of_host(
             let ids = roster.group(gid);
             vec![Action::ToHost(key, DaemonToHost::Group { request, ids })]
         }
+        HostToDaemon::Describe { request, plugin } => {
+            let answer = match describe(plugins.unwrap_or_default(), plugin) {
+                Ok(description) => DaemonToHost::Description { request, description },
+                Err(failure) => DaemonToHost::Failed { request, failure },
+            };
+            vec![Action::ToHost(key, answer)]
+        }
     }
+}
+
+/// The description of one of these plugins, as it travels.
+fn describe(plugins: &[Found], plugin: u64) -> Result<Vec<u8>, Failure> {
+    let found = plugins.iter().find(|found| found.entry.id == plugin).ok_or_else(|| {
+        let text = format!("{plugin:#x} is no plugin's id: take one from the plugin list");
+        Failure::new(DocaError::INVALID_VALUE, text)
+    })?;
+    let name = &found.entry.name;
+    let description = found.description.ok_or_else(|| {
+        let text = format!("the plugin `{name}` has no description: it is not built with this kit");
+        Failure::new(DocaError::NOT_FOUND, text)
+    })?;
+    let bytes = section::without_docs(description.protocol, &description.build);
+    if bytes.len() > LONGEST_DESCRIPTION {
+        let text = format!("the description of `{name}` has {} bytes", bytes.len());
+        return Err(Failure::new(DocaError::TOO_BIG, text));
+    }
+    Ok(bytes)
 }
 
 /// A worker's word. `listen` is where workers are reached.

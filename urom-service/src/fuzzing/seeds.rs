@@ -27,7 +27,11 @@ pub(super) fn of_control() -> Vec<(String, Vec<u8>)> {
     };
     let env = Some(vec!["A=b".to_owned(), "C=".to_owned()]);
     let welcome = DaemonToHost::Welcome {
-        plugins: vec![PluginEntry { id: 1, version: 2, name: "one".to_owned() }],
+        plugins: vec![PluginEntry {
+            id: 1,
+            build: PluginBuild { version: 2, fingerprint: None },
+            name: "one".to_owned(),
+        }],
         cpus: "0-3".to_owned(),
         max_message: 4096,
     };
@@ -40,7 +44,11 @@ pub(super) fn of_control() -> Vec<(String, Vec<u8>)> {
         max_message: 4096,
         program: "host, process 7".to_owned(),
     };
-    let plugins = vec![PluginAddress { name: "one".to_owned(), address: vec![8; 9] }];
+    let plugins = vec![PluginAddress {
+        name: "one".to_owned(),
+        build: PluginBuild { version: 2, fingerprint: Some(6) },
+        address: vec![8; 9],
+    }];
     let attached =
         WorkerToHost::Attached { ucx_address: vec![2; 50], channel: 4, max_message: 4096, plugins };
     let domain = |word| sent(&HostToWorker::Domain { domain: 5, word });
@@ -49,12 +57,14 @@ pub(super) fn of_control() -> Vec<(String, Vec<u8>)> {
         sent(&HostToDaemon::Start { request: 1, worker: worker(u64::MAX, env) }),
         sent(&HostToDaemon::Start { request: 2, worker: worker(7, None) }),
         sent(&HostToDaemon::Group { request: 3, gid: 4 }),
+        sent(&HostToDaemon::Describe { request: 4, plugin: 1 }),
     ];
     let daemon_to_host = [
         sent(&welcome),
         sent(&DaemonToHost::Started { request: 1, id: 7, address, ticket: 7 }),
         sent(&DaemonToHost::Group { request: 3, ids: vec![7, u64::MAX] }),
         sent(&DaemonToHost::Failed { request: 2, failure: failure() }),
+        sent(&DaemonToHost::Description { request: 4, description: vec![1, 2, 3] }),
     ];
     let host_to_worker = [
         sent(&HostToWorker::Attach(attach)),
@@ -80,8 +90,14 @@ pub(super) fn of_control() -> Vec<(String, Vec<u8>)> {
         sent(&WorkerToDaemon::Expected { ticket: 7 }),
         sent(&WorkerToDaemon::Empty),
     ];
-    let all =
-        [host_to_daemon, daemon_to_host, host_to_worker, worker_to_host, daemon_to_worker, worker_to_daemon];
+    let all: [&[Vec<u8>]; 6] = [
+        &host_to_daemon,
+        &daemon_to_host,
+        &host_to_worker,
+        &worker_to_host,
+        &daemon_to_worker,
+        &worker_to_daemon,
+    ];
     let mut seeds = Vec::new();
     for (choice, messages) in all.into_iter().enumerate() {
         for (at, message) in messages.iter().enumerate() {
@@ -115,14 +131,26 @@ pub(super) fn of_host_control() -> Vec<(String, Vec<u8>)> {
     let success = [sent(&WorkerToHost::Refused(Failure { code: 0, text: String::new() }))];
     let welcome = |cpus: &str| DaemonToHost::Welcome {
         plugins: vec![
-            PluginEntry { id: 1, version: 2, name: "one".to_owned() },
-            PluginEntry { id: 2, version: 2, name: "a\0b".to_owned() },
+            PluginEntry {
+                id: 1,
+                build: PluginBuild { version: 2, fingerprint: None },
+                name: "one".to_owned(),
+            },
+            PluginEntry {
+                id: 2,
+                build: PluginBuild { version: 2, fingerprint: None },
+                name: "a\0b".to_owned(),
+            },
         ],
         cpus: cpus.to_owned(),
         max_message: 4096,
     };
     let attached = |ucx_address, max_message| {
-        let plugins = vec![PluginAddress { name: "one".to_owned(), address: vec![8; 9] }];
+        let plugins = vec![PluginAddress {
+            name: "one".to_owned(),
+            build: PluginBuild { version: 2, fingerprint: Some(6) },
+            address: vec![8; 9],
+        }];
         sent(&WorkerToHost::Attached { ucx_address, channel: 4, max_message, plugins })
     };
     let (right, damaged) = (attached(Vec::new(), 256), attached(b"UWA\x02 that is none".to_vec(), 256));

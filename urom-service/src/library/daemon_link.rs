@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -35,6 +36,8 @@ pub(super) enum Request {
     Start(StartWorker, oneshot::Sender<Result<Started, Failure>>),
     /// Ask for a group.
     Group { query: u64, gid: u32 },
+    /// Ask for the description of a plugin. The caller waits on its thread.
+    Describe { plugin: u64, answer: SyncSender<Result<Vec<u8>, Failure>> },
 }
 
 /// A worker that expects the host.
@@ -67,7 +70,7 @@ impl Welcome {
     /// The service's plugins, as hosts see them.
     pub(super) fn plugins(&self) -> Vec<PluginInfo> {
         let infos = self.plugins.iter().filter_map(|entry| {
-            let info = PluginInfo::new(entry.id, entry.version, &entry.name);
+            let info = PluginInfo::new(entry.id, entry.build.version, &entry.name);
             if info.is_none() {
                 tracing::warn!(target: "urom_library", "the plugin name {:?} is of no use: left out", entry.name);
             }
@@ -168,6 +171,7 @@ pub(super) async fn answer(
 ) -> Option<Failure> {
     let mut starts: HashMap<u64, oneshot::Sender<Result<Started, Failure>>> = HashMap::new();
     let mut queries: HashMap<u64, u64> = HashMap::new();
+    let mut descriptions: HashMap<u64, SyncSender<Result<Vec<u8>, Failure>>> = HashMap::new();
     let mut next_request = 0;
     loop {
         tokio::select! {
@@ -195,6 +199,10 @@ pub(super) async fn answer(
                             queries.insert(next_request, query);
                             HostToDaemon::Group { request: next_request, gid }
                         }
+                        Request::Describe { plugin, answer } => {
+                            descriptions.insert(next_request, answer);
+                            HostToDaemon::Describe { request: next_request, plugin }
+                        }
                     };
                     stream.send(message).await;
                 }
@@ -214,8 +222,16 @@ pub(super) async fn answer(
                         mailbox.post((run, Event::Group { query, result: Ok(ids) }));
                     }
                 }
+                // Whoever asked may have stopped to wait: nobody hears the answer then.
+                Ok(DaemonToHost::Description { request, description }) => {
+                    if let Some(answer) = descriptions.remove(&request) {
+                        let _ = answer.try_send(Ok(description));
+                    }
+                }
                 Ok(DaemonToHost::Failed { request, failure }) => {
-                    if let Some(answer) = starts.remove(&request) {
+                    if let Some(answer) = descriptions.remove(&request) {
+                        let _ = answer.try_send(Err(failure));
+                    } else if let Some(answer) = starts.remove(&request) {
                         let _ = answer.send(Err(failure));
                     } else if let Some(query) = queries.remove(&request) {
                         mailbox.post((run, Event::Group { query, result: Err(failure) }));

@@ -44,7 +44,6 @@ mod flight;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod gid;
-mod guard;
 mod handle;
 mod interfaces;
 mod list;
@@ -68,5 +67,4 @@ mod transport;
 mod worker;
 mod worker_link;
 
-pub use guard::{guard, guard_or};
 pub use table::{API, api, devinfo_get_iface_name, devinfo_is_equal_pci_addr};

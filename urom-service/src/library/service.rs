@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
 use tokio::sync::mpsc;
 use urom_abi::cpu::CpuSet;
@@ -144,6 +144,31 @@ impl Service {
         if plugins.is_empty() { Err(DocaError::NOT_FOUND) } else { Ok((plugins.as_ptr(), plugins.len())) }
     }
 
+    /// The fingerprint of a plugin's description; `None` for a plugin without one.
+    pub(super) fn fingerprint(&self, ctx: &Context, plugin: u64) -> Result<Option<u64>, DocaError> {
+        ctx.require_running()?;
+        let session = self.shared.session().ok_or(DocaError::BAD_STATE)?;
+        let found = session.plugins.iter().find(|entry| entry.id == plugin);
+        Ok(found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint)
+    }
+
+    /// Asks the daemon for a plugin's description; blocks until it answers, and not for long.
+    pub(super) fn description(&self, ctx: &Context, plugin: u64) -> Result<Vec<u8>, Failure> {
+        let gone = |code| failure(code, "the service does not run, or its daemon was lost");
+        ctx.require_running().map_err(gone)?;
+        let session = self.shared.session().ok_or_else(|| gone(DocaError::BAD_STATE))?;
+        let (answer, answered) = sync_channel(1);
+        let request = Request::Describe { plugin, answer };
+        session.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
+        answered.recv_timeout(ANSWER_DEADLINE).unwrap_or_else(|error| match error {
+            RecvTimeoutError::Disconnected => Err(gone(DocaError::CONNECTION_RESET)),
+            RecvTimeoutError::Timeout => {
+                let text = format!("the daemon did not answer within {} ms", ANSWER_DEADLINE.as_millis());
+                Err(failure(DocaError::TIME_OUT, text))
+            }
+        })
+    }
+
     pub(super) fn cpus(&self, ctx: &Context) -> Result<CpuSet, DocaError> {
         ctx.require_running()?;
         Ok(self.shared.session().ok_or(DocaError::BAD_STATE)?.cpus)
@@ -233,6 +258,7 @@ impl Service {
         let theirs = usize::try_from(welcome.max_message).unwrap_or(usize::MAX);
         let session = Session {
             requests,
+            plugins: welcome.plugins.clone(),
             cpus,
             max_message: self.max_message.get().min(theirs),
             max_workers: self.max_workers.get(),

@@ -6,7 +6,7 @@
 //! that begins with it.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use urom_abi::Count;
 
@@ -122,6 +122,7 @@ fn entry(line: usize, fields: &[&str]) -> Result<Entry, String> {
              where uromd listens on another port than 18700"
         ));
     }
+    // As addresses are written where a port may follow.
     let pci_address = long_pci(pci)
         .ok_or_else(|| format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0"))?;
     if let Some(device) = devices.split(',').find(|device| !is_net_device(device)) {
@@ -134,7 +135,7 @@ fn entry(line: usize, fields: &[&str]) -> Result<Entry, String> {
 /// An IPv6 address without the brackets that it has beside a port; any other text as it is.
 pub(super) fn bare(text: &str) -> &str {
     let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    inside.filter(|inside| inside.parse::<Ipv6Addr>().is_ok()).unwrap_or(text)
+    inside.filter(|inside| inside.contains(':')).unwrap_or(text)
 }
 
 /// Host and port of a text that has a port.
@@ -185,6 +186,9 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
         for line in ["::2 dpu [::1] 03:00.0 n", "[::2] dpu ::1 03:00.0 n"] {
             let entry = &parse(line).unwrap()[0];
             assert_eq!((entry.app_host.as_str(), entry.device_host.as_str()), ("::2", "::1"), "{line}");
+        }
+        for host in ["::1", "fe80::1%eth0"] {
+            assert_eq!(parse(&format!("h dpu [{host}] 03:00.0 n")).unwrap()[0].device_host, host);
         }
         assert_eq!(parse("h dpu d 03:00.0 n\r\n").unwrap().len(), 1);
     }

@@ -10,6 +10,7 @@ use super::control::Control;
 use super::daemon_link::Request;
 use crate::embedded::Embedded;
 use crate::key::Key;
+use crate::wire::control::PluginEntry;
 
 /// A service context as its workers see it, for as long as it exists.
 #[derive(Default)]
@@ -24,6 +25,7 @@ pub(super) struct Shared {
 /// A service while it runs.
 pub(super) struct Session {
     pub(super) requests: mpsc::UnboundedSender<Request>,
+    pub(super) plugins: Vec<PluginEntry>,
     pub(super) cpus: CpuSet,
     pub(super) max_message: usize,
     pub(super) max_workers: Option<u32>,

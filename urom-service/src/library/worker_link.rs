@@ -17,7 +17,7 @@ use super::order::{Order, Orders};
 use super::stream::Stream;
 use crate::key::Key;
 use crate::wire::control::{
-    Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, StartWorker, WorkerToHost,
+    Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry, StartWorker, WorkerToHost,
 };
 use crate::wire::hello::Role;
 use crate::wire::pass::Pass;
@@ -35,6 +35,8 @@ pub(super) struct Visit {
     pub(super) max_message: usize,
     /// What the daemon was shown.
     pub(super) key: Option<Key>,
+    /// The plugins that the daemon listed.
+    pub(super) plugins: Vec<PluginEntry>,
 }
 
 /// The stream, as the host has it.
@@ -101,6 +103,7 @@ async fn enter(
             "the service was stopped, or its daemon lost, before the worker was started: start the service again",
         )
     };
+    let wanted = visit.worker.plugins;
     let (answer, answered) = oneshot::channel();
     requests.send(Request::Start(visit.worker, answer)).map_err(|_| gone())?;
     drop(requests);
@@ -131,6 +134,8 @@ async fn enter(
         };
         stream.send(HostToWorker::Attach(attach)).await;
         let attached = admission(&mut stream, id, address, visit.max_message, Pass::new(ticket)).await?;
+        let wanted = visit.plugins.iter().filter(|entry| entry.id & wanted != 0);
+        same_builds(id, wanted, &attached.plugins)?;
         Ok((stream, attached))
     };
     timeout(CONNECT_DEADLINE, attach).await.unwrap_or_else(|_| {
@@ -168,6 +173,26 @@ pub(super) async fn admission(
         Ok(_) => Err(no_answer(id, address, DocaError::IO_FAILED, "it answered out of turn")),
         Err(error) => Err(no_answer(id, address, stream_code(&error), &error.to_string())),
     }
+}
+
+/// Whether a worker loaded the builds that the daemon listed: a file may have been replaced before the worker started, or
+/// since, when the worker ran already.
+fn same_builds<'a>(
+    id: u64,
+    listed: impl Iterator<Item = &'a PluginEntry>,
+    loaded: &[PluginAddress],
+) -> Result<(), Failure> {
+    for PluginEntry { name, build, .. } in listed {
+        if loaded.iter().any(|plugin| plugin.name == *name && plugin.build != *build) {
+            let text = format!(
+                "worker {} runs another build of the plugin `{name}` than the daemon listed when this host connected: its \
+                 file was replaced; connect to the service again, and stop workers that still run the old file",
+                WorkerId(id)
+            );
+            return Err(failure(DocaError::UNSUPPORTED_VERSION, text));
+        }
+    }
+    Ok(())
 }
 
 fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {

@@ -7,7 +7,6 @@
 
 mod budget;
 mod limit;
-mod line;
 
 use std::io::Write as _;
 use std::sync::OnceLock;
@@ -17,10 +16,10 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::NoSubscriber;
 use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
+use urom_log::{Origin, Output, level_of, text_of};
 
 pub(crate) use budget::{Budget, LeftOut};
 pub use limit::{LogLevel, ParseLogLevelError};
-pub(crate) use line::{Origin, level_of, text_of};
 
 /// Writes events to standard error.
 #[derive(Debug, Clone)]
@@ -55,7 +54,9 @@ impl Log {
     /// wins.
     pub fn install(self) {
         // A second log in one process is no reason to fail: the first one goes on.
-        let _ = dispatcher::set_global_default(Dispatch::new(PROCESS.get_or_init(|| self).clone()));
+        let log = PROCESS.get_or_init(|| self);
+        urom_log::set_process_log(log);
+        let _ = dispatcher::set_global_default(Dispatch::new(log.clone()));
     }
 
     /// Makes this the log of the current thread for as long as the guard lives, unless the program has a subscriber of
@@ -74,14 +75,15 @@ impl Log {
     pub(crate) fn plugins(&self) -> LogLevel {
         self.plugins
     }
+}
 
-    /// Whether a plugin's line of this level is written.
-    pub(crate) fn wants(&self, level: Level) -> bool {
+/// Lines of plugins.
+impl Output for Log {
+    fn wants(&self, level: Level) -> bool {
         self.plugins.allows(level)
     }
 
-    /// Writes a line whatever its level is.
-    pub(crate) fn write(&self, origin: &Origin<'_>, text: &str) {
+    fn write(&self, origin: &Origin<'_>, text: &str) {
         let line = origin.line(std::process::id(), &self.name, text);
         // There is nowhere left to report that standard error is closed.
         let _ = std::io::stderr().write_all(line.as_bytes());

@@ -87,10 +87,19 @@ impl Failure {
 pub struct PluginEntry {
     /// A single bit.
     pub id: u64,
-    /// What `urom_plugin_get_version` returned.
-    pub version: u64,
+    /// Which build of the plugin it is.
+    pub build: PluginBuild,
     /// The file's name without `.so`.
     pub name: String,
+}
+
+/// What tells two builds of a plugin apart that read bytes differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginBuild {
+    /// What `urom_plugin_get_version` returned.
+    pub version: u64,
+    /// The fingerprint of the description in its file; `None` for a plugin without one, in C.
+    pub fingerprint: Option<u64>,
 }
 
 /// Where a plugin of a worker is reached.
@@ -98,6 +107,8 @@ pub struct PluginEntry {
 pub struct PluginAddress {
     /// The plugin's name.
     pub name: String,
+    /// Which build of it the worker loaded.
+    pub build: PluginBuild,
     /// What its `addr` gave; empty for a plugin that cannot be reached.
     #[serde(with = "bytes")]
     pub address: Vec<u8>,
@@ -121,6 +132,13 @@ pub enum HostToDaemon {
         request: u64,
         /// The group.
         gid: u32,
+    },
+    /// What does a plugin's file say of its commands and notifications?
+    Describe {
+        /// Comes back in the answer.
+        request: u64,
+        /// The plugin's id.
+        plugin: u64,
     },
 }
 
@@ -184,6 +202,14 @@ pub enum DaemonToHost {
         /// Their ids.
         ids: Vec<u64>,
     },
+    /// A plugin's description, without documentation.
+    Description {
+        /// The request this answers.
+        request: u64,
+        /// As `urom_abi::describe::section` has it.
+        #[serde(with = "bytes")]
+        description: Vec<u8>,
+    },
     /// The first message to a host that may not stay.
     Refused(Failure),
     /// A request failed.
@@ -203,6 +229,7 @@ impl DaemonToHost {
             DaemonToHost::Welcome { .. } => "Welcome",
             DaemonToHost::Started { .. } => "Started",
             DaemonToHost::Group { .. } => "Group",
+            DaemonToHost::Description { .. } => "Description",
             DaemonToHost::Refused(_) => "Refused",
             DaemonToHost::Failed { .. } => "Failed",
         }
@@ -403,8 +430,9 @@ mod tests {
 
     #[test]
     fn nobody_is_told_of_more_plugins_than_there_can_be() {
-        let entry = PluginEntry { id: 1, version: 1, name: String::new() };
-        let address = PluginAddress { name: String::new(), address: Vec::new() };
+        let build = PluginBuild { version: 1, fingerprint: None };
+        let entry = PluginEntry { id: 1, build, name: String::new() };
+        let address = PluginAddress { name: String::new(), build, address: Vec::new() };
         for (count, is_possible) in [(MAX_PLUGINS, true), (MAX_PLUGINS + 1, false), (1 << 18, false)] {
             let (plugins, cpus) = (vec![entry.clone(); count], String::new());
             assert_eq!(is_read(&DaemonToHost::Welcome { plugins, cpus, max_message: 1 }), is_possible);

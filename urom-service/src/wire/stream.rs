@@ -19,6 +19,9 @@ use crate::key::Secret;
 /// The longest message that is believed, in bytes. Nothing that is sent comes near it.
 const MAX_MESSAGE: u32 = 1 << 20;
 
+/// The longest description of a plugin that one message holds, in bytes.
+pub const LONGEST_DESCRIPTION: usize = MAX_MESSAGE as usize - 64;
+
 /// Why a stream is over.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -90,12 +90,14 @@ impl PluginItem {
         text
     }
 
-    /// The name a host knows the plugin by, as the daemon has it. What a file may state of it is read from there.
-    pub fn name(&self) -> String {
+    /// The name a host knows the plugin by, as the daemon has it, and the fingerprint of its description. What
+    /// the file states of them is read from there.
+    pub fn stated(&self) -> (String, Option<u64>) {
         let looked = plugin_elf::look(&self.path).ok();
         let stated = looked.as_ref().and_then(PluginElf::stated_name);
         let of_file = |_| self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        plugin_name(&self.path, stated).unwrap_or_else(of_file)
+        let name = plugin_name(&self.path, stated).unwrap_or_else(of_file);
+        (name, looked.as_ref().and_then(PluginElf::fingerprint))
     }
 }
 

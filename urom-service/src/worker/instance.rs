@@ -14,7 +14,7 @@ use super::domains::Domains;
 use super::lookups::PluginCtx;
 use super::throttle::Throttle;
 use crate::plugin_file::{Methods, PluginFile};
-use crate::wire::control::{Failure, PluginAddress};
+use crate::wire::control::{Failure, PluginAddress, PluginBuild};
 use crate::wire::frame::NOTIFICATION_HEADER;
 
 /// The longest address a plugin may have, in bytes: those of all plugins fit one control message. Real ones have some
@@ -60,6 +60,7 @@ pub(crate) struct Instance {
     pub(crate) id: u64,
     /// Its name.
     pub(crate) name: String,
+    build: PluginBuild,
     /// Commands it was given and has not answered.
     outstanding: usize,
     methods: Methods,
@@ -80,20 +81,21 @@ impl Instance {
     /// # Errors
     /// What went wrong, with the plugin's code. The plugin is closed again if it was open.
     pub(crate) fn open(item: &PluginItem, domains: Arc<Domains>) -> Result<Instance, Failure> {
-        let name = item.name();
+        let (name, fingerprint) = item.stated();
         // A plugin that crashes in its constructors, or when it is opened, leaves this line behind.
         info!("loading {}", item.path.display());
         let file = PluginFile::open(&item.path).map_err(|error| {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
         })?;
-        Instance::begin(item.id, name, file, domains)
+        Instance::begin(item.id, name, fingerprint, file, domains)
     }
 
     /// Opens a plugin that is loaded.
     pub(crate) fn begin(
         id: u64,
         name: String,
+        fingerprint: Option<u64>,
         file: PluginFile,
         domains: Arc<Domains>,
     ) -> Result<Instance, Failure> {
@@ -114,6 +116,7 @@ impl Instance {
         let mut instance = Instance {
             id,
             name,
+            build: PluginBuild { version: file.version, fingerprint },
             outstanding: 0,
             methods: file.methods,
             ctx,
@@ -158,7 +161,7 @@ impl Instance {
 
     /// Where it is reached.
     pub(crate) fn address(&self) -> PluginAddress {
-        PluginAddress { name: self.name.clone(), address: self.address.clone() }
+        PluginAddress { name: self.name.clone(), build: self.build, address: self.address.clone() }
     }
 
     /// Hangs a command into the plugin's list.

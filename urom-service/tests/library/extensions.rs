@@ -8,7 +8,7 @@ use urom_abi::host::{CmdTask, CmdTaskEnd, Extensions};
 use crate::processes::{op, with_worker};
 use crate::support::{Engine, OK, PATIENCE, api, as_task, command, fill, note_and_keep, take_done};
 
-fn extensions() -> &'static Extensions {
+pub fn extensions() -> &'static Extensions {
     api().extensions.as_ref().expect("this library has its extensions")
 }
 

@@ -12,7 +12,7 @@ use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 use urom_service::wire::context::context;
 use urom_service::wire::control::{
-    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, WorkerToHost,
+    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginBuild, PluginEntry, WorkerToHost,
 };
 use urom_service::wire::frame::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header};
 use urom_service::wire::hello::{Hello, Role};
@@ -56,7 +56,11 @@ impl Fake {
 
     fn welcome_with(&self, max_message: u64) -> TcpStream {
         let mut stream = self.accept(Hello::new(Role::Daemon));
-        let plugins = vec![PluginEntry { id: 1, version: 1, name: "fake".to_owned() }];
+        let plugins = vec![PluginEntry {
+            id: 1,
+            build: PluginBuild { version: 1, fingerprint: None },
+            name: "fake".to_owned(),
+        }];
         self.send(&mut stream, &DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message });
         stream
     }

@@ -6,6 +6,7 @@
 #[macro_use]
 mod support;
 
+mod builds;
 #[path = "../plugins/compile.rs"]
 mod compile;
 mod contexts;

@@ -49,6 +49,16 @@ impl Plugins {
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
+
+    /// Puts another build of an obedient plugin in the place of one that is there.
+    pub fn replace(&self, name: &str, flags: &[&str]) {
+        let aside = tempfile::tempdir().unwrap();
+        let built = compile(aside.path(), name, Path::new("obedient.c"), flags);
+        let place = self.path().join(format!("{name}.so"));
+        // A new file: workers go on with the old one.
+        std::fs::remove_file(&place).unwrap();
+        std::fs::copy(built, &place).unwrap();
+    }
 }
 
 /// The obedient plugin's operations, as in `tests/plugins/obedient.c`.

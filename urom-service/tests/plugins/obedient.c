@@ -1,6 +1,10 @@
 /* A plugin that does what the first word of a command says, so that a test can ask for every kind of misbehaviour. */
 #include "plugin.h"
 
+#ifndef VERSION
+#define VERSION 7
+#endif
+
 enum op {
 	ECHO,         /* answer with the command's own bytes */
 	BIG,          /* answer with as many bytes as the second word says */
@@ -295,7 +299,7 @@ doca_error_t urom_plugin_get_version(uint64_t *version)
 {
 	if (!version)
 		return DOCA_ERROR_INVALID_VALUE;
-	*version = 7;
+	*version = VERSION;
 	return DOCA_SUCCESS;
 }
 

@@ -65,7 +65,7 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
     let uromd = Uromd::start_with(&directories, &[]);
     let client = Client::connect(uromd.address);
     let found: Vec<_> =
-        client.plugins.iter().map(|entry| (entry.name.as_str(), entry.id, entry.version)).collect();
+        client.plugins.iter().map(|entry| (entry.name.as_str(), entry.id, entry.build.version)).collect();
     assert_eq!(found, [("a_fine", 1, 3), ("i_long_iface", 2, 3), (longest.as_str(), 4, 3), ("z_last", 8, 3)]);
     for (file, reason) in [
         ("b_version_fails.so", "`urom_plugin_get_version` failed"),
@@ -121,7 +121,7 @@ fn a_plugin_keeps_its_id_while_others_come_and_go() {
     let uromd = Uromd::start(&plugins);
     let seen = || {
         let plugins = Client::connect(uromd.address).plugins;
-        plugins.into_iter().map(|entry| (entry.name, entry.id, entry.version)).collect::<Vec<_>>()
+        plugins.into_iter().map(|entry| (entry.name, entry.id, entry.build.version)).collect::<Vec<_>>()
     };
     let entry = |name: &str, id, version| (name.to_owned(), id, version);
     assert_eq!(seen(), [entry("m", 1, 1), entry("n", 2, 1)]);
@@ -257,6 +257,31 @@ fn a_file_as_cargo_names_it_is_the_plugin_that_it_states_and_no_other() {
     assert_eq!(names, ["as-stated", "libother", "libplain", "renamed"]);
 }
 
+#[test]
+fn a_host_gets_the_fingerprint_and_on_request_the_description_of_a_file() {
+    let (plugins, text) = (Plugins::new(), source("*version = 1; return 0;", "return 0;"));
+    plugins.add_source("described", &format!("{text}{}", described("described")));
+    plugins.add_source("in_c", &text);
+    let damaged = described("damaged").replace("{117,", "{118,");
+    plugins.add_source("damaged", &format!("{text}{damaged}"));
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let of = |name: &str| client.plugins.iter().find(|entry| entry.name == name).unwrap().clone();
+    let [with, in_c, damaged] = ["described", "in_c", "damaged"].map(of);
+    let bytes = client.describe(with.id).unwrap();
+    let description = section::read(&bytes).unwrap();
+    assert_eq!(description.protocol.name, "described");
+    assert_eq!(with.build.fingerprint, Some(description.protocol.fingerprint()));
+    for without in [in_c, damaged] {
+        assert_eq!(without.build.fingerprint, None, "{}", without.name);
+        let failure = client.describe(without.id).unwrap_err();
+        assert_eq!(failure.code(), DocaError::NOT_FOUND, "{failure}");
+    }
+    for no_id in [0, 1 << 40, u64::MAX] {
+        assert_eq!(client.describe(no_id).unwrap_err().code(), DocaError::INVALID_VALUE);
+    }
+}
+
 /// Plugins find each other by name, across workers of services that may have the file under other names.
 #[test]
 fn a_worker_calls_a_plugin_as_its_daemon_does() {
@@ -289,7 +314,7 @@ fn while_a_plugin_hangs_as_it_is_loaded_hosts_are_told_and_their_places_become_f
 fn described(name: &'static str) -> String {
     let tag = Type::Int { bytes: 8, signed: false };
     let none = Messages { name: "None", docs: "", tag, len: 8, union_at: 8, header: &[], variants: &[] };
-    let protocol = Protocol { name, version: 1, fingerprint: 0, commands: none, notifications: none };
+    let protocol = Protocol { name, version: 1, commands: none, notifications: none };
     let build = Build { kit: "0", panic: Panic::Unwind };
     let mut bytes = vec![0; section::len(&protocol, &build)];
     section::write(&protocol, &build, &mut bytes);

@@ -189,9 +189,9 @@ pub(crate) fn constants() -> BTreeMap<String, String> {
 /// Constants of crates that this program cannot link because they need UCX: C's name, Rust's file, and the constant's
 /// name there, behind that of its `impl` if it is in one.
 pub(crate) const IN_SOURCES: &[(&str, &str, &str)] = &[
-    ("DOCA_ARGP_TYPE_UNKNOWN", "urom-service/libdoca/src/argp/model.rs", "UNKNOWN"),
-    ("DOCA_ARGP_TYPE_STRING", "urom-service/libdoca/src/argp/model.rs", "STRING"),
-    ("DOCA_ARGP_TYPE_INT", "urom-service/libdoca/src/argp/model.rs", "INT"),
-    ("DOCA_ARGP_TYPE_BOOLEAN", "urom-service/libdoca/src/argp/model.rs", "BOOLEAN"),
-    ("DOCA_ARGP_TYPE_JSON_OBJ", "urom-service/libdoca/src/argp/model.rs", "JSON_OBJ"),
+    ("DOCA_ARGP_TYPE_UNKNOWN", "libdoca/argp/src/model.rs", "UNKNOWN"),
+    ("DOCA_ARGP_TYPE_STRING", "libdoca/argp/src/model.rs", "STRING"),
+    ("DOCA_ARGP_TYPE_INT", "libdoca/argp/src/model.rs", "INT"),
+    ("DOCA_ARGP_TYPE_BOOLEAN", "libdoca/argp/src/model.rs", "BOOLEAN"),
+    ("DOCA_ARGP_TYPE_JSON_OBJ", "libdoca/argp/src/model.rs", "JSON_OBJ"),
 ];

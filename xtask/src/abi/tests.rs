@@ -1,7 +1,6 @@
 //! The comparison finds each kind of difference. The headers are this project's own, changed in one place; the Rust side is
 //! as it is.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -262,16 +261,30 @@ fn a_constant_that_only_c_has_must_be_there() {
 #[test]
 fn a_symbol_too_many_or_too_few_is_found() {
     let declared = c::read(&root().join(HEADERS)).expect("the headers");
-    let names = declared.functions.keys().filter(|name| !name.starts_with("urom_plugin_"));
-    let mut exported: BTreeSet<String> = names.cloned().collect();
-    assert_eq!(symbols::differences(&declared, &exported), [""; 0]);
-    exported.remove("doca_pe_create");
-    exported.insert("doca_secret".to_owned());
-    let expected = [
-        "symbol doca_pe_create: declared, but the library lacks it",
-        "symbol doca_secret: exported, but not declared",
-    ];
-    assert_eq!(symbols::differences(&declared, &exported), expected);
+    let mut exported = symbols::Exported::new();
+    for name in declared.functions.keys().filter(|name| !name.starts_with("urom_plugin_")) {
+        let library = match name.split('_').nth(1) {
+            _ if name.starts_with("urom_") => "libdoca_urom",
+            Some("urom") => "libdoca_urom",
+            Some("argp") => "libdoca_argp",
+            _ => "libdoca_common",
+        };
+        exported.entry(library).or_default().insert(name.clone());
+    }
+    let mut change = |library, name: &str, is_there: bool| {
+        let of_library = exported.entry(library).or_default();
+        assert!(if is_there { of_library.insert(name.to_owned()) } else { of_library.remove(name) });
+        symbols::differences(&declared, &exported)
+    };
+    assert_eq!(change("libdoca_common", "urom_libdoca_join", true), [""; 0], "that one is private");
+    let lacking = "symbol doca_pe_create: declared, but libdoca_common lacks it";
+    assert_eq!(change("libdoca_common", "doca_pe_create", false), [lacking]);
+    let moved = "symbol doca_pe_create: exported by libdoca_urom, but libdoca_common has it";
+    assert_eq!(change("libdoca_urom", "doca_pe_create", true), [lacking, moved]);
+    let secret = "symbol doca_secret: exported by libdoca_argp, but not declared";
+    assert_eq!(change("libdoca_argp", "doca_secret", true), [lacking, secret, moved]);
+    let private = "symbol urom_libdoca_join: exported by libdoca_urom, but not declared";
+    assert_eq!(change("libdoca_urom", "urom_libdoca_join", true), [lacking, secret, moved, private]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 /// The definition, from the workspace's root.
-pub(super) const SOURCE: &str = "urom-service/c/doca_log.c";
+pub(super) const SOURCE: &str = "urom-log/c/doca_log.c";
 
 /// The difference between `doca_log` in the headers and its definition in `source`, if there is one.
 pub(super) fn difference(source: &Path, headers: &Path) -> Result<Option<String>> {

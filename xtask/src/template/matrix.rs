@@ -22,8 +22,17 @@ const ANSWER: &str = "the sum of 2 values is 3\nthe sum of 3 values is 6.5\n";
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// The kit's crates that a generated workspace can come to need, and their folders.
-const CRATES: [&str; 8] =
-    ["ucx", "ucx-probe", "ucx-sys", "urom-abi", "urom-host", "urom-pdk", "urom-pdk-derive", "urom-service"];
+const CRATES: [&str; 9] = [
+    "ucx",
+    "ucx-probe",
+    "ucx-sys",
+    "urom-abi",
+    "urom-host",
+    "urom-log",
+    "urom-pdk",
+    "urom-pdk-derive",
+    "urom-service",
+];
 
 /// What all generated workspaces share.
 struct Place<'a> {

@@ -62,7 +62,31 @@ fn what_is_no_plugin_of_this_protocol_does_not_load() {
     let program = std::env::current_exe().expect("the path of this test");
     assert_eq!(load(program).unwrap_err(), DocaError::NOT_FOUND, "a program is no library");
     let other = plugin("sandbox-plugin", "worker_sandbox");
-    // Its version is the same and its name is not told by the interface, so what tells is its answer.
-    let worker = load(other).expect("it opens");
-    assert_eq!(worker.call(Loopback { data: 1 }), Err(DocaError::INVALID_VALUE));
+    assert_eq!(load(other).unwrap_err(), DocaError::UNSUPPORTED_VERSION, "its description says so");
+}
+
+/// The graph plugin, as a test has it that was built with another definition of the same version.
+mod another_layout {
+    use urom_abi::{urom_command, urom_notification};
+
+    #[urom_command(plugin = "worker_graph", version = 1)]
+    #[derive(Debug)]
+    pub(super) enum Command {
+        #[urom(reply = LoopbackDone)]
+        Loopback { data: u64 },
+    }
+
+    #[urom_notification]
+    #[derive(Debug)]
+    pub(super) enum Notification {
+        LoopbackDone { data: f64 },
+    }
+}
+
+#[test]
+fn a_plugin_of_another_layout_does_not_load() {
+    let file = plugin("graph-plugin", "worker_graph");
+    // SAFETY: a plugin of this workspace.
+    let worker = unsafe { Worker::<another_layout::Protocol>::load(file, &Domain::new()) };
+    assert_eq!(worker.unwrap_err(), DocaError::UNSUPPORTED_VERSION);
 }

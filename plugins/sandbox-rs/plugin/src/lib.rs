@@ -26,7 +26,7 @@
 
 mod memory;
 
-use sandbox_protocol::{Handler, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
+use sandbox_protocol::{Handler, MapParams, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
 use ucx::{Features, Mesh, Stable, Status};
 use urom_pdk::{Data, Received, prelude::*};
 
@@ -60,6 +60,9 @@ impl Handler for Sandbox {
     }
 
     async fn mem_map(&self, cx: &Context, cmd: MemMap<'_>) -> Result<MemMapped> {
+        if cmd.map_params.asks_for_windows() {
+            return Ok(MemMapped { memh_id: MapParams::TAKES_WINDOWS });
+        }
         let memh_id = self.memories.map(&self.worker, cx.dest_id(), &cmd.map_params, cmd.exported_memh)?;
         Ok(MemMapped { memh_id })
     }

@@ -111,6 +111,20 @@ fn receives_without_memory_for_them_are_refused() {
 }
 
 #[test]
+fn whether_it_opens_windows_is_answered_and_nothing_is_mapped() {
+    let (_domain, [worker]) = workers();
+    let map_params = MapParams::asking_for_windows();
+    // More often than there may be registrations.
+    for context in 0..2000 {
+        let answer = worker.call(MemMap { context, map_params, exported_memh: &[] }).unwrap();
+        assert_eq!(answer.memh_id, MapParams::TAKES_WINDOWS);
+    }
+    // What it answered is no handle.
+    let into = TagRecv { memh_id: MapParams::TAKES_WINDOWS, buffer: map_params.address, ..receive(0) };
+    assert_eq!(worker.call(into).unwrap_err(), DocaError::INVALID_VALUE);
+}
+
+#[test]
 fn memory_of_the_worker_is_received_into_and_sent_from_by_its_owner_alone() {
     let (_domain, [sender, receiver]) = workers();
     let map = MemMap { context: 0, map_params: MapParams::allocate(0x1000, 4096), exported_memh: &[] };

@@ -76,6 +76,9 @@ pub enum Command {
     /// Asks for as long an answer as there is.
     #[urom(reply = Long)]
     AskForLong,
+    /// Prints a line on standard output.
+    #[urom(reply = Done)]
+    Print,
 }
 
 /// What the faulty plugin answers.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use faulty_protocol::{
     Affinity, AskForLong, Await, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, Long,
-    Panic, Pid, Process, Sleep, Stall, Tell, Yield,
+    Panic, Pid, Print, Process, Sleep, Stall, Tell, Yield,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
 use urom_pdk::{prelude::*, time};
@@ -121,6 +121,11 @@ impl Handler for Faulty {
 
     async fn ask_for_long(&self, _cx: &Context, _cmd: AskForLong) -> Result<Long> {
         Ok(Long { words: [u64::MAX; 16] })
+    }
+
+    async fn print(&self, _cx: &Context, _cmd: Print) -> Result<Done> {
+        println!("printed by a handler");
+        Ok(Done)
     }
 }
 

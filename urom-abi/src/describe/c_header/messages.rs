@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::names::{Scope, snake_case, upper_case};
+use heck::{ToShoutySnakeCase, ToSnakeCase};
+
+use super::names::Scope;
 use super::structs::{Body, Member, Structs, extent};
 use super::{comments, payloads};
 use crate::describe::{Field, FieldKind, Messages, Variant};
@@ -45,12 +47,12 @@ impl<'a> Direction<'a> {
         let header = messages.header.iter().map(|field| members.name(field.name)).collect();
         let variants = messages.variants.iter().map(|variant| {
             let has_bytes = variant.fields.iter().any(|field| field.ty.size() > 0);
-            let snake = snake_case(variant.name);
+            let snake = variant.name.to_snake_case();
             let structure = has_bytes.then(|| (scope.name(&format!("{name}_{snake}")), members.name(&snake)));
             let mut own = Scope::new(&[structure.as_ref().map_or("", |(name, _)| name)]);
             Names {
                 variant,
-                tag: scope.name(&format!("{}_{}", name.to_uppercase(), upper_case(variant.name))),
+                tag: scope.name(&format!("{}_{}", name.to_uppercase(), variant.name.to_shouty_snake_case())),
                 fields: variant.fields.iter().map(|field| own.name(field.name)).collect(),
                 structure,
             }
@@ -133,7 +135,7 @@ impl<'a> Direction<'a> {
             body: Body::Type(self.messages.tag),
         }];
         for (field, name) in self.messages.header.iter().zip(&self.header) {
-            members.push(self.member(field, name, 0));
+            members.push(self.member(field, name, 0, structs));
         }
         if !union.is_empty() {
             let size = align_up(room.size, room.align);
@@ -157,13 +159,14 @@ impl<'a> Direction<'a> {
         let own = extent(start, names.variant.fields.iter().map(|field| (field.offset, &field.ty)));
         if let Some((name, _)) = &names.structure {
             let fields = names.variant.fields.iter().zip(&names.fields);
-            let members: Vec<Member> = fields.map(|(field, name)| self.member(field, name, start)).collect();
+            let members: Vec<Member> =
+                fields.map(|(field, name)| self.member(field, name, start, structs)).collect();
             structs.structure(&[format!("What belongs to {}.", names.tag)], name, own, &members);
         }
         own
     }
 
-    fn member(&self, field: &Field, name: &str, start: usize) -> Member {
+    fn member(&self, field: &Field, name: &str, start: usize, structs: &Structs) -> Member {
         let role = match field.kind {
             FieldKind::Plain => String::new(),
             FieldKind::Echo if self.what == "command" => "The answer repeats it.".into(),
@@ -176,7 +179,7 @@ impl<'a> Direction<'a> {
         };
         let role = if role.is_empty() { Vec::new() } else { vec![role] };
         Member {
-            docs: comments::paragraphs([comments::lines(field.docs), role]),
+            docs: comments::paragraphs([comments::lines(field.docs), structs.remark(&field.ty), role]),
             name: name.to_owned(),
             offset: field.offset.saturating_sub(start),
             body: Body::Type(field.ty),

@@ -63,7 +63,7 @@ pub fn c_header(protocol: &Protocol) -> String {
 #ifndef {guard}
 #define {guard}
 
-#include <stddef.h>
+{includes}#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -84,6 +84,7 @@ pub fn c_header(protocol: &Protocol) -> String {
         name = protocol.name.replace('\\', "\\\\").replace('"', "\\\""),
         version = protocol.version,
         tags = tags.concat(),
+        includes = if structs.has_bool { "#include <stdbool.h>\n" } else { "" },
         structs = structs.out,
     );
     out

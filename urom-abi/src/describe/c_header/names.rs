@@ -56,27 +56,6 @@ pub(super) fn identifier(text: &str) -> String {
     name
 }
 
-/// `TagSend` as `tag_send`, as the macros have it.
-pub(super) fn snake_case(camel: &str) -> String {
-    let chars: Vec<char> = camel.chars().collect();
-    let mut snake = String::new();
-    for (i, &c) in chars.iter().enumerate() {
-        let after_word = i > 0 && (chars[i - 1].is_lowercase() || chars[i - 1].is_numeric());
-        let before_word =
-            i > 0 && chars[i - 1].is_uppercase() && chars.get(i + 1).is_some_and(|next| next.is_lowercase());
-        if c.is_uppercase() && (after_word || before_word) {
-            snake.push('_');
-        }
-        snake.extend(c.to_lowercase());
-    }
-    snake
-}
-
-/// `TagSend` as `TAG_SEND`.
-pub(super) fn upper_case(camel: &str) -> String {
-    snake_case(camel).to_uppercase()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,13 +92,5 @@ mod tests {
         let mut scope = Scope::new(&["type"]);
         let names = ["type", "data", "data", "register", "class", "_Bool"].map(|name| scope.name(name));
         assert_eq!(names, ["type_", "data", "data_", "register_", "class_", "x_Bool"]);
-    }
-
-    #[test]
-    fn words_are_found_as_the_macros_find_them() {
-        for (camel, snake) in [("Loopback", "loopback"), ("RQCreate", "rq_create"), ("MapV2", "map_v2")] {
-            assert_eq!(snake_case(camel), snake);
-        }
-        assert_eq!(upper_case("TagSend"), "TAG_SEND");
     }
 }

@@ -35,6 +35,7 @@ fn count(payload: &Payload, structs: &Structs, c_name: impl Fn(&str) -> String) 
     let plural = if payload.count == Count::Fixed(1) { "" } else { "s" };
     match payload.ty {
         Type::Int { bytes: 1, signed: false } => format!("{count} byte{plural}"),
+        Type::Utf8 => format!("{count} byte{plural} of UTF-8, without a zero at the end"),
         ty => format!("{count} element{plural} of `{}`", structs.spelled(&ty)),
     }
 }

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use heck::{ToShoutySnakeCase, ToSnakeCase};
+
 use super::comments;
-use super::names::{Scope, identifier, snake_case};
-use crate::describe::{Struct, Type};
+use super::names::{Scope, identifier};
+use crate::describe::{Enum, Struct, Type};
 use crate::wire::layout::{Extent, align_up};
 
 /// A member of a structure to be written.
@@ -37,14 +39,23 @@ pub(super) struct Structs {
     pub(super) scope: Scope,
     prefix: String,
     assert: String,
-    /// The plain types that have a structure, with its name.
+    /// The plain types that have a structure or an enumeration, with its name.
     known: Vec<(Type, String)>,
+    /// Whether a member is a `bool`.
+    pub(super) has_bool: bool,
 }
 
 impl Structs {
     /// No structures. All names get `prefix` in front; `assert` is the macro that asserts at compile time.
     pub(super) fn new(prefix: &str, assert: &str, scope: Scope) -> Structs {
-        Structs { out: String::new(), scope, prefix: prefix.into(), assert: assert.into(), known: Vec::new() }
+        Structs {
+            out: String::new(),
+            scope,
+            prefix: prefix.into(),
+            assert: assert.into(),
+            known: Vec::new(),
+            has_bool: false,
+        }
     }
 
     /// A declaration of `name` with type `ty`, whose structures are written before: see [`plain`](Self::plain).
@@ -63,7 +74,12 @@ impl Structs {
     /// The type's name in C; that of the innermost element for an array.
     fn type_name(&self, ty: &Type) -> String {
         match *ty {
-            Type::Int { bytes, signed } => format!("{}int{}_t", if signed { "" } else { "u" }, 8 * bytes),
+            Type::Int { bytes, signed } | Type::Enum(&Enum { bytes, signed, .. }) => {
+                format!("{}int{}_t", if signed { "" } else { "u" }, 8 * bytes)
+            }
+            Type::Bool => "bool".into(),
+            Type::Char => "uint32_t".into(),
+            Type::Utf8 => "char".into(),
             Type::Float { bytes: 4 } => "float".into(),
             Type::Float { .. } => "double".into(),
             Type::Array { of, .. } => self.type_name(of),
@@ -90,7 +106,62 @@ impl Structs {
                 self.assert_extent(&c_name, size);
                 self.out.push('\n');
             }
-            Type::Int { .. } | Type::Float { .. } | Type::Struct(_) | Type::Opaque { .. } => {}
+            Type::Enum(of) if !known => self.enumeration(ty, of),
+            Type::Bool => self.has_bool = true,
+            Type::Int { .. }
+            | Type::Float { .. }
+            | Type::Char
+            | Type::Utf8
+            | Type::Enum(_)
+            | Type::Struct(_)
+            | Type::Opaque { .. } => {}
+        }
+    }
+
+    /// Writes the values of an enum: an enumeration where C allows one, else macros.
+    ///
+    /// A member of the type is an integer, because an enumeration of C11 has the size of an `int`.
+    fn enumeration(&mut self, ty: &Type, of: &Enum) {
+        let c_name = self.known_as(ty, of.name);
+        let is_int = |value: i128| i32::try_from(value).is_ok();
+        let enumeration = of.values.iter().all(|value| is_int(value.value));
+        let docs = comments::lines(of.docs);
+        let about = format!("What a `{}` of {} bits can be.", of.name, 8 * of.bytes);
+        comments::write(&mut self.out, "", &comments::paragraphs([docs, vec![about]]));
+        if enumeration {
+            _ = writeln!(self.out, "enum {c_name} {{");
+        }
+        for value in of.values {
+            let name =
+                self.scope.name(&format!("{}_{}", c_name.to_uppercase(), value.name.to_shouty_snake_case()));
+            comments::write(&mut self.out, if enumeration { "\t" } else { "" }, &comments::lines(value.docs));
+            let number = value.value;
+            _ = match (enumeration, of.signed) {
+                (true, _) if number == i128::from(i32::MIN) => {
+                    writeln!(self.out, "\t{name} = -{} - 1,", i32::MAX)
+                }
+                (true, _) => writeln!(self.out, "\t{name} = {number},"),
+                (false, false) => writeln!(self.out, "#define {name} UINT64_C({number})"),
+                // C has no literal for the least number.
+                (false, true) if number == i128::from(i64::MIN) => {
+                    writeln!(self.out, "#define {name} (-INT64_C({}) - 1)", i64::MAX)
+                }
+                (false, true) => writeln!(self.out, "#define {name} INT64_C({number})"),
+            };
+        }
+        self.out.push_str(if enumeration { "};\n\n" } else { "\n" });
+    }
+
+    /// What a member's C type does not say of its values.
+    pub(super) fn remark(&self, ty: &Type) -> Vec<String> {
+        match *ty {
+            Type::Array { of, .. } => self.remark(of),
+            Type::Enum(_) => {
+                let known = self.known.iter().find(|(known, _)| known == ty);
+                vec![format!("A value of `{}`.", known.map_or("", |(_, name)| name))]
+            }
+            Type::Char => vec!["A Unicode scalar value.".to_owned()],
+            _ => Vec::new(),
         }
     }
 
@@ -99,7 +170,7 @@ impl Structs {
         let c_name = self.known_as(ty, of.name);
         let mut members = Scope::new(&[&c_name]);
         let fields = of.fields.iter().map(|field| Member {
-            docs: comments::lines(field.docs),
+            docs: comments::paragraphs([comments::lines(field.docs), self.remark(&field.ty)]),
             name: members.name(field.name),
             offset: field.offset,
             body: Body::Type(field.ty),
@@ -110,7 +181,7 @@ impl Structs {
     }
 
     fn known_as(&mut self, ty: &Type, name: &str) -> String {
-        let name = self.scope.name(&format!("{}_{}", self.prefix, snake_case(name)));
+        let name = self.scope.name(&format!("{}_{}", self.prefix, name.to_snake_case()));
         self.known.push((*ty, name.clone()));
         name
     }

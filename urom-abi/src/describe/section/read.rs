@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Build, Description, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic, ReadError};
 use crate::describe::{
-    Count, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type, Variant,
+    Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type, Variant,
 };
 
 /// Reads the bytes of a plugin's section [`SECTION`](super::SECTION).
@@ -106,7 +106,6 @@ impl<'a> Reader<'a> {
         let protocol = Protocol {
             name: self.text()?,
             version: self.number()?,
-            fingerprint: self.number()?,
             commands: self.messages()?,
             notifications: self.messages()?,
         };
@@ -181,10 +180,7 @@ impl<'a> Reader<'a> {
         }
         let ty = match self.choice()? {
             0 => {
-                let (bytes, signed) = (self.length()?, self.truth()?);
-                if !matches!(bytes, 1 | 2 | 4 | 8) {
-                    return Err(self.malformed("there is no integer of this size"));
-                }
+                let (bytes, signed) = self.integer()?;
                 return Ok(Type::Int { bytes, signed });
             }
             1 => {
@@ -213,9 +209,40 @@ impl<'a> Reader<'a> {
                 Type::Struct(Box::leak(Box::new(Struct { name, docs, size, align, fields })))
             }
             4 => Type::Opaque { name: self.text()?, size: self.length()?, align: self.align()? },
+            5 => Type::Bool,
+            6 => Type::Char,
+            7 => Type::Utf8,
+            8 => {
+                let (name, docs, (bytes, signed)) = (self.text()?, self.text()?, self.integer()?);
+                let values = self.list(|reader| reader.value(bytes, signed))?;
+                if !self.keep {
+                    return Ok(Type::Int { bytes, signed });
+                }
+                Type::Enum(Box::leak(Box::new(Enum { name, docs, bytes, signed, values })))
+            }
             _ => return Err(self.malformed("a type is of no known kind")),
         };
         Ok(ty)
+    }
+
+    /// The size of an integer, and whether it has a sign.
+    fn integer(&mut self) -> Result<(usize, bool), ReadError> {
+        let (bytes, signed) = (self.length()?, self.truth()?);
+        if !matches!(bytes, 1 | 2 | 4 | 8) {
+            return Err(self.malformed("there is no integer of this size"));
+        }
+        Ok((bytes, signed))
+    }
+
+    fn value(&mut self, bytes: usize, signed: bool) -> Result<EnumValue, ReadError> {
+        let (name, docs, number) = (self.text()?, self.text()?, self.number()?);
+        let value = if signed { i128::from(number as i64) } else { i128::from(number) };
+        let modulus = 1i128 << (8 * bytes);
+        let range = if signed { -modulus / 2..modulus / 2 } else { 0..modulus };
+        if !range.contains(&value) {
+            return Err(self.malformed("a value of an enum is larger than the enum"));
+        }
+        Ok(EnumValue { name, docs, value })
     }
 
     fn member(&mut self, depth: usize) -> Result<StructField, ReadError> {

@@ -1,7 +1,9 @@
 //! Writing a description, in constants.
 
 use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic};
-use crate::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
+use crate::describe::{
+    Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant,
+};
 
 /// How many bytes [`write`](fn@write) writes.
 ///
@@ -26,7 +28,7 @@ use crate::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, Stru
 /// ```
 #[must_use]
 pub const fn len(protocol: &Protocol, build: &Build) -> usize {
-    let mut writer = Writer { out: None, at: 0 };
+    let mut writer = Writer { out: None, at: 0, docs: true };
     writer.all(0, protocol, build);
     writer.at
 }
@@ -59,7 +61,7 @@ pub const fn len(protocol: &Protocol, build: &Build) -> usize {
 /// for a type that is nested more than 64 deep.
 pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
     let len = out.len();
-    let mut writer = Writer { out: Some(out), at: 0 };
+    let mut writer = Writer { out: Some(out), at: 0, docs: true };
     writer.all(len.saturating_sub(HEADER_LEN), protocol, build);
     assert!(writer.at == len, "the place for a description has its very length");
     assert!(len <= MAX_LEN, "a description has at most 16 MiB");
@@ -93,10 +95,45 @@ pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8;
     bytes
 }
 
+/// A description without its documentation, for programs that compare it.
+///
+/// # Panics
+/// As [`write`](fn@write).
+///
+/// ```
+/// # mod graph {
+/// # use urom_abi::{urom_command, urom_notification};
+/// # /// Documentation.
+/// # #[urom_command(plugin = "worker_graph", version = 1)]
+/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
+/// # #[urom_notification]
+/// # pub enum Notification { Done { data: u64 } }
+/// # }
+/// use urom_abi::describe::section::{self, Build, Panic};
+/// use urom_abi::protocol::Protocol as _;
+///
+/// let (protocol, build) = (graph::Protocol::DESCRIPTION, Build { kit: "0.1.0", panic: Panic::Unwind });
+/// let short = section::read(&section::without_docs(protocol, &build))?;
+/// assert!(short.protocol.commands.docs.is_empty());
+/// assert_eq!(short.protocol.fingerprint(), protocol.fingerprint());
+/// # Ok::<(), section::ReadError>(())
+/// ```
+#[must_use]
+pub fn without_docs(protocol: &Protocol, build: &Build) -> Vec<u8> {
+    let mut counting = Writer { out: None, at: 0, docs: false };
+    counting.all(0, protocol, build);
+    let len = counting.at;
+    let mut bytes = vec![0; len];
+    let mut writer = Writer { out: Some(&mut bytes), at: 0, docs: false };
+    writer.all(len - HEADER_LEN, protocol, build);
+    bytes
+}
+
 /// Writes, or only counts.
 struct Writer<'a> {
     out: Option<&'a mut [u8]>,
     at: usize,
+    docs: bool,
 }
 
 /// Calls a method for every element of a list, behind their number.
@@ -124,14 +161,13 @@ impl Writer<'_> {
         });
         self.text(protocol.name);
         self.number(protocol.version);
-        self.number(protocol.fingerprint);
         self.messages(&protocol.commands);
         self.messages(&protocol.notifications);
     }
 
     const fn messages(&mut self, messages: &Messages) {
         self.text(messages.name);
-        self.text(messages.docs);
+        self.docs(messages.docs);
         self.ty(&messages.tag, 0);
         self.length(messages.len);
         self.length(messages.union_at);
@@ -141,7 +177,7 @@ impl Writer<'_> {
 
     const fn variant(&mut self, variant: &Variant) {
         self.text(variant.name);
-        self.text(variant.docs);
+        self.docs(variant.docs);
         self.number(variant.tag);
         match variant.also {
             None => self.choice(0),
@@ -157,7 +193,7 @@ impl Writer<'_> {
 
     const fn field(&mut self, field: &Field) {
         self.text(field.name);
-        self.text(field.docs);
+        self.docs(field.docs);
         match field.kind {
             FieldKind::Plain => self.choice(0),
             FieldKind::Echo => self.choice(1),
@@ -172,7 +208,7 @@ impl Writer<'_> {
 
     const fn payload(&mut self, payload: &Payload) {
         self.text(payload.name);
-        self.text(payload.docs);
+        self.docs(payload.docs);
         self.ty(&payload.ty, 0);
         match payload.count {
             Count::Word(word) => self.chosen(0, word),
@@ -207,7 +243,7 @@ impl Writer<'_> {
             }
             Type::Struct(of) => {
                 self.chosen(3, of.name);
-                self.text(of.docs);
+                self.docs(of.docs);
                 self.length(of.size);
                 self.length(of.align);
                 list!(self, of.fields, member, depth + 1);
@@ -217,14 +253,35 @@ impl Writer<'_> {
                 self.length(size);
                 self.length(align);
             }
+            Type::Bool => self.choice(5),
+            Type::Char => self.choice(6),
+            Type::Utf8 => self.choice(7),
+            Type::Enum(of) => {
+                self.chosen(8, of.name);
+                self.text(of.docs);
+                self.length(of.bytes);
+                self.choice(of.signed as u8);
+                list!(self, of.values, value);
+            }
         }
     }
 
     const fn member(&mut self, field: &StructField, depth: usize) {
         self.text(field.name);
-        self.text(field.docs);
+        self.docs(field.docs);
         self.length(field.offset);
         self.ty(&field.ty, depth);
+    }
+
+    const fn docs(&mut self, docs: &str) {
+        self.text(if self.docs { docs } else { "" });
+    }
+
+    const fn value(&mut self, value: &EnumValue) {
+        self.text(value.name);
+        self.docs(value.docs);
+        // In two's complement when it is signed: the enum says so.
+        self.number(value.value as u64);
     }
 
     const fn optional(&mut self, text: Option<&str>) {

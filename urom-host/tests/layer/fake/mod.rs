@@ -10,7 +10,7 @@ mod domain;
 mod objects;
 mod task;
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,7 +20,7 @@ use urom_abi::plugin::PluginInfo;
 use urom_host::Library;
 
 pub use domain::{ANSWERS, HABIT, TABLES, Told, habit};
-pub use objects::{LIVE, PLUGIN_COUNT, PLUGIN_VERSION, START_FAILURES};
+pub use objects::{DESCRIPTION, LIVE, PLUGIN_COUNT, PLUGIN_VERSION, START_FAILURES};
 
 /// What the data of a loopback makes the fake do; the low 32 bits are a DOCA code.
 pub mod script {
@@ -84,6 +84,35 @@ pub fn last_response() -> usize {
     task::LAST_RESPONSE.load(Ordering::SeqCst)
 }
 
+/// Every plugin has the description that the test gave.
+unsafe extern "C" fn plugin_fingerprint(_: *mut Service, _: u64, fingerprint: *mut u64) -> DocaError {
+    let Some(found) = &*DESCRIPTION.lock().unwrap_or_else(PoisonError::into_inner) else {
+        return DocaError::NOT_FOUND;
+    };
+    // SAFETY: the caller's place.
+    unsafe { fingerprint.write(found.0) };
+    DocaError::SUCCESS
+}
+
+unsafe extern "C" fn plugin_description(
+    _: *mut Service,
+    _: u64,
+    bytes: *mut c_void,
+    length: *mut usize,
+) -> DocaError {
+    let Some((_, found)) = &*DESCRIPTION.lock().unwrap_or_else(PoisonError::into_inner) else {
+        return DocaError::NOT_FOUND;
+    };
+    // SAFETY: the caller's place.
+    let room = unsafe { length.replace(found.len()) };
+    if room < found.len() {
+        return DocaError::TOO_BIG;
+    }
+    // SAFETY: the caller's place has room for as many bytes.
+    unsafe { bytes.cast::<u8>().copy_from_nonoverlapping(found.as_ptr(), found.len()) };
+    DocaError::SUCCESS
+}
+
 pub fn library() -> Library {
     static TABLE: Api = API;
     // SAFETY: the fake keeps to DOCA's rules, or the tests would not pass.
@@ -105,6 +134,7 @@ pub fn clean() -> Clean {
     let guard = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     LIVE.store(0, Ordering::SeqCst);
     PLUGIN_VERSION.store(1, Ordering::SeqCst);
+    *DESCRIPTION.lock().unwrap_or_else(PoisonError::into_inner) = None;
     PLUGIN_COUNT.store(2, Ordering::SeqCst);
     HABIT.store(habit::GOOD, Ordering::SeqCst);
     TABLES.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -269,6 +299,8 @@ pub const API: Api = Api {
         urom_service_set_embedded: set_embedded,
         urom_service_set_any_device: set_any_device,
         urom_service_set_key_file: set_key_file,
+        urom_service_get_plugin_fingerprint: plugin_fingerprint,
+        urom_service_get_plugin_description: plugin_description,
         urom_ctx_get_failure_code: failure_code,
         urom_ctx_get_failure: failure,
         urom_worker_cmd_task_get_end: task::cmd_get_end,

@@ -20,6 +20,8 @@ use super::task::{Command, Query};
 pub static LIVE: AtomicIsize = AtomicIsize::new(0);
 /// The version of the plugin `worker_graph`.
 pub static PLUGIN_VERSION: AtomicU64 = AtomicU64::new(1);
+/// The fingerprint and the description that plugins have, if any.
+pub static DESCRIPTION: Mutex<Option<(u64, Vec<u8>)>> = Mutex::new(None);
 /// How many plugins a service finds, of two.
 pub static PLUGIN_COUNT: AtomicUsize = AtomicUsize::new(2);
 

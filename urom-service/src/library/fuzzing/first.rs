@@ -87,7 +87,7 @@ pub(super) fn of_daemon(said: &[u8]) {
             }
             let of_use = plugins.iter().filter(|plugin| (1..48).contains(&plugin.name.len()));
             let of_use = of_use.filter(|plugin| !plugin.name.contains('\0'));
-            let of_use = of_use.map(|plugin| (plugin.id, plugin.version, Some(&*plugin.name)));
+            let of_use = of_use.map(|plugin| (plugin.id, plugin.build.version, Some(&*plugin.name)));
             let infos = welcome.plugins();
             assert!(infos.iter().map(|info| (info.id, info.version, info.name())).eq(of_use));
         }
@@ -145,6 +145,7 @@ impl Rig {
         let (requests, _) = mpsc::unbounded_channel();
         let control = Control::shared().expect("a thread");
         let session = Arc::new(Session {
+            plugins: Vec::new(),
             requests,
             cpus: "0".parse().expect("a CPU"),
             max_message: LIMIT,

@@ -7,7 +7,9 @@ use std::sync::mpsc;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::session::BACKLOG;
-use crate::wire::control::{Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, WorkerToHost};
+use crate::wire::control::{
+    Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginBuild, PluginEntry, WorkerToHost,
+};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{greet, receive, send};
 
@@ -34,7 +36,11 @@ pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64) -> Pee
         let address = listener.local_addr().expect("its number");
         ready.send(address).expect("somebody waits");
         let mut daemon = accept(&listener, Role::Daemon).await;
-        let plugins = vec![PluginEntry { id: 1, version: 1, name: "fuzzed".to_owned() }];
+        let plugins = vec![PluginEntry {
+            id: 1,
+            build: PluginBuild { version: 1, fingerprint: None },
+            name: "fuzzed".to_owned(),
+        }];
         let welcome = DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message };
         send(&mut daemon, &welcome).await.expect("the host reads");
         let request = loop {

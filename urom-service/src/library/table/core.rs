@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, CtxState, Data, StateChangedCallback, Task};
+use urom_log::{guard, guard_or};
 
 use crate::library::ctx::Context;
 use crate::library::gid::GidTask;
-use crate::library::guard::{guard, guard_or};
 use crate::library::handle::{self, AnyTask, borrow, buffer, hold, present, publish, put, withdraw};
 use crate::library::pe::Pe;
 

@@ -7,9 +7,9 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
 use urom_abi::host::{Dev, DevInfo, IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
+use urom_log::guard;
 
 use crate::library::device::{self, Device, DeviceInfo};
-use crate::library::guard::guard;
 use crate::library::handle::{borrow, present, publish, put, withdraw};
 
 /// How long each list is that a host has, by its address.

@@ -98,6 +98,8 @@ pub const API: Api = Api {
         urom_service_set_embedded: service::set_embedded,
         urom_service_set_any_device: service::set_any_device,
         urom_service_set_key_file: service::set_key_file,
+        urom_service_get_plugin_fingerprint: service::get_plugin_fingerprint,
+        urom_service_get_plugin_description: service::get_plugin_description,
         urom_ctx_get_failure_code: core::ctx_get_failure_code,
         urom_ctx_get_failure: core::ctx_get_failure,
         urom_worker_cmd_task_get_end: worker::cmd_get_end,

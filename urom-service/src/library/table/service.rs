@@ -1,20 +1,21 @@
 //! `doca_urom_service_*`.
 
-use std::ffi::{CStr, OsStr, c_char};
+use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
+use std::ptr;
 use std::rc::Rc;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Ctx, Dev, GidTaskCallback, Task};
 use urom_abi::plugin::PluginInfo;
+use urom_log::{guard, guard_or};
 
 use crate::library::address::{Address, Wish};
 use crate::library::ctx::{Context, Kind};
 use crate::library::device::Device;
 use crate::library::failure::{failure, invalid};
 use crate::library::gid::GidTask;
-use crate::library::guard::{guard, guard_or};
 use crate::library::handle::{borrow, present, publish, put, service, withdraw};
 use crate::library::service::Service;
 use crate::wire::control::Failure;
@@ -170,6 +171,46 @@ pub(super) unsafe extern "C" fn get_plugins_list(
         unsafe { put(plugins, first) }?;
         // SAFETY: the caller's place.
         unsafe { put(count, len) }
+    })
+}
+
+pub(super) unsafe extern "C" fn get_plugin_fingerprint(
+    pointer: *mut host::Service,
+    plugin: u64,
+    fingerprint: *mut u64,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (ctx, own) = unsafe { service(pointer) }?;
+        present(fingerprint)?;
+        let found = own.fingerprint(ctx, plugin)?.ok_or(DocaError::NOT_FOUND)?;
+        // SAFETY: the caller's place.
+        unsafe { put(fingerprint, found) }
+    })
+}
+
+pub(super) unsafe extern "C" fn get_plugin_description(
+    pointer: *mut host::Service,
+    plugin: u64,
+    bytes: *mut c_void,
+    length: *mut usize,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (ctx, own) = unsafe { service(pointer) }?;
+        present(length)?;
+        // SAFETY: the caller's place, which holds what there is room for.
+        let room = unsafe { length.read_unaligned() };
+        let description = own.description(ctx, plugin).map_err(|failure| ctx.fail(&failure))?;
+        // SAFETY: the caller's place.
+        unsafe { put(length, description.len()) }?;
+        if description.len() > room {
+            return Err(DocaError::TOO_BIG);
+        }
+        present(bytes)?;
+        // SAFETY: the caller's room for that many bytes, which a vector of this function is no part of.
+        unsafe { ptr::copy_nonoverlapping(description.as_ptr(), bytes.cast(), description.len()) };
+        Ok(())
     })
 }
 

@@ -6,11 +6,11 @@ use std::ptr;
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, Task};
+use urom_log::{guard, guard_or};
 
 use crate::library::buf::Buffer;
 use crate::library::ctx::{Context, Kind};
 use crate::library::failure::{failure, invalid};
-use crate::library::guard::{guard, guard_or};
 use crate::library::handle::{command, live_worker, present, publish, put, service, withdraw, worker};
 use crate::library::task::CmdTask;
 use crate::library::worker::Worker;

@@ -106,6 +106,16 @@ impl Client {
         }
     }
 
+    /// Asks for the description of a plugin.
+    pub(crate) fn describe(&mut self, plugin: u64) -> Result<Vec<u8>, Failure> {
+        self.link.send(HostToDaemon::Describe { request: 78, plugin });
+        match self.receive() {
+            DaemonToHost::Description { request: 78, description } => Ok(description),
+            DaemonToHost::Failed { request: 78, failure } => Err(failure),
+            other => panic!("a Description, not {other:?}"),
+        }
+    }
+
     /// Starts a worker and attaches to it.
     pub(crate) fn attach(&mut self, worker: StartWorker, max_inflight: u32) -> Connection {
         let started = self.start(worker).unwrap();

@@ -34,7 +34,7 @@ pub(super) fn open(domains: Arc<Domains>) -> Instance {
     };
     let methods = Methods::of(&iface).expect("all methods");
     let file = PluginFile { version: 1, iface, methods };
-    Instance::begin(1, "fuzzed".to_owned(), file, domains).expect("it opens")
+    Instance::begin(1, "fuzzed".to_owned(), None, file, domains).expect("it opens")
 }
 
 /// Answers what was held back.

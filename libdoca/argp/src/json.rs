@@ -1,0 +1,287 @@
+//! JSON files: flags by their long names, in the objects `doca_general_flags` and `doca_program_flags`.
+//!
+//! As DOCA's own files have them, comments (`//` and `/* */`) and a comma behind the last entry are let through.
+
+use std::ffi::{CStr, CString, OsStr, c_int};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use serde_json::{Map, Value as Json};
+use urom_abi::DocaError;
+
+use crate::model::{Action, Flag, Found, Kind, Refusal, Value};
+
+/// What the built-in flags are under.
+const GENERAL: &str = "doca_general_flags";
+/// What the program's flags are under.
+const PROGRAM: &str = "doca_program_flags";
+
+/// The flags of a file, in the order in which they were registered.
+pub(crate) fn read(flags: &[Flag], path: &CStr) -> Result<Vec<Found>, Refusal> {
+    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+    let shown = path.display();
+    let text = fs::read_to_string(path).map_err(|error| {
+        Refusal::new(DocaError::IO_FAILED, format!("the JSON file {shown} cannot be read: {error}"))
+    })?;
+    parse(flags, &text)
+        .map_err(|refusal| Refusal::new(refusal.code, format!("the JSON file {shown}: {}", refusal.text)))
+}
+
+fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
+    let root: Json = serde_json::from_str(&strict(text)).map_err(|error| {
+        Refusal::new(DocaError::IO_FAILED, format!("not JSON: {error}; correct the file"))
+    })?;
+    let root = object(&root, "the file")?;
+    if let Some(name) = root.keys().find(|name| *name != GENERAL && *name != PROGRAM) {
+        let text = format!("unknown section `{}`; there are {GENERAL} and {PROGRAM}", name.escape_debug());
+        return Err(Refusal::new(DocaError::NOT_SUPPORTED, text));
+    }
+    let mut found = Vec::new();
+    for (section, is_wanted) in [
+        (
+            GENERAL,
+            &(|flag: &Flag| matches!(flag.action, Action::LogLevel | Action::SdkLogLevel))
+                as &dyn Fn(&Flag) -> bool,
+        ),
+        (PROGRAM, &Flag::is_programs),
+    ] {
+        let Some(entries) = root.get(section) else { continue };
+        let entries = object(entries, section)?;
+        let of_section: Vec<(usize, &Flag)> =
+            flags.iter().enumerate().filter(|(_, flag)| is_wanted(flag)).collect();
+        let is_known = |name: &String| of_section.iter().any(|(_, flag)| flag.long.as_ref() == Some(name));
+        if let Some(name) = entries.keys().find(|name| !is_known(name)) {
+            return Err(Refusal::new(DocaError::NOT_SUPPORTED, unknown(section, name, &of_section)));
+        }
+        for (at, flag) in of_section {
+            if let Some(given) = flag.long.as_ref().and_then(|name| entries.get(name)) {
+                found.push(Found { flag: at, value: value(flag, given)? });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn unknown(section: &str, name: &str, flags: &[(usize, &Flag)]) -> String {
+    let names: Vec<&str> = flags.iter().filter_map(|(_, flag)| flag.long.as_deref()).collect();
+    let there = if names.is_empty() { "no flags".to_owned() } else { names.join(", ") };
+    format!("unknown flag `{}` in {section}; there are {there}", name.escape_debug())
+}
+
+fn object<'a>(value: &'a Json, name: &str) -> Result<&'a Map<String, Json>, Refusal> {
+    value.as_object().ok_or_else(|| {
+        let text =
+            format!("{name} is not an object: write {{\"{GENERAL}\": {{...}}, \"{PROGRAM}\": {{...}}}}");
+        Refusal::new(DocaError::INVALID_VALUE, text)
+    })
+}
+
+fn value(flag: &Flag, given: &Json) -> Result<Value, Refusal> {
+    let (value, wanted) = match flag.kind {
+        Kind::Bool => (given.as_bool().map(Value::Bool), "true or false".to_owned()),
+        Kind::Int | Kind::Level => {
+            let number = given.as_i64().and_then(|number| c_int::try_from(number).ok());
+            (number.map(Value::Int), format!("a whole number from {} to {}", c_int::MIN, c_int::MAX))
+        }
+        Kind::Text => {
+            let text = given.as_str().and_then(|text| CString::new(text).ok());
+            (text.map(Value::Text), "a string without a NUL".to_owned())
+        }
+    };
+    match value {
+        Some(Value::Int(number)) => flag.int(number),
+        Some(value) => Ok(value),
+        None => {
+            let text = format!("flag {flag} needs {wanted}, and is {given}");
+            Err(Refusal::new(DocaError::INVALID_VALUE, text))
+        }
+    }
+}
+
+/// Puts spaces in place of comments and of commas that nothing follows. Lines and columns stay what they are.
+fn strict(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let mut comma = None;
+    let mut at = 0;
+    while at < bytes.len() {
+        match (bytes[at], bytes.get(at + 1)) {
+            (b'"', _) => {
+                comma = None;
+                at = end_of_string(&bytes, at);
+            }
+            (b'/', Some(b'/')) => {
+                let end = find(&bytes, at, b"\n").unwrap_or(bytes.len());
+                blank(&mut bytes[at..end]);
+                at = end;
+            }
+            (b'/', Some(b'*')) => {
+                let Some(end) = find(&bytes, at + 2, b"*/") else { break };
+                blank(&mut bytes[at..end + 2]);
+                at = end + 2;
+            }
+            (b',', _) => {
+                comma = Some(at);
+                at += 1;
+            }
+            (b'}' | b']', _) => {
+                if let Some(comma) = comma.take() {
+                    bytes[comma] = b' ';
+                }
+                at += 1;
+            }
+            (byte, _) => {
+                if !byte.is_ascii_whitespace() {
+                    comma = None;
+                }
+                at += 1;
+            }
+        }
+    }
+    // Whole comments were blanked, so what is left is UTF-8 as it was.
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Where the string that begins at `start` is over.
+fn end_of_string(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() && bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    at + 1
+}
+
+fn find(bytes: &[u8], from: usize, what: &[u8]) -> Option<usize> {
+    bytes[from..].windows(what.len()).position(|window| window == what).map(|at| from + at)
+}
+
+fn blank(bytes: &mut [u8]) {
+    for byte in bytes.iter_mut().filter(|byte| **byte != b'\n') {
+        *byte = b' ';
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{built_in, tests::flag};
+
+    /// Behind the built-in ones (-l is the third): --device TEXT, --number INT, --all BOOLEAN, -x without a long name.
+    fn flags() -> Vec<Flag> {
+        let mut flags = built_in();
+        flags.extend([
+            flag("d", "device", Kind::Text),
+            flag("n", "number", Kind::Int),
+            flag("a", "all", Kind::Bool),
+            flag("x", "", Kind::Bool),
+        ]);
+        flags
+    }
+
+    fn found(flag: usize, value: Value) -> Found {
+        Found { flag, value }
+    }
+
+    fn refused(text: &str, code: DocaError, parts: &[&str]) {
+        let refusal = parse(&flags(), text).unwrap_err();
+        assert_eq!(refusal.code, code, "{text}: {}", refusal.text);
+        for part in parts {
+            assert!(refusal.text.contains(part), "{text}: no {part:?} in {:?}", refusal.text);
+        }
+    }
+
+    #[test]
+    fn both_sections_are_read_in_the_order_of_registration() {
+        let text = r#"{
+            "doca_program_flags": { "all": false, "number": -3, "device": "mlx5_0" },
+            "doca_general_flags": { "sdk-log-level": 40, "log-level": 60 }
+        }"#;
+        let expected = [
+            found(2, Value::Int(60)),
+            found(3, Value::Int(40)),
+            found(5, Value::Text(c"mlx5_0".to_owned())),
+            found(6, Value::Int(-3)),
+            found(7, Value::Bool(false)),
+        ];
+        assert_eq!(parse(&flags(), text).unwrap(), expected);
+        assert_eq!(parse(&flags(), "{}").unwrap(), []);
+        assert_eq!(parse(&flags(), r#"{"doca_program_flags": {}}"#).unwrap(), []);
+    }
+
+    #[test]
+    fn comments_and_a_last_comma_are_let_through() {
+        let text = "{ // one: \"{\n /* two\n , */ \"doca_program_flags\" /**/ : {\n\"device\": \"a//b/*c*/,}\\\"//\",\n },\n}";
+        let expected = [found(5, Value::Text(c"a//b/*c*/,}\"//".to_owned()))];
+        assert_eq!(parse(&flags(), text).unwrap(), expected);
+    }
+
+    #[test]
+    fn lines_are_counted_with_their_comments() {
+        let text = "{ // é\n/* two\n */ \"doca_program_flags\": {,,} }";
+        refused(text, DocaError::IO_FAILED, &["line 3"]);
+    }
+
+    #[test]
+    fn what_is_not_json_is_told() {
+        for text in
+            ["", "{", "{]", "{\"a\" 1}", "/* x", "{\"a", "{\"a\\", "{} {}", "{'a': 1}", "[1,,]", "\"\\"]
+        {
+            refused(text, DocaError::IO_FAILED, &["not JSON"]);
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_object_is_told() {
+        refused("[]", DocaError::INVALID_VALUE, &["the file is not an object"]);
+        refused(
+            r#"{"doca_general_flags": 1}"#,
+            DocaError::INVALID_VALUE,
+            &["doca_general_flags is not an object"],
+        );
+    }
+
+    #[test]
+    fn unknown_names_are_told_with_those_there_are() {
+        refused(r#"{"flags": {}}"#, DocaError::NOT_SUPPORTED, &["`flags`", "doca_program_flags"]);
+        for (section, name, there) in [
+            ("doca_program_flags", "devices", "device, number, all"),
+            ("doca_program_flags", "log-level", "device"),
+            ("doca_program_flags", "x", "device"),
+            ("doca_general_flags", "device", "log-level, sdk-log-level"),
+            ("doca_general_flags", "json", "log-level"),
+            ("doca_general_flags", "help", "log-level"),
+        ] {
+            let text = format!(r#"{{"{section}": {{"{name}": 1}}}}"#);
+            refused(&text, DocaError::NOT_SUPPORTED, &[section, &format!("`{name}`"), there]);
+        }
+        let refusal = parse(&built_in(), r#"{"doca_program_flags": {"a": 1}}"#).unwrap_err();
+        assert!(refusal.text.contains("there are no flags"), "{}", refusal.text);
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_told_with_the_flag() {
+        for (name, value, wanted) in [
+            ("number", "\"1\"", "a whole number"),
+            ("number", "1.5", "a whole number"),
+            ("number", "2147483648", "a whole number"),
+            ("number", "null", "a whole number"),
+            ("all", "1", "true or false"),
+            ("all", "\"true\"", "true or false"),
+            ("device", "7", "a string"),
+            ("device", "{}", "a string"),
+            ("device", "\"a\\u0000b\"", "without a NUL"),
+        ] {
+            let text = format!(r#"{{"doca_program_flags": {{"{name}": {value}}}}}"#);
+            refused(&text, DocaError::INVALID_VALUE, &[&format!("--{name}"), wanted]);
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named() {
+        for path in [c"/nonexistent/flags.json", c"/", c""] {
+            let refusal = read(&flags(), path).unwrap_err();
+            assert_eq!(refusal.code, DocaError::IO_FAILED);
+            assert!(refusal.text.contains(path.to_str().unwrap()), "{}", refusal.text);
+        }
+    }
+}

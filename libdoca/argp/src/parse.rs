@@ -1,0 +1,326 @@
+//! The command line: from arguments to flags and their values.
+//!
+//! As with getopt: `--name value`, `--name=value`, `-n value`, `-nvalue`, short flags without a value together (`-abc`, the
+//! last of them with its value if it takes one), and `--` before what is no flag. Beyond it: a short name may have several
+//! letters (`-gid 3`), which win over single ones together; `-n=value` is taken; and the argument behind a flag is its value
+//! unless it is a flag itself, so that a forgotten value is told and `-n -5` works.
+
+use std::ffi::{CStr, CString, c_int};
+
+use urom_abi::DocaError;
+
+use crate::model::{Action, Flag, Found, Kind, LEVELS, Refusal, Value};
+
+/// What a command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    Help,
+    Version,
+    /// To run with these, in their order.
+    Run(Vec<Found>),
+}
+
+/// Reads the arguments behind the program's name.
+pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Request, Refusal> {
+    let mut found = Vec::new();
+    let mut rest = args.iter().map(|arg| arg.to_bytes()).peekable();
+    while let Some(arg) = rest.next() {
+        if arg == b"--" {
+            break;
+        }
+        let pieces = split(flags, arg)?;
+        for piece in pieces {
+            let flag = &flags[piece.flag];
+            match flag.action {
+                Action::Help => return Ok(Request::Help),
+                Action::Version => return Ok(Request::Version),
+                _ => {}
+            }
+            let text = match (flag.kind, piece.value) {
+                (Kind::Bool, None) => {
+                    found.push(Found { flag: piece.flag, value: Value::Bool(true) });
+                    continue;
+                }
+                (Kind::Bool, Some(text)) => {
+                    let text = format!("flag {flag} takes no value, and was given {}", shown(text));
+                    return Err(Refusal::new(DocaError::INVALID_VALUE, text));
+                }
+                (_, Some(text)) => text,
+                (_, None) => value_behind(flags, flag, rest.next())?,
+            };
+            found.push(Found { flag: piece.flag, value: value(flag, text)? });
+        }
+    }
+    Ok(Request::Run(found))
+}
+
+/// A flag within an argument, and the value that is in the same argument.
+struct Piece<'a> {
+    flag: usize,
+    value: Option<&'a [u8]>,
+}
+
+/// The flags of one argument.
+fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
+    let unknown = |name: &[u8]| {
+        let text = format!("unknown flag {}; -h lists the flags there are", shown(name));
+        Refusal::new(DocaError::NOT_SUPPORTED, text)
+    };
+    if let Some(text) = arg.strip_prefix(b"--") {
+        let (name, value) = at_equals_sign(text);
+        let flag = long(flags, name).ok_or_else(|| unknown(&arg[..2 + name.len()]))?;
+        return Ok(vec![Piece { flag, value }]);
+    }
+    let Some(text) = arg.strip_prefix(b"-").filter(|text| !text.is_empty()) else {
+        let text = format!("{} belongs to no flag; -h lists the flags there are", shown(arg));
+        return Err(Refusal::new(DocaError::INVALID_VALUE, text));
+    };
+    let (name, value) = at_equals_sign(text);
+    if let Some(flag) = short(flags, name) {
+        return Ok(vec![Piece { flag, value }]);
+    }
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let [letter, behind @ ..] = rest {
+        let letter = std::slice::from_ref(letter);
+        let flag = short(flags, letter).ok_or_else(|| unknown(arg))?;
+        rest = behind;
+        let value = if flags[flag].kind == Kind::Bool {
+            // What follows `=` is meant as a value: to be refused as one.
+            rest.strip_prefix(b"=")
+        } else {
+            Some(rest.strip_prefix(b"=").unwrap_or(rest)).filter(|_| !rest.is_empty())
+        };
+        if value.is_some() {
+            rest = &[];
+        }
+        pieces.push(Piece { flag, value });
+    }
+    Ok(pieces)
+}
+
+fn at_equals_sign(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match text.iter().position(|byte| *byte == b'=') {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    }
+}
+
+fn long(flags: &[Flag], name: &[u8]) -> Option<usize> {
+    flags.iter().position(|flag| flag.long.as_ref().is_some_and(|long| long.as_bytes() == name))
+}
+
+fn short(flags: &[Flag], name: &[u8]) -> Option<usize> {
+    flags.iter().position(|flag| flag.short.as_ref().is_some_and(|short| short.as_bytes() == name))
+}
+
+/// The argument behind a flag as its value.
+fn value_behind<'a>(flags: &[Flag], flag: &Flag, next: Option<&'a [u8]>) -> Result<&'a [u8], Refusal> {
+    let refused = |text: String| Err(Refusal::new(DocaError::INVALID_VALUE, text));
+    let direct = flag.long.as_ref().map_or_else(|| format!("{flag}="), |long| format!("--{long}="));
+    match next {
+        None => refused(format!("flag {flag} needs a value behind it")),
+        Some(text) if text == b"--" || text.starts_with(b"-") && split(flags, text).is_ok() => {
+            refused(format!(
+                "flag {flag} needs a value, and {} is a flag; if it is meant as the value, write {direct}{}",
+                shown(text),
+                String::from_utf8_lossy(text)
+            ))
+        }
+        Some(text) => Ok(text),
+    }
+}
+
+fn value(flag: &Flag, text: &[u8]) -> Result<Value, Refusal> {
+    match flag.kind {
+        Kind::Int | Kind::Level => flag.int(int(flag, text)?),
+        // An argument is a C string, so no NUL is within.
+        _ => CString::new(text).map(Value::Text).map_err(|_| Refusal::new(DocaError::INVALID_VALUE, "a NUL")),
+    }
+}
+
+fn int(flag: &Flag, text: &[u8]) -> Result<c_int, Refusal> {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<c_int>().ok());
+    number.ok_or_else(|| {
+        let wanted = match flag.kind {
+            Kind::Level => format!("a level ({LEVELS})"),
+            _ => format!("a whole number from {} to {}", c_int::MIN, c_int::MAX),
+        };
+        let text = format!("flag {flag} needs {wanted}, and was given {}", shown(text));
+        Refusal::new(DocaError::INVALID_VALUE, text)
+    })
+}
+
+fn shown(text: &[u8]) -> String {
+    format!("`{}`", text.escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{built_in, tests::flag};
+
+    /// Behind the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all BOOLEAN), --long-only TEXT.
+    fn flags() -> Vec<Flag> {
+        let mut flags = built_in();
+        flags.extend([
+            flag("d", "device", Kind::Text),
+            flag("n", "number", Kind::Int),
+            flag("a", "all", Kind::Bool),
+            flag("b", "", Kind::Bool),
+            flag("gid", "gid-index", Kind::Int),
+            flag("g", "", Kind::Bool),
+            flag("5", "", Kind::Bool),
+            flag("", "long-only", Kind::Text),
+        ]);
+        flags
+    }
+
+    fn parse_line(line: &[&str]) -> Result<Request, Refusal> {
+        let owned: Vec<CString> = line.iter().map(|arg| CString::new(*arg).unwrap()).collect();
+        let args: Vec<&CStr> = owned.iter().map(CString::as_c_str).collect();
+        parse(&flags(), &args)
+    }
+
+    /// What was found, as `name=value`.
+    fn found(line: &[&str]) -> Vec<String> {
+        let Request::Run(found) = parse_line(line).unwrap() else { panic!("{line:?}") };
+        let flags = flags();
+        let show = |found: &Found| {
+            let value = match &found.value {
+                Value::Text(text) => text.to_str().unwrap().to_owned(),
+                Value::Int(number) => number.to_string(),
+                Value::Bool(is_set) => is_set.to_string(),
+            };
+            format!("{}={value}", flags[found.flag])
+        };
+        found.iter().map(show).collect()
+    }
+
+    fn refused(line: &[&str], code: DocaError, parts: &[&str]) {
+        let refusal = parse_line(line).unwrap_err();
+        assert_eq!(refusal.code, code, "{line:?}: {}", refusal.text);
+        for part in parts {
+            assert!(refusal.text.contains(part), "{line:?}: no {part:?} in {:?}", refusal.text);
+        }
+    }
+
+    #[test]
+    fn a_value_stands_behind_its_flag_or_in_the_same_argument() {
+        for line in [
+            &["-d", "mlx5_0"][..],
+            &["-dmlx5_0"],
+            &["-d=mlx5_0"],
+            &["--device", "mlx5_0"],
+            &["--device=mlx5_0"],
+        ] {
+            assert_eq!(found(line), ["-d/--device=mlx5_0"], "{line:?}");
+        }
+        assert_eq!(found(&["--long-only", "a=b"]), ["--long-only=a=b"]);
+        assert_eq!(found(&["--device=a=b"]), ["-d/--device=a=b"]);
+        assert_eq!(found(&["--device="]), ["-d/--device="]);
+        assert_eq!(found(&["-d", ""]), ["-d/--device="]);
+        assert_eq!(found(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn numbers_may_be_negative() {
+        for line in [&["-n", "-7"][..], &["-n-7"], &["-n=-7"], &["--number", "-7"], &["--number=-7"]] {
+            assert_eq!(found(line), ["-n/--number=-7"], "{line:?}");
+        }
+        assert_eq!(
+            found(&["-n", "-2147483648", "-n", "+2147483647"]),
+            ["-n/--number=-2147483648", "-n/--number=2147483647"]
+        );
+    }
+
+    #[test]
+    fn short_flags_stand_together_and_longer_names_win() {
+        assert_eq!(found(&["-abg"]), ["-a/--all=true", "-b=true", "-g=true"]);
+        assert_eq!(found(&["-abdmlx5_0"]), ["-a/--all=true", "-b=true", "-d/--device=mlx5_0"]);
+        assert_eq!(found(&["-abd", "x"]), ["-a/--all=true", "-b=true", "-d/--device=x"]);
+        assert_eq!(found(&["-gid", "3"]), ["-gid/--gid-index=3"]);
+        assert_eq!(found(&["-gid=3", "-g"]), ["-gid/--gid-index=3", "-g=true"]);
+        assert_eq!(found(&["-ga"]), ["-g=true", "-a/--all=true"]);
+        assert_eq!(found(&["-device"]), ["-d/--device=evice"]);
+    }
+
+    #[test]
+    fn nothing_is_read_behind_two_dashes() {
+        assert_eq!(found(&["-a", "--", "-b", "--what", "x"]), ["-a/--all=true"]);
+        assert_eq!(found(&["--"]), [""; 0]);
+        refused(
+            &["-d", "--", "x"],
+            DocaError::INVALID_VALUE,
+            &["-d/--device", "`--` is a flag", "--device=--"],
+        );
+        assert_eq!(found(&["--device=--", "-b"]), ["-d/--device=--", "-b=true"]);
+    }
+
+    #[test]
+    fn help_and_version_end_the_parse() {
+        for line in [&["-h"][..], &["--help"], &["-ah"], &["-a", "-h", "--what"]] {
+            assert_eq!(parse_line(line), Ok(Request::Help), "{line:?}");
+        }
+        assert_eq!(parse_line(&["-v", "-h"]), Ok(Request::Version));
+        assert_eq!(parse_line(&["--version"]), Ok(Request::Version));
+        refused(&["--what", "-h"], DocaError::NOT_SUPPORTED, &["`--what`"]);
+    }
+
+    #[test]
+    fn an_unknown_flag_is_named() {
+        for (line, name) in [
+            (&["--devices", "x"][..], "`--devices`"),
+            (&["--dev=x"], "`--dev`"),
+            (&["-x"], "`-x`"),
+            (&["-axb"], "`-axb`"),
+            (&["---"], "`---`"),
+            (&["--=x"], "`--`"),
+            (&["-=x"], "`-=x`"),
+        ] {
+            refused(line, DocaError::NOT_SUPPORTED, &["unknown flag", name, "-h"]);
+        }
+    }
+
+    #[test]
+    fn a_missing_value_is_told() {
+        for line in [&["-d"][..], &["--device"], &["-abd"], &["-n"], &["-a", "--json"]] {
+            refused(line, DocaError::INVALID_VALUE, &["needs a value behind it"]);
+        }
+        refused(&["--device", "--all"], DocaError::INVALID_VALUE, &["`--all` is a flag", "--device=--all"]);
+        refused(&["-n", "-5"], DocaError::INVALID_VALUE, &["`-5` is a flag", "--number=-5"]);
+        assert_eq!(found(&["-d", "-x"]), ["-d/--device=-x"]);
+        assert_eq!(found(&["-d", "-"]), ["-d/--device=-"]);
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_what_is_taken() {
+        for number in ["", "x", "1.5", "2147483648", "-2147483649", "0x10", "1 2", "99999999999999999999"] {
+            let line = format!("--number={number}");
+            refused(
+                &[&line],
+                DocaError::INVALID_VALUE,
+                &["-n/--number", &format!("`{number}`"), "2147483647"],
+            );
+        }
+        refused(&["-l", "debug"], DocaError::INVALID_VALUE, &["-l/--log-level", "60=DEBUG", "`debug`"]);
+        for line in ["--all=true", "-a=1", "-ba="] {
+            refused(&[line], DocaError::INVALID_VALUE, &["-a/--all", "takes no value"]);
+        }
+    }
+
+    #[test]
+    fn an_argument_that_belongs_to_no_flag_is_told() {
+        for line in [&["x"][..], &["-a", "x"], &[""], &["-"], &["-a", "true"]] {
+            refused(line, DocaError::INVALID_VALUE, &["belongs to no flag"]);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_values_and_shown_escaped() {
+        let odd = c"\xff\xfe";
+        let Ok(Request::Run(found)) = parse(&flags(), &[c"-d", odd]) else { panic!() };
+        assert_eq!(found[0].value, Value::Text(odd.to_owned()));
+        assert!(parse(&flags(), &[odd]).unwrap_err().text.contains(r"`\xff\xfe`"));
+    }
+}

@@ -1,0 +1,139 @@
+//! `doca_argp_start`: reads the command line and its files, then acts on the flags.
+
+use std::ffi::{CStr, OsStr, c_int, c_void};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use urom_abi::DocaError;
+use urom_abi::version::RELEASE;
+
+use crate::model::{Action, Callback, Flag, Found, Refusal, Value};
+use crate::parse::{Request, parse};
+use crate::state::{Config, Start};
+use crate::{json, usage};
+
+// Of libdoca_common.
+unsafe extern "C" {
+    safe fn doca_log_level_set_global_lower_limit(level: u32) -> DocaError;
+    safe fn doca_log_level_set_global_sdk_limit(level: u32) -> DocaError;
+}
+
+/// What the program is called when nobody says: by the path it was started with.
+pub(crate) fn file_name(path: &CStr) -> String {
+    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Parses, and calls the program for each flag: first those of JSON files that the command line does not have, then those
+/// of the command line. Nothing is called when anything is wrong with any of them. `-h` and `-v` end the process.
+///
+/// # Safety
+/// The callbacks are of the program's, and get what DOCA gives them.
+pub(crate) unsafe fn run(start: &Start, program: &str, args: &[&CStr]) -> Result<(), Refusal> {
+    let flags = &*start.flags;
+    let given = match parse(flags, args)? {
+        Request::Help => end(&usage::usage(program, flags)),
+        Request::Version => end(&format!("DOCA version: {RELEASE}\n")),
+        Request::Run(given) => given,
+    };
+    let found = with_files(flags, given)?;
+    check_mandatory(flags, &found)?;
+    for Found { flag, value } in &found {
+        match (flags[*flag].action, value) {
+            (Action::LogLevel, Value::Int(level)) => log_level(&flags[*flag], *level)?,
+            (Action::SdkLogLevel, Value::Int(level)) => sdk_log_level(&flags[*flag], *level)?,
+            _ => {}
+        }
+    }
+    for Found { flag, value } in found {
+        let flag = &flags[flag];
+        if let Action::Call(callback) = flag.action {
+            // SAFETY: the caller's promise.
+            let code = unsafe { call(callback, value, start.config) };
+            code.check().map_err(|code| {
+                Refusal::new(code, format!("the program does not take the value of flag {flag}: {code}"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints a text behind all that the program has printed, and ends the process as `exit(0)` does.
+fn end(text: &str) -> ! {
+    // SAFETY: NULL is every stream.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    let mut out = std::io::stdout();
+    // Nobody may read it, which is no reason not to end.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    std::process::exit(0)
+}
+
+/// The flags of JSON files before those that were given. What was given wins.
+fn with_files(flags: &[Flag], given: Vec<Found>) -> Result<Vec<Found>, Refusal> {
+    let mut found = Vec::new();
+    for Found { flag, value } in &given {
+        if let (Action::Json, Value::Text(path)) = (flags[*flag].action, value) {
+            found.extend(json::read(flags, path)?);
+        }
+    }
+    found.retain(|of_file| given.iter().all(|given| given.flag != of_file.flag));
+    found.extend(given);
+    Ok(found)
+}
+
+fn check_mandatory(flags: &[Flag], found: &[Found]) -> Result<(), Refusal> {
+    let is_missing =
+        |(at, flag): &(usize, &Flag)| flag.is_mandatory && found.iter().all(|found| found.flag != *at);
+    let missing: Vec<String> =
+        flags.iter().enumerate().filter(is_missing).map(|(_, flag)| flag.to_string()).collect();
+    match &*missing {
+        [] => Ok(()),
+        [one] => {
+            Err(Refusal::new(DocaError::INVALID_VALUE, format!("flag {one} is required; -h explains it")))
+        }
+        more => {
+            let text = format!("flags {} are required; -h explains them", more.join(", "));
+            Err(Refusal::new(DocaError::INVALID_VALUE, text))
+        }
+    }
+}
+
+/// Calls the program with a value.
+///
+/// # Safety
+/// The callback is the program's.
+unsafe fn call(callback: Callback, value: Value, config: Config) -> DocaError {
+    match value {
+        Value::Text(text) => {
+            // A program may write to its characters.
+            let mut text = text.into_bytes_with_nul();
+            // SAFETY: a C string that lives on until the program has copied it.
+            unsafe { callback(text.as_mut_ptr().cast::<c_void>(), config.0) }
+        }
+        Value::Int(mut number) => {
+            // SAFETY: an int of the type DOCA promises.
+            unsafe { callback((&raw mut number).cast(), config.0) }
+        }
+        Value::Bool(mut is_set) => {
+            // SAFETY: a bool of the type DOCA promises.
+            unsafe { callback((&raw mut is_set).cast(), config.0) }
+        }
+    }
+}
+
+/// Sets what the program logs: the lower limit of all its backends.
+fn log_level(flag: &Flag, number: c_int) -> Result<(), Refusal> {
+    let set = doca_log_level_set_global_lower_limit(number.unsigned_abs());
+    set.check().map_err(|code| not_set(flag, code))
+}
+
+/// Sets what the libraries log.
+fn sdk_log_level(flag: &Flag, number: c_int) -> Result<(), Refusal> {
+    let set = doca_log_level_set_global_sdk_limit(number.unsigned_abs());
+    set.check().map_err(|code| not_set(flag, code))
+}
+
+fn not_set(flag: &Flag, code: DocaError) -> Refusal {
+    Refusal::new(code, format!("flag {flag}: the log does not take the level: {code}"))
+}

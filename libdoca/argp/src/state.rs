@@ -1,0 +1,157 @@
+//! What the parser knows between its calls: one for the process, as DOCA has it.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use urom_abi::DocaError;
+
+use crate::model::{Draft, Flag, Refusal, built_in};
+
+/// `struct doca_argp_param`. There is none behind the pointers: they are numbers, so that one which is not valid any more
+/// is told as such.
+pub(crate) enum Param {}
+
+/// The pointer that the program gave for its callbacks.
+#[derive(Clone, Copy)]
+pub(crate) struct Config(pub(crate) *mut c_void);
+
+// SAFETY: it is passed on and never followed.
+unsafe impl Send for Config {}
+
+/// From `doca_argp_init` to `doca_argp_destroy`.
+struct Parser {
+    /// What the program calls itself, if it does.
+    name: Option<String>,
+    config: Config,
+    /// Parameters that are not registered, by their numbers.
+    drafts: BTreeMap<usize, Draft>,
+    /// Built-in flags, then registered ones.
+    flags: Vec<Flag>,
+    is_started: bool,
+}
+
+struct State {
+    parser: Option<Parser>,
+    /// Never used again, so that a pointer from before means nothing after `doca_argp_destroy`.
+    last_number: usize,
+}
+
+/// What `doca_argp_start` works with.
+pub(crate) struct Start {
+    pub(crate) name: Option<String>,
+    pub(crate) config: Config,
+    pub(crate) flags: Vec<Flag>,
+}
+
+fn state() -> MutexGuard<'static, State> {
+    static STATE: Mutex<State> = Mutex::new(State { parser: None, last_number: 0 });
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    fn parser(&mut self) -> Result<&mut Parser, Refusal> {
+        let text = "there is no parser: call doca_argp_init first";
+        self.parser.as_mut().ok_or_else(|| Refusal::new(DocaError::BAD_STATE, text))
+    }
+}
+
+impl Parser {
+    fn not_started(&mut self, what: &str) -> Result<&mut Parser, Refusal> {
+        if self.is_started {
+            let text =
+                format!("{what} after doca_argp_start: call doca_argp_destroy and doca_argp_init before");
+            return Err(Refusal::new(DocaError::BAD_STATE, text));
+        }
+        Ok(self)
+    }
+}
+
+/// Begins.
+pub(crate) fn init(name: Option<String>, config: *mut c_void) -> Result<(), Refusal> {
+    let mut state = state();
+    if state.parser.is_some() {
+        let text = "doca_argp_init was called already: call doca_argp_destroy in between";
+        return Err(Refusal::new(DocaError::BAD_STATE, text));
+    }
+    state.parser = Some(Parser {
+        name,
+        config: Config(config),
+        drafts: BTreeMap::new(),
+        flags: built_in(),
+        is_started: false,
+    });
+    Ok(())
+}
+
+/// Ends; what was created and registered is gone.
+pub(crate) fn destroy() -> Result<(), Refusal> {
+    let mut state = state();
+    state.parser()?;
+    state.parser = None;
+    Ok(())
+}
+
+/// Makes an empty parameter.
+pub(crate) fn create() -> Result<*mut Param, Refusal> {
+    let mut state = state();
+    state.parser()?;
+    state.last_number += 1;
+    let number = state.last_number;
+    state.parser()?.drafts.insert(number, Draft::default());
+    Ok(std::ptr::without_provenance_mut(number))
+}
+
+/// Changes a parameter that is not registered.
+pub(crate) fn change(param: *mut Param, call: &str, change: impl FnOnce(&mut Draft)) -> Result<(), Refusal> {
+    let mut state = state();
+    let draft = state.parser()?.drafts.get_mut(&param.addr());
+    draft.map(change).ok_or_else(|| not_there(call, param))
+}
+
+/// Registers a parameter, which is gone whatever comes of it.
+pub(crate) fn register(param: *mut Param) -> Result<(), Refusal> {
+    let call = "doca_argp_register_param";
+    let mut state = state();
+    let parser = state.parser()?;
+    let draft = parser.drafts.remove(&param.addr()).ok_or_else(|| not_there(call, param))?;
+    let flag = parser.not_started(call)?.flags_with(draft)?;
+    parser.flags.push(flag);
+    Ok(())
+}
+
+fn not_there(call: &str, param: *mut Param) -> Refusal {
+    let text = if param.is_null() {
+        format!("{call}: the parameter is NULL")
+    } else {
+        format!("{call}: {param:p} is no parameter from doca_argp_param_create, or it is registered already")
+    };
+    Refusal::new(DocaError::INVALID_VALUE, text)
+}
+
+impl Parser {
+    fn flags_with(&self, draft: Draft) -> Result<Flag, Refusal> {
+        let flag = draft.finish()?;
+        match self.flags.iter().find(|other| other.is_named(&flag)) {
+            None => Ok(flag),
+            Some(other) => {
+                let whose = if other.is_programs() { "is registered already" } else { "is DOCA's own" };
+                let text = format!("flag {flag} has a name of {other}, which {whose}: choose another");
+                Err(Refusal::new(DocaError::ALREADY_EXIST, text))
+            }
+        }
+    }
+}
+
+/// Hands out what is to be parsed with: once.
+pub(crate) fn start() -> Result<Start, Refusal> {
+    let mut state = state();
+    let parser = state.parser()?.not_started("doca_argp_start")?;
+    parser.is_started = true;
+    Ok(Start { name: parser.name.clone(), config: parser.config, flags: std::mem::take(&mut parser.flags) })
+}
+
+/// What the program calls itself, for messages.
+pub(crate) fn name() -> Option<String> {
+    state().parser.as_ref().and_then(|parser| parser.name.clone())
+}

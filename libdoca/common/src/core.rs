@@ -1,0 +1,108 @@
+//! DOCA's core functions: each goes to the same function of `libdoca_urom`.
+//!
+//! They are documented in [`urom_abi::host`], and guarded where they are defined. Without a `libdoca_urom` in the process
+//! there is no object that anybody could mean.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+
+use urom_abi::DocaError;
+use urom_abi::host::join::OfUrom;
+use urom_abi::host::{Buf, Ctx, CtxState, Data, Dev, DevInfo, Pe, StateChangedCallback, Task};
+use urom_log::guard_or;
+
+use crate::join::{self, joined};
+
+/// What a function returns that does nothing.
+trait Refusal: Sized {
+    /// It was given no object of this library's.
+    const REFUSAL: Self;
+    /// There is no `libdoca_urom` to make one.
+    const NO_UROM: Self = Self::REFUSAL;
+}
+
+impl Refusal for DocaError {
+    const REFUSAL: Self = DocaError::INVALID_VALUE;
+    const NO_UROM: Self = DocaError::INITIALIZATION;
+}
+
+impl Refusal for () {
+    const REFUSAL: Self = ();
+}
+
+impl Refusal for u8 {
+    const REFUSAL: Self = 0;
+}
+
+impl Refusal for Data {
+    const REFUSAL: Self = Data { u64: 0 };
+}
+
+impl<T> Refusal for *mut T {
+    const REFUSAL: Self = ptr::null_mut();
+}
+
+/// Those that make the first object of a program. They load `libdoca_urom` for one that is not linked with it.
+const FIRST: [&str; 2] = ["doca_pe_create", "doca_devinfo_create_list"];
+
+macro_rules! export {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+        $(
+            // SAFETY: no other symbol of this library has DOCA's name.
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
+                let Some(urom) = joined() else {
+                    return without_urom(stringify!($name), |urom| {
+                        // SAFETY: the caller's promises are the same.
+                        unsafe { (urom.api.$name)($($arg),*) }
+                    });
+                };
+                // SAFETY: the caller's promises are the same.
+                unsafe { (urom.api.$name)($($arg),*) }
+            }
+        )*
+    };
+}
+
+/// What a function does in a process that has no `libdoca_urom` yet.
+#[cold]
+fn without_urom<T: Refusal>(name: &str, call: impl FnOnce(&OfUrom) -> T) -> T {
+    guard_or(T::NO_UROM, || match FIRST.contains(&name) {
+        true => join::load(name).map_or(T::NO_UROM, call),
+        false => T::REFUSAL,
+    })
+}
+
+macro_rules! functions {
+    (urom { $($urom:tt)* } core { $($core:tt)* }) => { export!($($core)*); };
+}
+
+urom_abi::host_functions!(functions);
+
+/// Stores 1 when the device has that PCI address (`dddd:bb:dd.f`, or `bb:dd.f` of domain 0), else 0. `INVALID_VALUE` for
+/// anything that is no address.
+// SAFETY: no other symbol of this library has DOCA's name.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn doca_devinfo_is_equal_pci_addr(
+    info: *const DevInfo,
+    address: *const c_char,
+    is_equal: *mut u8,
+) -> DocaError {
+    let Some(urom) = joined() else { return DocaError::REFUSAL };
+    // SAFETY: the caller's promises are the same.
+    unsafe { (urom.is_equal_pci_addr)(info, address, is_equal) }
+}
+
+/// The device's network interface. `INVALID_VALUE` for less than 256 bytes of room, `NOT_FOUND` for a device without one, such
+/// as those of `UROM_DEVICE`.
+// SAFETY: no other symbol of this library has DOCA's name.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn doca_devinfo_get_iface_name(
+    info: *const DevInfo,
+    name: *mut c_char,
+    size: u32,
+) -> DocaError {
+    let Some(urom) = joined() else { return DocaError::REFUSAL };
+    // SAFETY: the caller's promises are the same.
+    unsafe { (urom.get_iface_name)(info, name, size) }
+}

@@ -1,0 +1,99 @@
+//! What C programs link and this project has not: representors, PCI function kinds, memory maps, inventories and lists of
+//! buffers, log backends that keep lines in memory (nobody says when they take out the last ones) or give them to the
+//! system's log (which has one name for the whole process, and that is the program's).
+//!
+//! Each call checks its pointers as the others do (`INVALID_VALUE` for NULL), then says `NOT_SUPPORTED`. It reads nothing
+//! behind them and writes nothing, so an output stays what it was.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+use urom_abi::DocaError;
+use urom_abi::host::{Buf, Dev, DevInfo};
+use urom_log::backend::Backend;
+
+/// `struct doca_dev_rep`: there never is one.
+enum DevRep {}
+/// `struct doca_devinfo_rep`: likewise.
+enum DevInfoRep {}
+/// `struct doca_mmap`: likewise.
+enum Mmap {}
+/// `struct doca_buf_inventory`: likewise.
+enum BufInventory {}
+
+/// `enum doca_pci_func_type`.
+type PciFuncType = c_uint;
+/// `log_flush_callback`.
+type Flush = Option<unsafe extern "C" fn(buffer: *mut c_char)>;
+
+/// An argument: only pointers can be missing.
+trait Argument {
+    fn is_missing(&self) -> bool {
+        false
+    }
+}
+
+impl Argument for usize {}
+impl Argument for u32 {}
+impl Argument for c_int {}
+
+impl<T> Argument for *const T {
+    fn is_missing(&self) -> bool {
+        self.is_null()
+    }
+}
+
+impl<T> Argument for *mut T {
+    fn is_missing(&self) -> bool {
+        self.is_null()
+    }
+}
+
+impl<T> Argument for Option<T> {
+    fn is_missing(&self) -> bool {
+        self.is_none()
+    }
+}
+
+macro_rules! unsupported {
+    ($(fn $name:ident($($argument:ident: $ty:ty),*);)*) => {
+        $(
+            #[doc = concat!("`", stringify!($name), "`: `NOT_SUPPORTED`.")]
+            // SAFETY: no other symbol of this library has DOCA's name.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($argument: $ty),*) -> DocaError {
+                let is_missing = false $(|| $argument.is_missing())*;
+                if is_missing { DocaError::INVALID_VALUE } else { DocaError::NOT_SUPPORTED }
+            }
+        )*
+    };
+}
+
+unsupported! {
+    fn doca_devinfo_get_pci_func_type(info: *const DevInfo, kind: *mut PciFuncType);
+    fn doca_devinfo_get_sf_index(info: *const DevInfo, index: *mut u32);
+    fn doca_devinfo_rep_create_list(dev: *mut Dev, filter: c_int, list: *mut *mut *mut DevInfoRep, count: *mut u32);
+    fn doca_devinfo_rep_destroy_list(list: *mut *mut DevInfoRep);
+    fn doca_devinfo_rep_get_vuid(info: *const DevInfoRep, vuid: *mut c_char, size: u32);
+    fn doca_devinfo_rep_is_equal_pci_addr(info: *const DevInfoRep, address: *const c_char, is_equal: *mut u8);
+    fn doca_dev_rep_open(info: *mut DevInfoRep, rep: *mut *mut DevRep);
+    fn doca_mmap_create(map: *mut *mut Mmap);
+    fn doca_mmap_destroy(map: *mut Mmap);
+    fn doca_mmap_add_dev(map: *mut Mmap, dev: *mut Dev);
+    fn doca_buf_inventory_create(count: usize, inventory: *mut *mut BufInventory);
+    fn doca_buf_inventory_destroy(inventory: *mut BufInventory);
+    fn doca_buf_inventory_start(inventory: *mut BufInventory);
+    fn doca_buf_inventory_buf_get_by_args(
+        inventory: *mut BufInventory,
+        map: *mut Mmap,
+        address: *mut c_void,
+        len: usize,
+        data: *mut c_void,
+        data_len: usize,
+        buf: *mut *mut Buf
+    );
+    fn doca_buf_chain_list(first: *mut Buf, second: *mut Buf);
+    fn doca_log_backend_create_with_buf(buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Backend);
+    fn doca_log_backend_create_with_buf_sdk(buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Backend);
+    fn doca_log_backend_create_with_syslog(name: *const c_char, backend: *mut *mut Backend);
+    fn doca_log_backend_create_with_syslog_sdk(name: *const c_char, backend: *mut *mut Backend);
+}

@@ -1,0 +1,45 @@
+//! UROM's own functions of the host table, and this project's extensions, as C symbols.
+//!
+//! They are documented in [`urom_abi::host`], and guarded where they are defined.
+
+use std::ffi::{c_char, c_void};
+
+use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+use urom_abi::host::{
+    Api, Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, Dev, Domain, Extensions, GidTask, GidTaskCallback,
+    OobColl, Pe, Service, Task, Worker,
+};
+use urom_abi::plugin::PluginInfo;
+
+/// Constants, so that each export below calls the function itself and not through a table.
+const TABLE: Api = urom_service::library::API;
+const EXTENSIONS: Extensions = match TABLE.extensions {
+    Some(extensions) => extensions,
+    None => panic!("this project's own table has its own extensions"),
+};
+
+macro_rules! export {
+    ($table:ident: $($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+        $(
+            // SAFETY: no other symbol of this library has DOCA's name.
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
+                const FUNCTION: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)? = $table.$name;
+                // SAFETY: the caller's promises are the same.
+                unsafe { FUNCTION($($arg),*) }
+            }
+        )*
+    };
+}
+
+macro_rules! functions {
+    (urom { $($urom:tt)* } core { $($core:tt)* }) => { export!(TABLE: $($urom)*); };
+}
+
+macro_rules! extensions {
+    ($($list:tt)*) => { export!(EXTENSIONS: $($list)*); };
+}
+
+urom_abi::host_functions!(functions);
+urom_abi::host_extensions!(extensions);

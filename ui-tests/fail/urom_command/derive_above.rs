@@ -1,0 +1,61 @@
+//! Derives above the macro, on definitions with words and without.
+
+mod words {
+    use urom_abi::{Elements, Payload, urom_command, urom_notification};
+
+    /// Documentation between them.
+    #[derive(Debug, Clone, PartialEq)]
+    // And a comment.
+    #[urom_command(plugin = "p", version = 1)]
+    pub enum Command<'a> {
+        #[urom(reply = Done)]
+        Put {
+            #[urom(word)]
+            addr: u64,
+            #[urom(word)]
+            count: u32,
+            #[urom(inline, addr = addr, len = count)]
+            values: Elements<'a, u32>,
+        },
+    }
+
+    #[derive(Debug)]
+    #[urom_notification]
+    #[derive(Clone)]
+    pub enum Notification {
+        Done {
+            #[urom(word)]
+            count: u64,
+            #[urom(inline, addr = none, len = count)]
+            what: Payload,
+        },
+    }
+}
+
+mod shown {
+    #[repr(C)]
+    #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+    pub struct Pos {
+        x: u32,
+        y: u32,
+    }
+
+    #[derive(Debug, Clone, PartialEq)]
+    #[urom_abi::urom_command(plugin = "p", version = 1)]
+    pub enum Command {
+        #[urom(reply = Done)]
+        Put { at: Pos },
+    }
+
+    #[urom_abi::urom_notification]
+    #[derive(Debug)]
+    pub enum Notification {
+        Done,
+    }
+
+    pub fn show(at: Pos) {
+        println!("{:?}", Put { at }.clone());
+    }
+}
+
+fn main() {}

@@ -1,0 +1,34 @@
+//! Lints see the expressions of `len` and `when` as any code of the user's, and no field that an expression leaves unused.
+
+#![deny(warnings)]
+
+pub mod protocol {
+    use urom_abi::{urom_command, urom_notification};
+
+    #[deprecated = "use something else"]
+    pub fn old(count: u64) -> u64 {
+        count
+    }
+
+    #[urom_command(plugin = "p", version = 1)]
+    pub enum Command<'a> {
+        #[urom(reply = Done)]
+        Put {
+            min: u64,
+            count: u64,
+            #[urom(inline, addr = none, len = old(count.min(3)))]
+            first: &'a [u8],
+            #[urom(inline, addr = none, len = { let unused = 1; count })]
+            second: &'a [u8],
+            #[urom(inline, addr = none, len = 1, when = { let mut truth = count == 1; truth })]
+            third: Option<&'a [u8]>,
+        },
+    }
+
+    #[urom_notification]
+    pub enum Notification {
+        Done,
+    }
+}
+
+fn main() {}

@@ -1,0 +1,61 @@
+//! Documentation with links and examples, which the items that are made of it have too. `tests/documentation.rs` of `ui-tests`
+//! looks at it with rustdoc.
+
+use renamed_abi::{Elements, urom_command, urom_notification};
+
+/// What can be asked: [`Self::Work`], up to [`Self::MOST`] times.
+#[urom_command(plugin = "documented", version = 1, crate = renamed_abi)]
+#[derive(Debug)]
+pub enum Command<'a> {
+    /// Works, see [`Command`], [`Self::Undo`] and [its limit](Self::MOST); answered with [`Notification::Done`].
+    ///
+    /// ```
+    /// assert_eq!(1 + 1, 2); // in Work
+    /// ```
+    #[urom(reply = Done)]
+    Work {
+        /// How often, as in
+        ///
+        /// ```rust
+        /// assert_eq!(2 + 2, 4); // in n
+        /// ```
+        n: u64,
+        /// What, as often as [`Self::n`] says:
+        ///
+        ///     assert_eq!(3 + 3, 6); // indented
+        #[urom(inline)]
+        v: Elements<'a, u32>,
+        /// In units of [`Self::n`], see also [`Work::n`] and [`WorkTask::unit`].
+        #[urom(optional)]
+        unit: u32,
+    },
+    /// Undoes [`Self::Work`] of a [`Self`].
+    #[doc = include_str!("undo.md")]
+    #[urom(reply = Other)]
+    Undo {
+        /// The answer repeats it as [`Notification::Other::n`].
+        #[urom(echo)]
+        n: u64,
+    },
+}
+
+impl Command<'_> {
+    /// The most that can be asked for.
+    pub const MOST: u64 = 7;
+}
+
+/// Answers a [`Command`].
+#[urom_notification(crate = renamed_abi)]
+#[derive(Debug)]
+pub enum Notification {
+    /// Answers [`Command::Work`], unlike [`Self::Other`].
+    Done,
+    /// Other than [`Self::Done`].
+    Other {
+        /// See [`Self::Done`].
+        #[urom(echo)]
+        n: u64,
+        /// Beside [`Self::n`].
+        m: u64,
+    },
+}

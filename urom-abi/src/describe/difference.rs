@@ -1,0 +1,177 @@
+//! The first thing that two definitions of a protocol disagree on, in words.
+
+use std::fmt::Write as _;
+
+use super::{Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
+
+impl Protocol {
+    /// What a host, built with this definition, and a plugin, built with `plugin`'s, disagree on
+    /// first; `None` when their [fingerprints](Self::fingerprint) are equal.
+    ///
+    /// ```
+    /// # mod host {
+    /// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
+    /// #     pub enum Command { #[urom(reply = Sum)] Add { value: u64 } }
+    /// #     #[urom_abi::urom_notification]
+    /// #     pub enum Notification { Sum { total: f64 } }
+    /// # }
+    /// # mod plugin {
+    /// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
+    /// #     pub enum Command { #[urom(reply = Sum)] Add { value: u64 } }
+    /// #     #[urom_abi::urom_notification]
+    /// #     pub enum Notification { Sum { total: u64 } }
+    /// # }
+    /// use urom_abi::protocol::Protocol as _;
+    ///
+    /// let difference = host::Protocol::DESCRIPTION.difference(plugin::Protocol::DESCRIPTION);
+    /// let text = "the host's `Sum.total` is f64 at 8, the plugin's is u64 at 8";
+    /// assert_eq!(difference.as_deref(), Some(text));
+    /// ```
+    #[must_use]
+    pub fn difference(&self, plugin: &Protocol) -> Option<String> {
+        let (ours, theirs) = (facts(self), facts(plugin));
+        let mut pairs = ours.iter().zip(&theirs);
+        let text = match pairs.find(|(ours, theirs)| ours != theirs) {
+            Some((ours, theirs)) if ours.of == theirs.of => {
+                format!("the host's {} is {}, the plugin's is {}", ours.of, ours.is, theirs.is)
+            }
+            Some((ours, theirs)) => format!(
+                "the host has {}, which is {}, where the plugin has {}, which is {}",
+                ours.of, ours.is, theirs.of, theirs.is
+            ),
+            None if ours.len() > theirs.len() => {
+                format!("the host has {}, and the plugin does not", ours[theirs.len()].of)
+            }
+            None => format!("the plugin has {}, and the host does not", theirs.get(ours.len())?.of),
+        };
+        // A plugin's file may hold any text.
+        Some(text.chars().fold(String::new(), |mut text, c| {
+            if c.is_control() {
+                text.extend(c.escape_unicode());
+            } else {
+                text.push(c);
+            }
+            text
+        }))
+    }
+}
+
+/// One thing that must be equal: what it is of, and what it is.
+#[derive(PartialEq)]
+struct Fact {
+    of: String,
+    is: String,
+}
+
+/// All that a fingerprint is made of. Sizes come last: what makes them differ is named first.
+fn facts(protocol: &Protocol) -> Vec<Fact> {
+    let mut facts = Facts(Vec::new());
+    facts.add("plugin name".to_owned(), format!("`{}`", protocol.name));
+    facts.add("`version`".to_owned(), protocol.version.to_string());
+    facts.messages("commands", &protocol.commands);
+    facts.messages("notifications", &protocol.notifications);
+    facts.0
+}
+
+struct Facts(Vec<Fact>);
+
+impl Facts {
+    fn add(&mut self, of: String, is: String) {
+        self.0.push(Fact { of, is });
+    }
+
+    fn messages(&mut self, kind: &str, messages: &Messages) {
+        self.add(format!("tag of {kind}"), messages.tag.to_string());
+        for field in messages.header {
+            self.field(kind, field);
+        }
+        for variant in messages.variants {
+            self.variant(variant);
+        }
+        let Messages { len, union_at, .. } = messages;
+        self.add(format!("size of {kind}"), format!("{len} bytes with the union at {union_at}"));
+    }
+
+    fn variant(&mut self, variant: &Variant) {
+        let Variant { name, tag, also, reply, .. } = variant;
+        let mut is = format!("the message with tag {tag}");
+        // Writing to a string cannot fail.
+        if let Some(also) = also {
+            _ = write!(is, " and also {also}");
+        }
+        if let Some(reply) = reply {
+            _ = write!(is, ", answered by `{reply}`");
+        }
+        self.add(format!("`{name}`"), is);
+        for field in variant.fields {
+            self.field(name, field);
+        }
+        for payload in variant.payloads {
+            self.payload(name, payload);
+        }
+    }
+
+    fn field(&mut self, owner: &str, field: &Field) {
+        let kind = match field.kind {
+            FieldKind::Plain => String::new(),
+            FieldKind::Echo => ", which the answer repeats".to_owned(),
+            FieldKind::Address { of } => format!(", the address of `{of}`"),
+            FieldKind::Length { of } => format!(", the length of `{of}`"),
+            FieldKind::Selector { of } => format!(", the registered memory of `{of}`"),
+        };
+        self.placed(&format!("{owner}.{}", field.name), &field.ty, field.offset, &kind);
+    }
+
+    /// A field, and the fields of the structure that it is.
+    fn placed(&mut self, path: &str, ty: &Type, offset: usize, more: &str) {
+        self.add(format!("`{path}`"), format!("{ty} at {offset}{more}"));
+        self.inside(path, ty);
+    }
+
+    fn inside(&mut self, path: &str, ty: &Type) {
+        match *ty {
+            Type::Array { of, .. } => self.inside(&format!("{path}[]"), of),
+            Type::Struct(of) => {
+                for StructField { name, offset, ty, .. } in of.fields {
+                    self.placed(&format!("{path}.{name}"), ty, *offset, "");
+                }
+                self.add(format!("size of `{path}`"), extent(of.size, of.align));
+            }
+            Type::Opaque { size, align, .. } => {
+                self.add(format!("size of `{path}`"), extent(size, align));
+            }
+            Type::Enum(of) => {
+                let sign = if of.signed { "i" } else { "u" };
+                self.add(format!("width of `{path}`"), format!("{sign}{}", 8 * of.bytes));
+                for EnumValue { name, value, .. } in of.values {
+                    self.add(format!("value of `{path}` that is {}::{name}", of.name), value.to_string());
+                }
+            }
+            Type::Int { .. } | Type::Float { .. } | Type::Bool | Type::Char | Type::Utf8 => {}
+        }
+    }
+
+    fn payload(&mut self, owner: &str, payload: &Payload) {
+        let Payload { name, ty, count, address, when, registered, .. } = payload;
+        let mut is = match count {
+            Count::Word(word) => format!("a payload of {ty}, as many as `{word}` says"),
+            Count::Fixed(count) => format!("a payload of {count} {ty}"),
+            Count::Given(expression) => format!("a payload of {ty}, as many as `{expression}`"),
+        };
+        if let Some(address) = address {
+            _ = write!(is, ", addressed by `{address}`");
+        }
+        if let Some(when) = when {
+            _ = write!(is, ", present when `{when}`");
+        }
+        if *registered {
+            is += ", inline or in registered memory";
+        }
+        self.add(format!("`{owner}.{name}`"), is);
+        self.inside(&format!("{owner}.{name}[]"), ty);
+    }
+}
+
+fn extent(size: usize, align: usize) -> String {
+    format!("{size} bytes aligned to {align}")
+}

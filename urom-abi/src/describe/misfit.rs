@@ -1,0 +1,188 @@
+//! Bytes that are no value of their type: which of a field's, and why.
+
+use std::fmt;
+
+use super::Type;
+
+/// A place in a field whose bytes are no value of the type there.
+///
+/// ```
+/// use urom_abi::describe::{Described, Misfit, Type};
+///
+/// const FLAGS: Type = <[bool; 3]>::TYPE;
+/// let wrong = Misfit::find(&FLAGS, &[0, 1, 7]).ok_or("7 is no bool")?;
+/// assert_eq!((wrong.path().as_str(), wrong.found), ("[2]", 7));
+/// assert_eq!(wrong.to_string(), "7 is no `bool`: expected 0 or 1");
+/// assert_eq!(Misfit::find(&FLAGS, &[0, 1, 1]), None);
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The type of the whole field.
+    pub of: &'static Type,
+    /// Where the wrong bytes begin, from the field's first byte.
+    pub at: u32,
+    /// The wrong bytes as an unsigned number, or the first eight of them.
+    pub found: u64,
+}
+
+impl Misfit {
+    /// The first place in `bytes` that is no value of `of`; `None` when all is well as far as the type is described.
+    #[must_use]
+    pub fn find(of: &'static Type, bytes: &[u8]) -> Option<Misfit> {
+        let at = first_misfit(of, bytes)?;
+        Some(Misfit { of, at: at as u32, found: number(bytes.get(at..)?, leaf(of, at).1.size()) })
+    }
+
+    /// The same for bytes that are known to be no value: of a type that is not described, it is the whole field.
+    #[cold]
+    pub(crate) fn found(of: &'static Type, bytes: &[u8]) -> Misfit {
+        let whole = || Misfit { of, at: 0, found: number(bytes, bytes.len()) };
+        Misfit::find(of, bytes).unwrap_or_else(whole)
+    }
+
+    /// The way from the field to the place: `.flags[2]`, or nothing when it is the field itself.
+    #[must_use]
+    pub fn path(&self) -> String {
+        leaf(self.of, self.at as usize).0
+    }
+}
+
+/// Says what was found and what is allowed.
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = self.found;
+        match leaf(self.of, self.at as usize).1 {
+            Type::Bool => write!(f, "{found} is no `bool`: expected 0 or 1"),
+            Type::Char => {
+                write!(f, "{found:#x} is no `char`: expected at most 0x10ffff, and none of 0xd800 to 0xdfff")
+            }
+            Type::Enum(of) => {
+                let found = signed(found, of.bytes, of.signed);
+                write!(f, "{found} is no `{}`: expected", of.name)?;
+                let mut separator = " ";
+                for value in of.values {
+                    write!(f, "{separator}{} ({})", value.value, value.name)?;
+                    separator = ", ";
+                }
+                Ok(())
+            }
+            Type::Opaque { name, .. } => write!(f, "{found:#x} is no `{name}`"),
+            _ => write!(f, "{found:#x} is no value of its type"),
+        }
+    }
+}
+
+/// Little-endian bytes as a number: at most `len` of them, and at most eight.
+fn number(bytes: &[u8], len: usize) -> u64 {
+    let mut word = [0; 8];
+    word.iter_mut().zip(bytes.iter().take(len)).for_each(|(to, from)| *to = *from);
+    u64::from_le_bytes(word)
+}
+
+/// A number of so many bytes, by its sign.
+fn signed(number: u64, bytes: usize, signed: bool) -> i128 {
+    let modulus = 1i128 << (8 * bytes.min(8));
+    let number = i128::from(number);
+    if signed && number >= modulus / 2 { number - modulus } else { number }
+}
+
+fn first_misfit(ty: &Type, bytes: &[u8]) -> Option<usize> {
+    let own = number(bytes, ty.size());
+    let fits = match *ty {
+        Type::Bool => own <= 1,
+        Type::Char => u32::try_from(own).is_ok_and(|own| char::from_u32(own).is_some()),
+        Type::Enum(of) => of.values.iter().any(|value| value.value == signed(own, of.bytes, of.signed)),
+        Type::Array { of, .. } if of.size() > 0 => {
+            let mut elements = bytes.chunks_exact(of.size()).enumerate();
+            return elements.find_map(|(i, element)| Some(i * of.size() + first_misfit(of, element)?));
+        }
+        Type::Struct(of) => {
+            return of.fields.iter().find_map(|field| {
+                let own = bytes.get(field.offset..)?.get(..field.ty.size())?;
+                Some(field.offset + first_misfit(&field.ty, own)?)
+            });
+        }
+        _ => true,
+    };
+    (!fits).then_some(0)
+}
+
+/// The innermost type at a place, and the way there.
+fn leaf(of: &Type, at: usize) -> (String, Type) {
+    let (mut path, mut ty, mut at) = (String::new(), *of, at);
+    loop {
+        match ty {
+            Type::Array { of, .. } if of.size() > 0 => {
+                path.push_str(&format!("[{}]", at / of.size()));
+                (ty, at) = (*of, at % of.size());
+            }
+            Type::Struct(of) => {
+                let inner = of.fields.iter().rfind(|field| field.offset <= at && field.ty.size() > 0);
+                let Some(field) = inner else { return (path, ty) };
+                path.push_str(&format!(".{}", field.name));
+                (ty, at) = (field.ty, at - field.offset);
+            }
+            _ => return (path, ty),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::describe::{Described, Enum, EnumValue, Struct, StructField};
+
+    const OP: Type = Type::Enum(&Enum {
+        name: "Op",
+        docs: "",
+        bytes: 2,
+        signed: true,
+        values: &[
+            EnumValue { name: "Undo", docs: "", value: -1 },
+            EnumValue { name: "Do", docs: "", value: 3 },
+        ],
+    });
+    const STEP: Type = Type::Struct(&Struct {
+        name: "Step",
+        docs: "",
+        size: 8,
+        align: 2,
+        fields: &[
+            StructField { name: "ops", docs: "", offset: 0, ty: Type::Array { of: &OP, len: 2 } },
+            StructField { name: "last", docs: "", offset: 4, ty: Type::Bool },
+        ],
+    });
+
+    fn wrong(of: &'static Type, bytes: &[u8]) -> Option<String> {
+        Misfit::find(of, bytes).map(|wrong| format!("{}: {wrong}", wrong.path()))
+    }
+
+    #[test]
+    fn the_first_wrong_place_is_named_with_what_is_allowed() {
+        assert_eq!(wrong(&STEP, &[3, 0, 0xff, 0xff, 1, 9, 9, 9]), None);
+        let text = wrong(&STEP, &[3, 0, 0xfe, 0xff, 1, 0, 0, 0]);
+        assert_eq!(text.as_deref(), Some(".ops[1]: -2 is no `Op`: expected -1 (Undo), 3 (Do)"));
+        let text = wrong(&STEP, &[3, 0, 3, 0, 2, 0, 0, 0]);
+        assert_eq!(text.as_deref(), Some(".last: 2 is no `bool`: expected 0 or 1"));
+    }
+
+    #[test]
+    fn a_char_is_a_scalar_value() {
+        for code in [0, 0xd7ff, 0xe000, 0x10_ffff] {
+            assert_eq!(wrong(&char::TYPE, &u32::to_le_bytes(code)), None);
+        }
+        for code in [0xd800, 0xdfff, 0x11_0000, u32::MAX] {
+            let text = wrong(&char::TYPE, &code.to_le_bytes()).unwrap();
+            assert!(text.contains(&format!("{code:#x} is no `char`")), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_described_is_named_whole() {
+        const FLAGS: Type = Type::Opaque { name: "Flags", size: 2, align: 1 };
+        assert_eq!(wrong(&FLAGS, &[2, 1]), None);
+        let whole = Misfit::found(&FLAGS, &[2, 1]);
+        assert_eq!((whole.path().as_str(), whole.to_string().as_str()), ("", "0x102 is no `Flags`"));
+    }
+}

@@ -1,0 +1,105 @@
+//! How `libdoca_urom.so` and `libdoca_common.so` of this project work together: one private function, two tables.
+//!
+//! A program finds DOCA's core functions in `libdoca_common`, which needs no UCX. What engines, contexts, tasks and devices are
+//! is in `libdoca_urom`, as there are no contexts but UROM's: when it is loaded it hands over [`OfUrom`], and the functions of
+//! `libdoca_common` call through that. It gets [`OfCommon`] for what it has to log.
+
+use std::ffi::c_char;
+
+use super::{Api, DevInfo};
+use crate::error::DocaError;
+
+/// The name of [`Join`], which `libdoca_common.so` exports.
+pub const SYMBOL: &str = "urom_libdoca_join";
+
+/// What each table begins with, in every release. Both libraries come from one build; this notices when they do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Head {
+    /// Of the whole table, in bytes.
+    size: usize,
+    /// Counts what changes in it without another size.
+    format: u32,
+}
+
+impl Head {
+    /// That of a table of this release.
+    pub const fn of<T>() -> Head {
+        Head { size: size_of::<T>(), format: 1 }
+    }
+}
+
+/// Joins a `libdoca_urom` that was just loaded. Both tables are static memory.
+///
+/// NULL when it does not fit: one of another format, or one too many, as a `libdoca_common` works with one `libdoca_urom`.
+pub type Join = unsafe extern "C" fn(urom: *const OfUrom) -> *const OfCommon;
+
+/// What `libdoca_urom` hands over.
+#[derive(Debug)]
+#[repr(C)]
+pub struct OfUrom {
+    /// Of this table.
+    pub head: Head,
+    /// The functions that Rust hosts call, too.
+    pub api: Api,
+    /// `doca_devinfo_is_equal_pci_addr`.
+    pub is_equal_pci_addr: unsafe extern "C" fn(*const DevInfo, *const c_char, *mut u8) -> DocaError,
+    /// `doca_devinfo_get_iface_name`.
+    pub get_iface_name: unsafe extern "C" fn(*const DevInfo, *mut c_char, u32) -> DocaError,
+    /// Called after the limits of SDK messages changed.
+    pub limits_changed: extern "C" fn(),
+}
+
+/// What `libdoca_common` hands over.
+#[derive(Debug)]
+#[repr(C)]
+pub struct OfCommon {
+    /// Of this table.
+    pub head: Head,
+    /// Whether an SDK message of this level (DOCA's number) is written anywhere.
+    pub wants: extern "C" fn(level: u32) -> bool,
+    /// Writes an SDK message.
+    pub write: unsafe extern "C" fn(line: *const SdkLine),
+}
+
+/// An SDK message, for the time of the call.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SdkLine {
+    /// DOCA's number.
+    pub level: u32,
+    /// The line of the file.
+    pub line: u32,
+    /// The file.
+    pub file: Text,
+    /// What stands where a function is named; empty for nothing.
+    pub function: Text,
+    /// The message.
+    pub text: Text,
+}
+
+/// UTF-8 of somebody else's.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Text {
+    first: *const u8,
+    len: usize,
+}
+
+impl Text {
+    /// A text that is borrowed.
+    pub fn of(text: &str) -> Text {
+        Text { first: text.as_ptr(), len: text.len() }
+    }
+
+    /// The text.
+    ///
+    /// # Safety
+    /// It still lives where [`of`](Self::of) found it.
+    pub unsafe fn get<'a>(self) -> &'a str {
+        // SAFETY: from a text, which the caller promises to live.
+        let bytes = unsafe { std::slice::from_raw_parts(self.first, self.len) };
+        // SAFETY: the bytes of a text.
+        unsafe { std::str::from_utf8_unchecked(bytes) }
+    }
+}

@@ -1,0 +1,117 @@
+//! What can be a field: types of which any bytes are a value, and types whose bytes are checked when they are read.
+
+use std::marker::PhantomData;
+
+use zerocopy::{FromZeros, Immutable, IntoBytes, TryFromBytes};
+
+/// What can be an element of a payload, or any plain field: a type of plain old data.
+///
+/// Implemented for every [`bytemuck::Pod`] type and for nothing else.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a UROM payload: not any bytes are a value of it",
+    label = "not `bytemuck::Pod`",
+    note = "use an unsigned integer of the same size, or a `#[repr(C)]` structure without padding that derives `Clone`, `Copy`, \
+            `bytemuck::Pod` and `bytemuck::Zeroable`"
+)]
+pub trait Plain: bytemuck::Pod {}
+
+#[diagnostic::do_not_recommend]
+impl<T: bytemuck::Pod> Plain for T {}
+
+/// What can be a field of a message. `ANY` says whether any bytes are a value: [`AnyBytes`] finds that out.
+///
+/// Implemented with `true` for every [`bytemuck::Pod`] type, and with `false` for what [`zerocopy`] can check: `bool`, `char`,
+/// and enums and structures that derive its traits.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a UROM message: its bytes are not plain data",
+    label = "neither `bytemuck::Pod` nor checked by `zerocopy`",
+    note = "a structure of numbers: make it `#[repr(C)]` without padding and derive `Clone`, `Copy`, `bytemuck::Pod` and \
+            `bytemuck::Zeroable`",
+    note = "an enum without fields, or a structure that holds one, a `bool` or a `char`: give it a `#[repr(..)]` and derive \
+            `Clone`, `Copy`, and `TryFromBytes`, `IntoBytes` and `Immutable` of `zerocopy`"
+)]
+pub trait Value<const ANY: bool>: Copy + 'static {
+    /// The value of exactly these bytes; `None` when they are none. They need no alignment.
+    fn of_bytes(bytes: &[u8]) -> Option<Self>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: bytemuck::Pod> Value<true> for T {
+    #[inline(always)]
+    fn of_bytes(bytes: &[u8]) -> Option<T> {
+        bytemuck::try_pod_read_unaligned(bytes).ok()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TryFromBytes + IntoBytes + Immutable + Copy + 'static> Value<false> for T {
+    #[inline(always)]
+    fn of_bytes(bytes: &[u8]) -> Option<T> {
+        T::try_read_from_bytes(bytes).ok()
+    }
+}
+
+/// A field's type that has a value of zeros, which the field has where nobody set it.
+#[diagnostic::on_unimplemented(
+    message = "no `{Self}` is all zeros, and a field that is `echo` or `optional` is zero unless it is set",
+    label = "without a value of zeros",
+    note = "give the enum a value that is 0, and derive `zerocopy::FromZeros` in place of `TryFromBytes`; or remove `echo` or `optional`"
+)]
+pub trait Zero<const ANY: bool>: Sized {
+    /// The value of zeros.
+    fn zero() -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: bytemuck::Pod> Zero<true> for T {
+    #[inline(always)]
+    fn zero() -> T {
+        T::zeroed()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: FromZeros> Zero<false> for T {
+    #[inline(always)]
+    fn zero() -> T {
+        T::new_zeroed()
+    }
+}
+
+/// Finds out whether any bytes are a `T`; for generated code.
+///
+/// `AnyBytes::<T>::ANY` with [`NotAnyBytes`] in scope: an inherent constant goes before a trait's. `T` must be a concrete type.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct AnyBytes<T>(PhantomData<T>);
+
+impl<T: bytemuck::Pod> AnyBytes<T> {
+    /// They are.
+    pub const ANY: bool = true;
+}
+
+/// See [`AnyBytes`].
+#[doc(hidden)]
+pub trait NotAnyBytes {
+    /// They are not.
+    const ANY: bool = false;
+}
+
+impl<T> NotAnyBytes for AnyBytes<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_need_no_check_and_truths_do() {
+        const { assert!(AnyBytes::<u32>::ANY && AnyBytes::<[u8; 3]>::ANY && AnyBytes::<f64>::ANY) };
+        const { assert!(!AnyBytes::<bool>::ANY && !AnyBytes::<[char; 2]>::ANY) };
+        assert_eq!(
+            (bool::of_bytes(&[1]), bool::of_bytes(&[2]), bool::of_bytes(&[])),
+            (Some(true), None, None)
+        );
+        assert_eq!(char::of_bytes(&[0, 0xd8, 0, 0]), None);
+        assert_eq!((<bool as Zero<false>>::zero(), <[u16; 2] as Zero<true>>::zero()), (false, [0, 0]));
+    }
+}

@@ -1,0 +1,145 @@
+//! Every name of DOCA's public interface, `docas_interface.txt`, can be used by a program that includes its header, in C and in
+//! C++, with strict warnings.
+
+mod c;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use c::Language;
+
+const NAMES: &str = include_str!("docas_interface.txt");
+
+fn include() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
+}
+
+/// The headers, each with the lines of its names.
+fn headers() -> Vec<(&'static str, Vec<&'static str>)> {
+    let parts = NAMES.split("\n# ").skip(1);
+    let lines = |part: &'static str| part.lines().skip(1).filter(|line| !line.is_empty()).collect();
+    parts.map(|part| (part.lines().next().expect("a header's name"), lines(part))).collect()
+}
+
+/// A program that uses all names of a header.
+fn program(language: Language, header: &str, lines: &[&str]) -> String {
+    let mut outside = String::new();
+    let mut inside = String::new();
+    for line in lines {
+        // The compiler's complaints begin with the line of the list.
+        let place = format!("#line 1 \"{}\"\n", line.replace(['\\', '"'], "'"));
+        let mut add = |text: String| {
+            inside += &place;
+            inside += &text;
+            inside.push('\n');
+        };
+        if let Some(declaration) = line.strip_prefix("typedef ") {
+            let (before, rest) = declaration.split_once("(*").expect(line);
+            let (name, rest) = rest.split_once(')').expect(line);
+            // Another type of that name would be another pointer.
+            outside += &format!("{place}typedef {before}(*of_list_{name}){rest}\n");
+            add(format!("\t{{ of_list_{name} *place = cast({name} *, 0); (void)place; }}"));
+        } else if let Some((name, code)) = line.split_once(": ") {
+            match name.split_once(' ') {
+                Some(("outside", _)) => outside += &format!("{place}{code}\n"),
+                Some(("in", _)) if language != Language::C11 => {}
+                _ => add(format!("\t{code}")),
+            }
+        } else if let Some(prototype) = line.strip_suffix(';') {
+            let (before, arguments) = prototype.split_once('(').expect(line);
+            let at = before.rfind([' ', '*']).expect(line) + 1;
+            let (returns, name) = before.split_at(at);
+            add(format!("\t{{ {returns}(*use)({arguments} = {name}; (void)use; }}"));
+        } else if let Some((value, number)) = line.split_once(" = ") {
+            add(format!("\tconstant((unsigned long long)({value}) == {number}ull, \"another value\");"));
+        } else {
+            add(format!("\t{{ {line} *place = cast({line} *, 0); (void)place; }}"));
+        }
+    }
+    let language_of = match language {
+        Language::C11 => "#define cast(type, value) ((type)(value))\n#define constant _Static_assert\n",
+        Language::Cxx17 => {
+            "#define cast(type, value) static_cast<type>(value)\n#define constant static_assert\n"
+        }
+    };
+    format!(
+        "#define DOCA_ALLOW_EXPERIMENTAL_API\n#include <{header}>\n#include <stddef.h>\n{language_of}\
+         {outside}void use_all(void);\nvoid use_all(void)\n{{\n{inside}}}\n"
+    )
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it runs the C compiler")]
+fn a_program_that_includes_its_header_can_use_every_name() {
+    let headers = headers();
+    let count: usize = headers.iter().map(|(_, lines)| lines.len()).sum();
+    assert!(headers.len() >= 14 && count >= 345, "{count} names of {} headers", headers.len());
+    for &language in Language::ALL {
+        for (header, lines) in &headers {
+            let code = program(language, header, lines);
+            if let Err(complaints) = c::check(language, &include(), &code) {
+                panic!("{language:?} and {header}:\n{complaints}\n{code}");
+            }
+        }
+    }
+}
+
+/// Each header that DOCA has is in the list, but for the two that configure the others.
+#[test]
+fn every_header_is_in_the_list() {
+    let listed: Vec<_> = headers().into_iter().map(|(header, _)| header).collect();
+    let entries = fs::read_dir(include()).expect("the headers").map(|entry| entry.expect("a header"));
+    for name in entries.map(|entry| entry.file_name().into_string().expect("a readable name")) {
+        let is_docas = name.starts_with("doca_") && !name.ends_with("_config.h");
+        assert!(is_docas == listed.contains(&&*name), "{name}");
+        assert!(is_docas || name.starts_with("urom_") || name.ends_with("_config.h"), "{name} is not DOCA's");
+    }
+}
+
+/// What is missing or different fails, in both languages, and the compiler names it.
+#[test]
+#[cfg_attr(miri, ignore = "it runs the C compiler")]
+fn a_name_that_is_missing_or_different_is_found() {
+    let inventory = "static inline doca_error_t doca_buf_inventory_buf_get_by_data(";
+    for (header, old, new, named) in [
+        ("doca_pe.h", "void doca_task_free(", "void doca_task_drop(", "doca_task_free"),
+        (
+            "doca_buf.h",
+            "const struct doca_buf *buf, size_t",
+            "struct doca_buf *buf, size_t",
+            "doca_buf_get_data_len",
+        ),
+        (
+            "doca_buf_inventory.h",
+            inventory,
+            "static inline doca_error_t by_data(",
+            "doca_buf_inventory_buf_get_by_data",
+        ),
+        ("doca_version.h", "*doca_version(void)", "*version(void)", "doca_version"),
+        ("doca_log.h", "#define DOCA_LOG_DBG(", "#define DOCA_LOG_DEBUG(", "DOCA_LOG_DBG"),
+        ("doca_log.h", "#define DOCA_LOG_REGISTER(", "#define DOCA_LOG_REGISTERED(", "DOCA_LOG_REGISTER"),
+        ("doca_ctx.h", "STATE_STOPPING = 3", "STATE_STOPPING = 4", "DOCA_CTX_STATE_STOPPING"),
+        ("doca_dev.h", "#define DOCA_DEVINFO_PCI_BDF_SIZE 8", "", "DOCA_DEVINFO_PCI_BDF_SIZE"),
+        ("doca_argp.h", "#include <doca_log.h>", "", "DOCA_LOG_LEVEL_INFO"),
+        ("doca_compat.h", "#include <assert.h>", "", "assert"),
+        ("doca_argp.h", "_cb_t)(void *param, void *config)", "_cb_t)(void *param)", "doca_argp_param_cb_t"),
+        ("doca_urom_plugin.h", "\tuint32_t reserved;\t/* 0 */\n", "", "reserved"),
+        ("doca_error.h", "typedef enum doca_error {", "typedef enum doca_codes {", "doca_error"),
+    ] {
+        let copy = tempfile::tempdir().expect("a temporary directory");
+        for entry in fs::read_dir(include()).expect("the headers") {
+            let entry = entry.expect("a header");
+            fs::copy(entry.path(), copy.path().join(entry.file_name())).expect("a copy");
+        }
+        let text = fs::read_to_string(copy.path().join(header)).expect("a header");
+        assert_eq!(text.matches(old).count(), 1, "`{old}` in {header}");
+        fs::write(copy.path().join(header), text.replace(old, new)).expect("a copy");
+        let headers = headers();
+        let (_, lines) = headers.iter().find(|(name, _)| *name == header).expect("it is in the list");
+        for &language in Language::ALL {
+            let complaints = c::check(language, copy.path(), &program(language, header, lines));
+            let complaints = complaints.expect_err(&format!("{language:?} takes {header} without {named}"));
+            assert!(complaints.contains(named), "{language:?}, {header}, {named}:\n{complaints}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Two definitions have one fingerprint when they agree on every byte, and a sentence names the
+//! first thing on which others disagree.
+
+use urom_abi::describe::section::{self, Build, Panic};
+use urom_abi::describe::{Protocol, Type};
+use urom_abi::protocol::Protocol as _;
+
+/// The description of a protocol that is made of these items.
+macro_rules! described {
+    ($($item:item)*) => {{
+        mod definition {
+            #![allow(dead_code, unused_imports, reason = "a description uses no field")]
+            use urom_abi::bytemuck::{Pod, Zeroable};
+            use urom_abi::{Described, Elements, urom_command, urom_notification};
+
+            $($item)*
+        }
+        definition::Protocol::DESCRIPTION
+    }};
+}
+
+/// The definition of `worker_tiles` with another command, structure or notification.
+macro_rules! tiles {
+    (tile $tile:item) => {
+        tiles! {
+            $tile
+            #[urom_command(plugin = "worker_tiles", version = 1)]
+            #[derive(Debug)]
+            pub enum Command<'a> {
+                #[urom(reply = Done)]
+                Put {
+                    #[urom(echo)] context: u64,
+                    tile: Tile,
+                    #[urom(inline)] data: Elements<'a, Tile>,
+                },
+            }
+        }
+    };
+    (command $command:item) => {
+        tiles! {
+            #[repr(C)]
+            #[derive(Clone, Copy, Debug, Pod, Zeroable, Described)]
+            #[bytemuck(crate = "urom_abi::bytemuck")]
+            pub struct Tile { at: [u32; 2], weight: f64 }
+            $command
+        }
+    };
+    ($tile:item $command:item) => {
+        described! {
+            $tile
+            $command
+            #[urom_notification]
+            #[derive(Debug)]
+            pub enum Notification { Done { #[urom(echo)] context: u64, sum: f64 } }
+        }
+    };
+}
+
+fn tiles() -> &'static Protocol {
+    tiles! {
+        tile
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Pod, Zeroable, Described)]
+        #[bytemuck(crate = "urom_abi::bytemuck")]
+        pub struct Tile { at: [u32; 2], weight: f64 }
+    }
+}
+
+#[test]
+fn names_of_lifetimes_documentation_and_what_may_be_left_out_do_not_count() {
+    let other = tiles! {
+        command
+        #[urom_command(plugin = "worker_tiles", version = 1)]
+        #[derive(Debug)]
+        /// What is asked.
+        pub enum Command<'long> {
+            /// Puts a tile.
+            #[urom(reply = Done)]
+            Put {
+                #[urom(echo)] context: u64,
+                /// Which.
+                #[urom(optional)] tile: Tile,
+                #[urom(inline)] data: Elements<'long, Tile>,
+            },
+        }
+    };
+    assert_eq!(tiles().difference(other), None);
+    assert_eq!(tiles().fingerprint(), other.fingerprint());
+}
+
+fn assert_differ(host: &Protocol, plugin: &Protocol, text: &str) {
+    assert_eq!(host.difference(plugin).as_deref(), Some(text));
+    assert_ne!(host.fingerprint(), plugin.fingerprint(), "{text}");
+}
+
+#[test]
+fn the_layout_of_a_payloads_elements_counts() {
+    let other = tiles! {
+        tile
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Pod, Zeroable, Described)]
+        #[bytemuck(crate = "urom_abi::bytemuck")]
+        pub struct Tile { at: [i32; 2], weight: f64 }
+    };
+    let text = "the host's `Put.tile.at` is [u32; 2] at 0, the plugin's is [i32; 2] at 0";
+    assert_differ(tiles(), other, text);
+    let other = tiles! {
+        command
+        #[urom_command(plugin = "worker_tiles", version = 1)]
+        #[derive(Debug)]
+        pub enum Command<'a> {
+            #[urom(reply = Done)]
+            Put {
+                #[urom(echo)] context: u64,
+                tile: Tile,
+                #[urom(inline)] data: Elements<'a, u64>,
+            },
+        }
+    };
+    let text = "the host's `Put.data` is a payload of Tile, as many as `data_len` says, addressed \
+                by `data_addr`, the plugin's is a payload of u64, as many as `data_len` says, \
+                addressed by `data_addr`";
+    assert_differ(tiles(), other, text);
+}
+
+#[test]
+fn the_length_of_a_fixed_payload_counts() {
+    macro_rules! fixed {
+        ($len:literal) => {
+            tiles! {
+                command
+                #[urom_command(plugin = "worker_tiles", version = 1)]
+                #[derive(Debug)]
+                pub enum Command<'a> {
+                    #[urom(reply = Done)]
+                    Put { #[urom(echo)] context: u64, #[urom(inline)] data: &'a [u8; $len] },
+                }
+            }
+        };
+    }
+    let text = "the host's `Put.data` is a payload of 4 u8, addressed by `data_addr`, \
+                the plugin's is a payload of 5 u8, addressed by `data_addr`";
+    assert_differ(fixed!(4), fixed!(5), text);
+}
+
+#[test]
+fn a_structure_without_a_description_counts_by_name_size_and_alignment() {
+    macro_rules! opaque {
+        ($weight:ty) => {
+            tiles! {
+                tile
+                #[repr(C)]
+                #[derive(Clone, Copy, Debug, Pod, Zeroable)]
+                #[bytemuck(crate = "urom_abi::bytemuck")]
+                pub struct Tile { at: [u32; 2], weight: $weight }
+            }
+        };
+    }
+    assert_eq!(opaque!(f64).fingerprint(), opaque!(u64).fingerprint());
+    let text = "the host's size of `Put.tile` is 16 bytes aligned to 8, \
+                the plugin's is 24 bytes aligned to 8";
+    assert_differ(opaque!(f64), opaque!([u64; 2]), text);
+    let text = "the host has `Put.tile.at`, which is [u32; 2] at 0, \
+                where the plugin has size of `Put.tile`, which is 16 bytes aligned to 8";
+    assert_differ(tiles(), opaque!(f64), text);
+}
+
+#[test]
+fn a_field_of_another_type_name_place_or_meaning_is_named() {
+    macro_rules! answer {
+        ($($answer:tt)*) => {
+            described! {
+                #[urom_command(plugin = "worker_tiles", version = 1)]
+                #[derive(Debug)]
+                pub enum Command { #[urom(reply = Done)] Put { #[urom(echo)] context: u64 } }
+                #[urom_notification]
+                #[derive(Debug)]
+                pub enum Notification { Done { $($answer)* } }
+            }
+        };
+    }
+    let host = answer!(#[urom(echo)] context: u64, sum: f64);
+    assert_differ(
+        host,
+        answer!(#[urom(echo)] context: u64, sum: u64),
+        "the host's `Done.sum` is f64 at 16, the plugin's is u64 at 16",
+    );
+    assert_differ(
+        host,
+        answer!(sum: f64, #[urom(echo)] context: u64),
+        "the host has `Done.context`, which is u64 at 8, which the answer repeats, \
+         where the plugin has `Done.sum`, which is f64 at 8",
+    );
+    assert_differ(
+        host,
+        answer!(#[urom(echo)] context: u64, sum: f64, count: u64),
+        "the host has size of notifications, which is 24 bytes with the union at 8, \
+         where the plugin has `Done.count`, which is u64 at 24",
+    );
+}
+
+/// Fingerprint and difference are two walks over a description; they must see the same.
+#[test]
+fn for_every_changed_byte_of_a_description_fingerprint_and_difference_agree() {
+    let build = Build { kit: "1", panic: Panic::Unwind };
+    let host = tiles();
+    let mut bytes = vec![0; section::len(host, &build)];
+    section::write(host, &build, &mut bytes);
+    let mut differ = 0;
+    for at in 0..bytes.len() {
+        for change in [1, 0x20, 0x80] {
+            let mut changed = bytes.clone();
+            changed[at] ^= change;
+            let Ok(plugin) = section::read(&changed) else { continue };
+            let is_same = host.fingerprint() == plugin.protocol.fingerprint();
+            let difference = host.difference(plugin.protocol);
+            assert_eq!(is_same, difference.is_none(), "byte {at}: {difference:?}");
+            differ += usize::from(!is_same);
+        }
+    }
+    assert!(differ > bytes.len() / 3, "{differ} of {} bytes", bytes.len());
+}
+
+#[test]
+fn a_name_that_a_file_made_up_cannot_write_to_a_terminal() {
+    const WORD: Type = Type::Opaque { name: "\u{1b}[2J", size: 8, align: 8 };
+    let host = tiles();
+    let mut commands = host.commands;
+    commands.tag = WORD;
+    let text = host.difference(&Protocol { commands, ..*host });
+    let text = text.expect("the tags differ");
+    assert!(text.contains("\\u{1b}[2J") && !text.contains('\u{1b}'), "{text}");
+}

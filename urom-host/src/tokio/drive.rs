@@ -1,0 +1,218 @@
+//! A future in tokio, with the engines of its thread progressed meanwhile.
+//!
+//! As long as something moves, and for a moment after, the future is woken at once, so that others of the runtime have
+//! their turn in between. Then each engine is asked for a notification, and tokio watches its descriptor.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::pin::pin;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use ::tokio::io::Interest;
+use ::tokio::io::unix::AsyncFd;
+use urom_abi::DocaError;
+
+use crate::engine::{EngineCore, ProgressEngine};
+use crate::error::{Error, Result};
+use crate::thread;
+use crate::wait::{SPIN, allowed};
+
+/// How often engines are looked at before others of the runtime have their turn.
+const TURNS: u32 = 16;
+
+/// Runs a future to its end, progressing every engine of this thread while it waits: [`block_on`](crate::block_on) for
+/// tokio.
+///
+/// The engines are polled for about 50 microseconds after something moved, in turns with the runtime's other tasks; then the
+/// task sleeps until a descriptor of theirs, or anything else that the future waits for, wakes it. The future may use all
+/// of tokio. [`Service::connect`](crate::Service::connect) blocks its thread until the service has answered, inside of it
+/// as elsewhere.
+///
+/// The future that this makes is not [`Send`]: await it in `#[tokio::main]` or `Runtime::block_on`, or in a
+/// [`LocalSet`](tokio::task::LocalSet). Several may run on one thread. [`HostThread`](super::HostThread) is for futures that have to be `Send`.
+///
+/// # Errors
+/// The future's own; `OPERATING_SYSTEM` when tokio cannot watch an engine's descriptor.
+///
+/// # Panics
+/// Outside of a runtime of tokio's with its I/O driver on; inside a completion callback; with the panic of a callback that
+/// ran meanwhile.
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use urom_host::Service;
+/// use urom_host::tokio::drive;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> urom_host::Result<()> {
+/// let service = Service::connect()?;
+/// let graph = service.plugin::<graph_protocol::Protocol>()?;
+/// drive(async {
+///     let worker = service.worker().plugin(&graph).start().await?;
+///     for data in 0..3 {
+///         assert_eq!(graph.task_loopback(&worker, data).submit()?.await?.data, data);
+///         tokio::time::sleep(Duration::from_secs(1)).await;
+///     }
+///     worker.stop().await
+/// })
+/// .await
+/// # }
+/// ```
+pub async fn drive<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    allowed()?;
+    let mut driver = Driver::new();
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        driver.awake(cx);
+        loop {
+            let moved = driver.progress();
+            if let Poll::Ready(output) = future.as_mut().poll(cx) {
+                return Poll::Ready(output);
+            }
+            match driver.rest(moved, cx) {
+                Ok(Rest::Look) => {}
+                Ok(Rest::Yield) => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Ok(Rest::Sleep) => return Poll::Pending,
+                Err(error) => {
+                    let what = "watching a progress engine in tokio";
+                    return Poll::Ready(Err(Error::new(DocaError::OPERATING_SYSTEM, what)
+                        .caused_by(error)
+                        .into()));
+                }
+            }
+        }
+    })
+    .await
+}
+
+/// What to do once nothing is to be done.
+enum Rest {
+    /// Look again at once.
+    Look,
+    /// Look again after the runtime's other tasks.
+    Yield,
+    /// Look again when woken.
+    Sleep,
+}
+
+struct Driver {
+    number: u64,
+    watched: Vec<Watched>,
+    /// The engines were asked for notifications.
+    armed: bool,
+    turns: u32,
+    moved: Instant,
+}
+
+/// An engine, as tokio watches it.
+struct Watched {
+    engine: Weak<EngineCore>,
+    /// A descriptor of its own, so that the engine may go first.
+    handle: AsyncFd<OwnedFd>,
+}
+
+thread_local! {
+    /// Who drives this thread's engines, and how to wake them. A driver clears the notifications that others asked for, and
+    /// sees to all engines until it sleeps again; one that ends passes that on.
+    static DRIVERS: RefCell<Vec<(u64, Waker)>> = const { RefCell::new(Vec::new()) };
+    static NUMBER: Cell<u64> = const { Cell::new(0) };
+}
+
+impl Driver {
+    fn new() -> Driver {
+        let number = NUMBER.replace(NUMBER.get() + 1);
+        Driver { number, watched: Vec::new(), armed: false, turns: 0, moved: Instant::now() }
+    }
+
+    /// Begins a turn.
+    fn awake(&mut self, cx: &Context<'_>) {
+        self.disarm();
+        self.turns = 0;
+        DRIVERS.with_borrow_mut(|drivers| {
+            match drivers.iter_mut().find(|(number, _)| *number == self.number) {
+                Some((_, waker)) => waker.clone_from(cx.waker()),
+                None => drivers.push((self.number, cx.waker().clone())),
+            }
+        });
+    }
+
+    fn progress(&mut self) -> bool {
+        self.turns += 1;
+        let mut moved = thread::spin_all();
+        let now = Instant::now();
+        moved |= thread::pass_all(now);
+        thread::resume();
+        if moved {
+            self.moved = now;
+        }
+        moved
+    }
+
+    fn rest(&mut self, moved: bool, cx: &mut Context<'_>) -> io::Result<Rest> {
+        if moved && self.turns < TURNS {
+            return Ok(Rest::Look);
+        }
+        if moved || self.moved.elapsed() < SPIN {
+            return Ok(Rest::Yield);
+        }
+        self.arm()?;
+        for watched in &self.watched {
+            // What is left of a notification that was cleared counts once, and is cleared with it.
+            if let Poll::Ready(guard) = watched.handle.poll_read_ready(cx) {
+                guard?.clear_ready();
+                self.disarm();
+                return Ok(Rest::Look);
+            }
+        }
+        Ok(Rest::Sleep)
+    }
+
+    /// Asks all engines of the thread for a notification, and has tokio watch those that are new.
+    fn arm(&mut self) -> io::Result<()> {
+        self.armed = true;
+        self.watched.retain(|watched| watched.engine.strong_count() > 0);
+        let mut index = 0;
+        while let Some(engine) = thread::engine(index) {
+            index += 1;
+            let Some(core) = engine else { continue };
+            let engine = ProgressEngine::of(Rc::clone(&core));
+            if !self.watched.iter().any(|watched| watched.engine.ptr_eq(&Rc::downgrade(&core))) {
+                let own = engine.as_fd().try_clone_to_owned()?;
+                // SAFETY: the `AsyncFd` owns the descriptor, which stays open and the same until it is dropped.
+                let handle = unsafe { AsyncFd::register_with_interest(own, Interest::READABLE) }?;
+                self.watched.push(Watched { engine: Rc::downgrade(&core), handle });
+            }
+            engine.request_notification().map_err(io::Error::other)?;
+        }
+        Ok(())
+    }
+
+    fn disarm(&mut self) {
+        if !std::mem::take(&mut self.armed) {
+            return;
+        }
+        for engine in self.watched.iter().filter_map(|watched| watched.engine.upgrade()) {
+            // One that cannot be cleared stays readable: the next sleep is short, and nothing is missed.
+            let _ = ProgressEngine::of(engine).clear_notification();
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // Others may sleep, with notifications cleared that they asked for.
+        let _ = DRIVERS.try_with(|drivers| {
+            let mut drivers = drivers.borrow_mut();
+            drivers.retain(|(number, _)| *number != self.number);
+            drivers.iter().for_each(|(_, waker)| waker.wake_by_ref());
+        });
+    }
+}

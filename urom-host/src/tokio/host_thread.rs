@@ -1,0 +1,169 @@
+//! A thread for what cannot move between threads, and a handle to it for tasks that do.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::Poll;
+
+use ::tokio::sync::{mpsc, oneshot};
+use ::tokio::task::{LocalSet, spawn_local};
+use urom_abi::DocaError;
+
+use super::drive;
+use crate::error::{Error, Result};
+
+/// A thread with workers and a progress engine of its own, for tasks of any thread.
+///
+/// [`start`](Self::start) makes on that thread what the commands need: a service, clients, workers. [`run`](Self::run)
+/// sends a closure there and waits for what it gives. Closures that wait run side by side. Clones are the same thread.
+///
+/// The thread ends, and drops what was made on it, once the last clone is gone and all closures have ended. What that stops
+/// goes on in the background; a closure that takes what is to be stopped out of the state can wait for it.
+///
+/// It takes two trips between threads to run a closure, some microseconds on an idle machine. What belongs together goes
+/// into one closure.
+///
+/// ```no_run
+/// use graph_protocol::{Client, Protocol};
+/// use urom_host::tokio::HostThread;
+/// use urom_host::{Host, Result, Service, Worker};
+///
+/// struct Graph {
+///     client: Client<Host>,
+///     worker: Worker,
+/// }
+///
+/// #[tokio::main]
+/// async fn main() -> Result<()> {
+///     let graph = HostThread::start(async || -> Result<Graph> {
+///         let service = Service::connect()?;
+///         let client = service.plugin::<Protocol>()?;
+///         let worker = service.worker().plugin(&client).start().await?;
+///         Ok(Graph { client, worker })
+///     })
+///     .await?;
+///     let tasks = (0..4).map(|data| {
+///         let graph = graph.clone();
+///         tokio::spawn(async move {
+///             graph
+///                 .run(async move |graph: &Graph| -> Result<u64> {
+///                     Ok(graph.client.task_loopback(&graph.worker, data).submit()?.await?.data)
+///                 })
+///                 .await
+///         })
+///     });
+///     for task in tasks.collect::<Vec<_>>() {
+///         println!("{}", task.await.expect("it does not panic")?);
+///     }
+///     Ok(())
+/// }
+/// ```
+pub struct HostThread<S> {
+    jobs: mpsc::UnboundedSender<Job<S>>,
+}
+
+/// What makes a future on the thread.
+type Job<S> = Box<dyn FnOnce(Rc<S>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
+
+impl<S: 'static> HostThread<S> {
+    /// Starts the thread, and waits until `setup` has made there what closures are given. It runs in a runtime of tokio's
+    /// with all drivers on, inside of [`drive`].
+    ///
+    /// # Errors
+    /// Those of `setup`; `OPERATING_SYSTEM` without a thread or a runtime, `UNEXPECTED` when `setup` panics.
+    pub async fn start<E, F>(setup: F) -> Result<HostThread<S>, E>
+    where
+        E: From<Error> + Send + 'static,
+        F: AsyncFnOnce() -> Result<S, E> + Send + 'static,
+    {
+        const WHAT: &str = "starting a thread for a host's tasks";
+        let system = |error: std::io::Error| Error::new(DocaError::OPERATING_SYSTEM, WHAT).caused_by(error);
+        let (jobs, queue) = mpsc::unbounded_channel();
+        let (report, started) = oneshot::channel();
+        let runtime = ::tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
+        let body = move || LocalSet::new().block_on(&runtime, serve(setup, report, queue));
+        std::thread::Builder::new().name("urom-host".to_owned()).spawn(body).map_err(system)?;
+        match started.await {
+            Ok(started) => started.map(|()| HostThread { jobs }),
+            Err(_) => Err(Error::new(DocaError::UNEXPECTED, WHAT).why("what sets it up panicked").into()),
+        }
+    }
+
+    /// Runs a closure on the thread and gives what it gives. When this future is dropped before, the closure's is, too.
+    ///
+    /// # Errors
+    /// Those of the closure; `UNEXPECTED` when it panics, or when the thread has ended because a callback panicked.
+    pub async fn run<T, E, F>(&self, job: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+        F: AsyncFnOnce(&S) -> Result<T, E> + Send + 'static,
+    {
+        let (mut answer, given) = oneshot::channel();
+        let job = move |state: Rc<S>| -> Pin<Box<dyn Future<Output = ()>>> {
+            Box::pin(async move {
+                let given = {
+                    let mut job = pin!(job(&state));
+                    poll_fn(|cx| match answer.poll_closed(cx) {
+                        Poll::Ready(()) => Poll::Ready(None),
+                        Poll::Pending => job.as_mut().poll(cx).map(Some),
+                    })
+                    .await
+                };
+                if let Some(given) = given {
+                    // Nobody may want it any more.
+                    let _ = answer.send(given);
+                }
+            })
+        };
+        let gone = || Error::new(DocaError::UNEXPECTED, "running a closure on a host's thread");
+        self.jobs.send(Box::new(job)).map_err(|_| gone().why("the thread has ended"))?;
+        given.await.unwrap_or_else(|_| Err(gone().why("it panicked").into()))
+    }
+}
+
+/// The thread's life: makes the state, and runs jobs until nobody can send one.
+async fn serve<S: 'static, E: From<Error>>(
+    setup: impl AsyncFnOnce() -> Result<S, E>,
+    report: oneshot::Sender<Result<(), E>>,
+    mut queue: mpsc::UnboundedReceiver<Job<S>>,
+) {
+    let served = drive(async {
+        let state = match setup().await {
+            Ok(state) => Rc::new(state),
+            Err(error) => {
+                let _ = report.send(Err(error));
+                return Ok(());
+            }
+        };
+        if report.send(Ok(())).is_err() {
+            return Ok(());
+        }
+        let mut running = Vec::new();
+        while let Some(job) = queue.recv().await {
+            running.retain(|job: &::tokio::task::JoinHandle<()>| !job.is_finished());
+            running.push(spawn_local(job(Rc::clone(&state))));
+        }
+        for job in running {
+            // A panic in it has been printed, and its caller told.
+            let _ = job.await;
+        }
+        Ok::<_, Error>(())
+    });
+    if let Err(error) = served.await {
+        tracing::warn!("a host's thread ended: {error}");
+    }
+}
+
+impl<S> Clone for HostThread<S> {
+    fn clone(&self) -> HostThread<S> {
+        HostThread { jobs: self.jobs.clone() }
+    }
+}
+
+impl<S> fmt::Debug for HostThread<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostThread").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,252 @@
+//! Backends: where lines go, and up to which level.
+//!
+//! There are two kinds: for what the *program* logs with `doca_log`, and for the library's own messages (*SDK*). A
+//! backend stays until the process ends. What DOCA leaves open is decided like this:
+//!
+//! - The global limits narrow those of a program's backend, unless its own were set strictly.
+//! - A level set for one SDK backend and the global one override each other; the last one set counts.
+//! - As long as there is no backend of a kind, its warnings and what is graver go to standard error, within the global
+//!   limits: a program that set nothing up shall not fail without a word.
+//! - A second `doca_log_backend_create_standard` changes nothing, so that lines do not appear twice.
+
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use urom_abi::DocaError;
+use urom_abi::log::{DISABLE, Level};
+
+use crate::sink::Sink;
+
+/// Whose lines a backend takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The program's, and those of plugins in its process.
+    Program,
+    /// The library's own.
+    Sdk,
+}
+
+/// One end of the levels that a backend takes, or that all take.
+///
+/// DOCA's "lower" limit is the least grave level that is written, so its number is the larger one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The least grave level, or the limit of SDK messages.
+    Lower,
+    /// The gravest level.
+    Upper,
+}
+
+/// Where lines go (`struct doca_log_backend`).
+#[derive(Debug)]
+pub struct Backend {
+    kind: Kind,
+    sink: Sink,
+    /// The numbers of the levels it can ever take.
+    from: u32,
+    to: u32,
+    /// Its own limits; 0 while none is set, with [`STRICT`] when the global one does not count.
+    lower: AtomicU32,
+    upper: AtomicU32,
+    next: OnceLock<&'static Backend>,
+}
+
+const STRICT: u32 = 1 << 31;
+
+impl Backend {
+    const fn new(kind: Kind, sink: Sink, from: Level, to: Level) -> Backend {
+        let (from, to) = (from.number(), to.number());
+        let (lower, upper) = (AtomicU32::new(0), AtomicU32::new(0));
+        Backend { kind, sink, from, to, lower, upper, next: OnceLock::new() }
+    }
+
+    fn limit(&self, end: End) -> &AtomicU32 {
+        match end {
+            End::Lower => &self.lower,
+            End::Upper => &self.upper,
+        }
+    }
+
+    pub(super) fn write(&self, line: &str) {
+        self.sink.write(line);
+    }
+}
+
+/// All backends of a process, and the limits that hold for all.
+#[derive(Debug)]
+pub struct Backends {
+    first: OnceLock<&'static Backend>,
+    standard: OnceLock<()>,
+    lower: AtomicU32,
+    upper: AtomicU32,
+    sdk: AtomicU32,
+    /// What takes lines of a kind that has no backend.
+    otherwise: [Backend; 2],
+}
+
+/// Those of this process.
+pub static BACKENDS: Backends = Backends::new();
+
+impl Backends {
+    const fn new() -> Backends {
+        let otherwise = [
+            Backend::new(Kind::Program, Sink::STANDARD_ERROR, Level::Crit, Level::Warning),
+            Backend::new(Kind::Sdk, Sink::STANDARD_ERROR, Level::Crit, Level::Warning),
+        ];
+        Backends {
+            first: OnceLock::new(),
+            standard: OnceLock::new(),
+            lower: AtomicU32::new(Level::Info.number()),
+            upper: AtomicU32::new(Level::Crit.number()),
+            sdk: AtomicU32::new(Level::Info.number()),
+            otherwise,
+        }
+    }
+
+    /// `doca_log_backend_create_with_*`. The backend has the limits that hold for all until it gets its own.
+    pub fn create(&'static self, kind: Kind, sink: Sink) -> *const Backend {
+        let backend = self.add(Backend::new(kind, sink, Level::Crit, Level::Trace));
+        crate::sdk::tell_all();
+        backend
+    }
+
+    /// `doca_log_backend_create_standard`: standard output for what is not graver than INFO, standard error for the rest.
+    ///
+    /// # Errors
+    /// `IO_FAILED` in a process without these streams.
+    pub fn create_standard(&'static self) -> Result<(), DocaError> {
+        let (Some(out), Some(err)) = (Sink::stdout(), Sink::stderr()) else {
+            return Err(DocaError::IO_FAILED);
+        };
+        self.standard.get_or_init(|| {
+            self.add(Backend::new(Kind::Program, out, Level::Info, Level::Trace));
+            self.add(Backend::new(Kind::Program, err, Level::Crit, Level::Warning));
+        });
+        Ok(())
+    }
+
+    /// Hangs a backend behind the last one. It is never freed: C code keeps its address.
+    fn add(&'static self, backend: Backend) -> &'static Backend {
+        let backend: &'static Backend = Box::leak(Box::new(backend));
+        let mut place = &self.first;
+        loop {
+            let there = *place.get_or_init(|| backend);
+            if ptr::eq(there, backend) {
+                return backend;
+            }
+            place = &there.next;
+        }
+    }
+
+    fn all(&'static self) -> impl Iterator<Item = &'static Backend> {
+        std::iter::successors(self.first.get().copied(), |backend| backend.next.get().copied())
+    }
+
+    /// The backends that take a line of `level`.
+    pub(super) fn takers(&'static self, kind: Kind, level: Level) -> impl Iterator<Item = &'static Backend> {
+        let mut made = self.all().filter(move |backend| backend.kind == kind).peekable();
+        let otherwise = if made.peek().is_none() { &self.otherwise[..] } else { &[] };
+        let otherwise = otherwise.iter().filter(move |backend| backend.kind == kind);
+        made.chain(otherwise).filter(move |backend| self.takes(backend, level))
+    }
+
+    fn takes(&self, backend: &Backend, level: Level) -> bool {
+        let (lower, upper) = match backend.kind {
+            Kind::Program => (self.lower.load(Relaxed), self.upper.load(Relaxed)),
+            Kind::Sdk => (self.sdk.load(Relaxed), DISABLE),
+        };
+        let lower = match backend.lower.load(Relaxed) {
+            0 => lower,
+            own if own & STRICT != 0 => own & !STRICT,
+            own => own.min(lower),
+        };
+        let upper = match backend.upper.load(Relaxed) {
+            own if own & STRICT != 0 => own & !STRICT,
+            own => own.max(upper),
+        };
+        let level = level.number();
+        (backend.from..=backend.to).contains(&level) && (upper..=lower).contains(&level)
+    }
+
+    /// `doca_log_backend_set_level_{lower,upper}_limit[_strict]`, for a backend of the program's lines.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`: no such backend, or one for SDK messages, or no level from 10 to 70.
+    pub fn set_limit(
+        &'static self,
+        backend: *const Backend,
+        end: End,
+        level: u32,
+        strict: bool,
+    ) -> Result<(), DocaError> {
+        let level = checked(level)? | if strict { STRICT } else { 0 };
+        self.find(backend, Kind::Program)?.limit(end).store(level, Relaxed);
+        Ok(())
+    }
+
+    /// `doca_log_backend_set_sdk_level`, for a backend of SDK messages.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`: no such backend, or one for the program's lines, or no level from 10 to 70.
+    pub fn set_sdk_level(&'static self, backend: *const Backend, level: u32) -> Result<(), DocaError> {
+        let level = checked(level)?;
+        self.find(backend, Kind::Sdk)?.lower.store(level | STRICT, Relaxed);
+        crate::sdk::tell_all();
+        Ok(())
+    }
+
+    /// `doca_log_level_set_global_{lower,upper}_limit`.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`: no level from 10 to 70.
+    pub fn set_global_limit(&self, end: End, level: u32) -> Result<(), DocaError> {
+        self.global(end).store(checked(level)?, Relaxed);
+        Ok(())
+    }
+
+    /// `doca_log_level_get_global_{lower,upper}_limit`.
+    pub fn global_limit(&self, end: End) -> u32 {
+        self.global(end).load(Relaxed)
+    }
+
+    fn global(&self, end: End) -> &AtomicU32 {
+        match end {
+            End::Lower => &self.lower,
+            End::Upper => &self.upper,
+        }
+    }
+
+    /// `doca_log_level_set_global_sdk_limit`: for the SDK backends there are, and those to come.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`: no level from 10 to 70.
+    pub fn set_global_sdk_limit(&'static self, level: u32) -> Result<(), DocaError> {
+        self.sdk.store(checked(level)?, Relaxed);
+        self.all()
+            .filter(|backend| backend.kind == Kind::Sdk)
+            .for_each(|backend| backend.lower.store(0, Relaxed));
+        crate::sdk::tell_all();
+        Ok(())
+    }
+
+    /// `doca_log_level_get_global_sdk_limit`.
+    pub fn global_sdk_limit(&self) -> u32 {
+        self.sdk.load(Relaxed)
+    }
+
+    /// Looks a C program's pointer up before it is used.
+    fn find(&'static self, backend: *const Backend, kind: Kind) -> Result<&'static Backend, DocaError> {
+        let mut of_kind = self.all().filter(|known| known.kind == kind);
+        of_kind.find(|known| ptr::eq(*known, backend)).ok_or(DocaError::INVALID_VALUE)
+    }
+}
+
+fn checked(level: u32) -> Result<u32, DocaError> {
+    let known = DISABLE..=Level::Trace.number();
+    if known.contains(&level) { Ok(level) } else { Err(DocaError::INVALID_VALUE) }
+}
+
+#[cfg(test)]
+#[path = "backend_tests.rs"]
+mod tests;

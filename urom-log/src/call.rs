@@ -1,0 +1,143 @@
+//! One call of `doca_log`: the C file formats its text between the two functions here.
+
+use std::arch::global_asm;
+use std::borrow::Cow;
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::OnceLock;
+
+use urom_abi::DocaError;
+use urom_abi::log::Level;
+
+use crate::backend::{BACKENDS, Kind};
+use crate::guard::{guard, guard_or};
+use crate::line::Origin;
+
+/// Where lines go.
+pub trait Output: Send + Sync {
+    /// Whether a line of this level is written.
+    fn wants(&self, level: Level) -> bool;
+
+    /// Writes a line whatever its level is.
+    fn write(&self, origin: &Origin<'_>, text: &str);
+}
+
+static PROCESS: OnceLock<&'static dyn Output> = OnceLock::new();
+
+/// From now on the lines of `doca_log` go to `log`, as those of daemon and workers do, and not to the backends. The first
+/// call wins.
+pub fn set_process_log(log: &'static dyn Output) {
+    // A second log in one process is no reason to fail: the first one goes on.
+    let _ = PROCESS.set(log);
+}
+
+unsafe extern "C" {
+    /// `doca_log` as the C file has it; only [`export_doca_log`](crate::export_doca_log) uses it.
+    ///
+    /// # Safety
+    /// As for `printf`: arguments of the format's types. The strings end in NUL, or are null, which is refused.
+    pub fn urom_doca_log(
+        level: u32,
+        source: c_int,
+        file: *const c_char,
+        line: c_int,
+        func: *const c_char,
+        format: *const c_char,
+        ...
+    ) -> DocaError;
+}
+
+// The names under which the C file finds the two functions. An attribute would give them the same, but also export them
+// from every C library with this crate in it.
+#[cfg(target_arch = "x86_64")]
+global_asm!(
+    ".hidden urom_doca_log_wanted",
+    ".globl urom_doca_log_wanted",
+    "urom_doca_log_wanted: jmp {}",
+    ".hidden urom_doca_log_line",
+    ".globl urom_doca_log_line",
+    "urom_doca_log_line: jmp {}",
+    sym wanted,
+    sym line,
+);
+#[cfg(target_arch = "aarch64")]
+global_asm!(
+    ".hidden urom_doca_log_wanted",
+    ".globl urom_doca_log_wanted",
+    "urom_doca_log_wanted: b {}",
+    ".hidden urom_doca_log_line",
+    ".globl urom_doca_log_line",
+    "urom_doca_log_line: b {}",
+    sym wanted,
+    sym line,
+);
+
+/// Whether to format a line; if not, `why_not` is what `doca_log` returns.
+unsafe extern "C" fn wanted(
+    level: u32,
+    file: *const c_char,
+    func: *const c_char,
+    format: *const c_char,
+    why_not: *mut DocaError,
+) -> c_int {
+    let mut answer = DocaError::UNEXPECTED;
+    let wanted = guard_or(false, || {
+        let level = Level::from_number(level);
+        let (Some(level), false) = (level, file.is_null() || func.is_null() || format.is_null()) else {
+            answer = DocaError::INVALID_VALUE;
+            return false;
+        };
+        answer = DocaError::SUCCESS;
+        match PROCESS.get() {
+            Some(log) => log.wants(level),
+            None => BACKENDS.takers(Kind::Program, level).next().is_some(),
+        }
+    });
+    // SAFETY: the C file gives the address of a local variable.
+    unsafe { why_not.write(answer) };
+    c_int::from(wanted)
+}
+
+/// Takes the formatted text.
+unsafe extern "C" fn line(
+    level: u32,
+    file: *const c_char,
+    line: c_int,
+    func: *const c_char,
+    text: *const u8,
+    len: usize,
+) -> DocaError {
+    guard(|| {
+        let level = Level::from_number(level).ok_or(DocaError::INVALID_VALUE)?;
+        // SAFETY: `wanted` has seen that it is not null, and the caller promises a C string.
+        let file = unsafe { lossy(file) };
+        // SAFETY: as above.
+        let function = unsafe { lossy(func) };
+        // SAFETY: the C file gives its buffer and how much it has written there.
+        let text = unsafe { std::slice::from_raw_parts(text, len) };
+        let origin =
+            Origin { level, file: &file, line: u32::try_from(line).unwrap_or(0), function: Some(&function) };
+        let text = String::from_utf8_lossy(text);
+        match PROCESS.get() {
+            Some(log) => log.write(&origin, &text),
+            None => write(Kind::Program, &origin, &text),
+        }
+        Ok(())
+    })
+}
+
+/// # Safety
+/// A string that ends in NUL and outlives the use of the text.
+unsafe fn lossy<'a>(text: *const c_char) -> Cow<'a, str> {
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy()
+}
+
+/// Writes a line to all backends of a kind that want its level.
+pub(crate) fn write(kind: Kind, origin: &Origin<'_>, text: &str) {
+    let mut takers = BACKENDS.takers(kind, origin.level).peekable();
+    if takers.peek().is_some() {
+        let thread = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+        let line = origin.line(thread, "DOCA", text);
+        takers.for_each(|backend| backend.write(&line));
+    }
+}

@@ -1,0 +1,161 @@
+//! Whether a plugin that lies where cargo put it is older than its sources.
+//!
+//! `cargo run -p HOST` builds the host alone, and would find whatever plugin an earlier build left behind. Cargo writes a
+//! list of sources, `libNAME.d`, beside each library that it builds: those of the package, and of every other package that
+//! was found by its path.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A source that was changed after the library was built. `None` without one, and for a file that no list of cargo's is
+/// about: one that was copied or moved from where it was built.
+pub(crate) fn newer_source(library: &Path) -> Option<PathBuf> {
+    let library = library.canonicalize().ok()?;
+    let list = fs::read(library.with_extension("d")).ok()?;
+    let built = modified(&library).ok()?;
+    // What lies in the future, by another machine's clock, stays newer however often it is built.
+    let now = SystemTime::now();
+    let is_newer = |source: &PathBuf| modified(source).is_ok_and(|at| built < at && at <= now);
+    sources(&list, &library)?.into_iter().find(is_newer)
+}
+
+fn modified(file: &Path) -> io::Result<SystemTime> {
+    fs::metadata(file)?.modified()
+}
+
+/// The files that a list names for a library: a rule of make, in which spaces within names are escaped.
+fn sources(list: &[u8], library: &Path) -> Option<Vec<PathBuf>> {
+    let rule = list.split(|byte| *byte == b'\n').next()?;
+    let mut names = vec![Vec::new()];
+    let mut bytes = rule.iter();
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b'\\' if bytes.as_slice().first() == Some(&b' ') => {
+                bytes.next();
+                names.last_mut()?.push(b' ');
+            }
+            b' ' => names.push(Vec::new()),
+            _ => names.last_mut()?.push(byte),
+        }
+    }
+    let mut names = names.into_iter();
+    let target = names.next()?;
+    let target = target.strip_suffix(b":").map(OsStr::from_bytes).map(Path::new)?;
+    (target.canonicalize().ok()? == library)
+        .then(|| names.map(OsString::from_vec).map(PathBuf::from).collect())
+}
+
+/// What builds everything that cargo leaves in a directory, for a sentence that goes on behind `run`. `None` where there is no
+/// workspace.
+pub(crate) fn command_for(directory: &Path) -> Option<String> {
+    // Cargo tells those that it starts which package they are of: the directory may be far from it.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    command_in(package.as_deref().unwrap_or(directory), directory)
+}
+
+/// The same for the workspace around `place`.
+fn command_in(place: &Path, directory: &Path) -> Option<String> {
+    let root = place.ancestors().find(|place| place.join("Cargo.lock").is_file())?;
+    let profile = match directory.file_name().and_then(OsStr::to_str) {
+        Some("debug") | None => String::new(),
+        Some("release") => " --release".to_owned(),
+        Some(name) => format!(" --profile {name}"),
+    };
+    Some(format!("`cargo build --workspace{profile}` in {}", root.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A workspace with a library that was built an hour ago from one source.
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn new() -> Place {
+            let place = Place(tempfile::tempdir().unwrap());
+            fs::create_dir_all(place.path("a src")).unwrap();
+            fs::create_dir_all(place.path("target/debug")).unwrap();
+            for file in ["Cargo.lock", "a src/lib.rs", "target/debug/libp.so"] {
+                fs::write(place.path(file), "").unwrap();
+            }
+            let list =
+                format!("{}: {}\n", place.escaped("target/debug/libp.so"), place.escaped("a src/lib.rs"));
+            fs::write(place.path("target/debug/libp.d"), list).unwrap();
+            place.set("target/debug/libp.so", SystemTime::now() - Duration::from_secs(3600));
+            place
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().canonicalize().unwrap().join(name)
+        }
+
+        fn escaped(&self, name: &str) -> String {
+            self.path(name).display().to_string().replace(' ', "\\ ")
+        }
+
+        fn set(&self, name: &str, modified: SystemTime) {
+            fs::File::options().write(true).open(self.path(name)).unwrap().set_modified(modified).unwrap();
+        }
+
+        fn newer(&self) -> Option<PathBuf> {
+            newer_source(&self.path("target/debug/libp.so"))
+        }
+    }
+
+    #[test]
+    fn a_source_that_was_changed_after_the_build_is_found() {
+        let place = Place::new();
+        let now = SystemTime::now();
+        for (changed, is_newer) in [
+            (now, true),
+            (now - Duration::from_secs(7200), false),
+            // A clock that is ahead.
+            (now + Duration::from_secs(3600), false),
+        ] {
+            place.set("a src/lib.rs", changed);
+            assert_eq!(place.newer(), is_newer.then(|| place.path("a src/lib.rs")), "{changed:?}");
+        }
+    }
+
+    #[test]
+    fn a_library_that_no_list_is_about_is_as_old_as_it_is() {
+        let place = Place::new();
+        place.set("a src/lib.rs", SystemTime::now());
+        fs::create_dir(place.path("elsewhere")).unwrap();
+        for end in ["so", "d"] {
+            let (from, to) = (format!("target/debug/libp.{end}"), format!("elsewhere/libp.{end}"));
+            fs::copy(place.path(&from), place.path(&to)).unwrap();
+        }
+        assert_eq!(newer_source(&place.path("elsewhere/libp.so")), None);
+        for list in ["", ":", "no rule", "libp.so: a", ": a"] {
+            fs::write(place.path("target/debug/libp.d"), list).unwrap();
+            assert_eq!(place.newer(), None, "{list:?}");
+        }
+        fs::remove_file(place.path("target/debug/libp.d")).unwrap();
+        assert_eq!(place.newer(), None);
+    }
+
+    #[test]
+    fn the_command_names_the_workspace_and_the_profile() {
+        let place = Place::new();
+        let root = place.path("");
+        let root = root.to_str().unwrap().trim_end_matches('/');
+        for (directory, options) in
+            [("target/debug", ""), ("target/release", " --release"), ("target/dist", " --profile dist")]
+        {
+            let expected = format!("`cargo build --workspace{options}` in {root}");
+            let directory = place.path(directory);
+            assert_eq!(command_in(&directory, &directory).as_ref(), Some(&expected), "{directory:?}");
+            let elsewhere = Path::new("/elsewhere").join(directory.file_name().unwrap());
+            assert_eq!(command_in(&place.path("a src"), &elsewhere), Some(expected), "{directory:?}");
+        }
+        assert_eq!(command_in(Path::new("/proc"), Path::new("/proc")), None);
+    }
+}
