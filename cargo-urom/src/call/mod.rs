@@ -162,7 +162,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Source::Known(batches) => batches.iter().map(Vec::len).max().unwrap_or_default(),
         Source::Input => IN_LINE,
     };
-    let shape = Shape { domain: args.workers, first: args.worker.map(|WorkerId(id)| id), window: args.in_flight.max(most) };
+    let shape = Shape {
+        domain: args.workers,
+        first: args.worker.map(|WorkerId(id)| id),
+        window: args.in_flight.max(most),
+    };
     let crew = Crew::start(&service, plugin, shape)?;
     let done = match (source, args.repeat) {
         (Source::Known(batches), Some(count)) => repeated(args, &target, &crew, &batches[0][0].1, count),

@@ -17,7 +17,8 @@ use super::order::{Order, Orders};
 use super::stream::Stream;
 use crate::key::Key;
 use crate::wire::control::{
-    Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry, StartWorker, WorkerToHost,
+    Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry,
+    StartWorker, WorkerToHost,
 };
 use crate::wire::hello::Role;
 use crate::wire::pass::Pass;
