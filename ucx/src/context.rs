@@ -258,12 +258,18 @@ impl ContextBuilder {
     ///
     /// `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know (before 1.20 UCX only logs
     /// a warning, when a worker is made); `NO_DEVICE` when the list of transports leaves none; `INVALID_PARAM` for a text
-    /// with a zero byte in it; that of [`require_version`](crate::require_version); whatever else UCX finds wrong.
+    /// with a zero byte in it; that of [`require_version`](crate::require_version); `UNSUPPORTED` for what would make this
+    /// release fail later on: `UCX_MEM_EVENTS=n` before 1.22, and `UCX_PROTO_ENABLE=n` from 1.22 on where the features
+    /// have remote memory; whatever else UCX finds wrong.
     pub fn build(self) -> Result<Context> {
         require_version()?;
         let config = Config::read()?;
-        let environment = std::env::var("UCX_TLS").ok();
-        for (name, value) in settings::for_release(&self.config, version(), environment.as_deref()) {
+        let environment = |name: &str| std::env::var(name).ok();
+        if let Some(why) = settings::refused(self.features, &self.config, version(), environment) {
+            return Err(Status::UNSUPPORTED.during(why));
+        }
+        let transports = environment("UCX_TLS");
+        for (name, value) in settings::for_release(&self.config, version(), transports.as_deref()) {
             config.set(&name, &value)?;
         }
         let name = self.name.map(|name| c_string("the context's name", &name)).transpose()?;

@@ -1,7 +1,9 @@
-//! What UCX is told of a context's settings: old releases take those of a single transport in another way, or not at all.
+//! What UCX is told of a context's settings: old releases take those of a single transport in another way, or not at all. And which
+//! settings make a release fail later on.
 
 use std::borrow::Cow;
 
+use crate::context::Features;
 use crate::version::Version;
 
 /// The first release that takes a setting of one transport by its name in the environment.
@@ -9,6 +11,12 @@ const BY_TRANSPORT: Version = Version { major: 1, minor: 17, patch: 0 };
 
 /// The first release that says nothing of a setting of a transport that the context does not use.
 const SILENT: Version = Version { major: 1, minor: 20, patch: 0 };
+
+/// The first release that survives a failed endpoint with a message under way whose memory it could not register.
+const WITHOUT_HOOKS: Version = Version { major: 1, minor: 22, patch: 0 };
+
+/// The first release whose old protocols have neither put and get nor atomic operations.
+const NEW_PROTOCOLS_ONLY: Version = Version { major: 1, minor: 22, patch: 0 };
 
 /// What the settings of the transports with a receive queue in memory begin with.
 const QUEUES: [(&str, &str); 2] = [("POSIX_", "posix"), ("SYSV_", "sysv")];
@@ -56,6 +64,30 @@ pub(crate) fn for_release<'a>(
         taken.push(("TLS".into(), without_sysv(list).into()));
     }
     taken
+}
+
+/// Why `release` would fail later on with these settings and the `environment`'s, if it would.
+pub(crate) fn refused(
+    features: Features,
+    settings: &[(String, String)],
+    release: Version,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let off = |value: &str| ["n", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no));
+    if release < WITHOUT_HOOKS && environment("UCX_MEM_EVENTS").is_some_and(|value| off(&value)) {
+        return Some(format!(
+            "UCX {release} crashes with UCX_MEM_EVENTS=n when a peer goes away during a long message: unset it, or use \
+             UCX {WITHOUT_HOOKS} or newer"
+        ));
+    }
+    let own = settings.iter().rev().find(|(name, _)| name == "PROTO_ENABLE").map(|(_, value)| value.clone());
+    let old_protocols = own.or_else(|| environment("UCX_PROTO_ENABLE")).is_some_and(|value| off(&value));
+    let remote = features.contains(Features::RMA) || features.contains(Features::AMO64);
+    (old_protocols && remote && release >= NEW_PROTOCOLS_ONLY).then(|| {
+        format!(
+            "UCX {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, or set it to y"
+        )
+    })
 }
 
 /// The transport with a receive queue in memory of which a setting is.
@@ -138,6 +170,45 @@ mod tests {
     fn the_programs_own_list_goes_before_the_environments_and_the_last_counts() {
         let lists = [("TLS", "all"), ("TLS", "tcp"), QUEUE];
         assert_eq!(taken(&lists, "1.18.1", Some("shm")), "TLS=all TLS=tcp");
+    }
+
+    /// Why a context is refused that has `settings`, in an environment with `variable`.
+    fn why(features: Features, settings: &[(&str, &str)], release: &str, variable: &str) -> Option<String> {
+        let settings: Vec<_> =
+            settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let (name, value) = variable.split_once('=').unwrap();
+        let environment = |asked: &str| (asked == name).then(|| value.to_owned());
+        refused(features, &settings, release.parse().unwrap(), environment)
+    }
+
+    #[test]
+    fn a_release_that_crashes_without_hooks_is_refused_with_the_remedy() {
+        for value in ["n", "N", "no", "off", "0"] {
+            let variable = format!("UCX_MEM_EVENTS={value}");
+            for old in ["1.16.0", "1.21.0", "1.21.9"] {
+                let why = why(Features::TAG, &[], old, &variable).unwrap();
+                assert!(why.contains(old) && why.contains("unset it") && why.contains("1.22.0"), "{why}");
+            }
+            assert_eq!(why(Features::TAG, &[], "1.22.0", &variable), None);
+        }
+        assert_eq!(why(Features::TAG, &[], "1.16.0", "UCX_MEM_EVENTS=y"), None);
+        assert_eq!(why(Features::TAG, &[], "1.16.0", "OTHER=n"), None);
+    }
+
+    #[test]
+    fn remote_memory_without_the_new_protocols_is_refused_from_1_22_on() {
+        let (by_environment, by_program) = ("UCX_PROTO_ENABLE=n", [("PROTO_ENABLE", "n")]);
+        for features in [Features::RMA | Features::TAG, Features::AMO64] {
+            for why in [
+                why(features, &[], "1.22.0", by_environment),
+                why(features, &by_program, "1.22.0", "OTHER=n"),
+            ] {
+                assert!(why.as_ref().unwrap().contains("UCX_PROTO_ENABLE"), "{why:?}");
+            }
+            assert_eq!(why(features, &[], "1.21.0", by_environment), None);
+            assert_eq!(why(features, &[("PROTO_ENABLE", "y")], "1.22.0", by_environment), None);
+        }
+        assert_eq!(why(Features::TAG | Features::AM, &by_program, "1.22.0", by_environment), None);
     }
 
     #[test]

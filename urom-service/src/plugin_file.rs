@@ -53,11 +53,12 @@ fn lookup_hint(text: &str) -> &'static str {
     }
 }
 
-/// The library of DOCA's that was not found, if this is what the loader says.
+/// The library of DOCA's that was not found, if this is what the loader says. It is a path where the plugin was linked with
+/// one.
 fn missing_of_doca(text: &str) -> Option<&str> {
     let (name, reason) = text.split_once(": ")?;
-    let is_file_name = name.starts_with("libdoca_") && !name.contains('/');
-    (is_file_name && reason.starts_with("cannot open shared object file")).then_some(name)
+    let is_of_doca = name.rsplit('/').next().is_some_and(|file| file.starts_with("libdoca_"));
+    (is_of_doca && reason.starts_with("cannot open shared object file")).then_some(name)
 }
 
 /// Loads a library from `lib` of the prefix that this program is installed in; whether it is there. It stays loaded, so the
