@@ -10,7 +10,8 @@ use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
-use urom_abi::wire::EncodeError;
+use urom_abi::DocaError;
+use urom_abi::plugin::PluginInfo;
 
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
@@ -18,7 +19,6 @@ use crate::task::future::Ticket;
 use crate::task::{Task, TaskHandle, outcome};
 use crate::wait;
 use crate::worker::{Answer, Owner, Slot, Worker};
-use urom_abi::plugin::PluginInfo;
 
 const COMMAND: &str = "a raw command";
 
@@ -122,12 +122,10 @@ impl RawTask {
         let mut task = ManuallyDrop::new(task);
         let (need, room) = (command.len(), self.capacity);
         if need > room {
-            let error = EncodeError::TooBig { message: COMMAND, need, room };
-            return Err(Error::new(
-                error.into(),
-                outcome::what(&self.owner, self.plugin.name().unwrap_or_default(), COMMAND),
-            )
-            .caused_by(error));
+            let what = outcome::what(&self.owner, self.plugin.name().unwrap_or_default(), COMMAND);
+            return Err(Error::new(DocaError::TOO_BIG, what)
+                .why(format!("it takes {need} bytes, but {room} fit"))
+                .hint(outcome::SEND_LESS));
         }
         task.payload()[..need].copy_from_slice(command);
         task.set_len(need)
