@@ -5,14 +5,12 @@
 //! finds them in `DEP_UROM_SERVICE_PROGRAM_0` and so on.
 
 fn main() {
-    // Plugins in C need `libdoca_common.so.2`, which lies in an installed uromd's prefix. Only the older kind of entry holds
-    // for what a program loads later on.
-    let mut program = vec!["-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib".to_owned()];
-    for symbol in ["doca_log", "doca_log_register_source", "doca_log_unregister_source"] {
-        program.push(format!("-Wl,--export-dynamic-symbol={symbol}"));
-    }
+    let mut program: Vec<_> = ["doca_log", "doca_log_register_source", "doca_log_unregister_source"]
+        .iter()
+        .map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}"))
+        .collect();
     if ucx_probe::rpath().is_some() {
-        // Where `cargo xtask install` puts the kit's own UCX.
+        // Where `cargo xtask install` puts the kit's own UCX. LD_LIBRARY_PATH comes before it: emit_rpath sees to that.
         program.push("-Wl,-rpath,$ORIGIN/../lib/urom-ucx/libucx/lib".to_owned());
     }
     program.iter().for_each(|argument| println!("cargo:rustc-link-arg-bins={argument}"));

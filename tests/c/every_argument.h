@@ -16,8 +16,10 @@ static inline void bad_arguments_of_a_service(const struct rig *rig)
 	struct doca_urom_service *running = rig->host.service, *idle;
 	const struct doca_urom_service_plugin_info *plugins;
 	struct doca_urom_service_get_workers_by_gid_task *query;
+	static char description[65536];
 	doca_cpu_set_t cpus;
-	size_t count;
+	uint64_t fingerprint;
+	size_t count, length;
 
 	GIVES(INVALID, doca_urom_service_create, NULL);
 	GIVES(DOCA_SUCCESS, doca_urom_service_create, &idle);
@@ -49,6 +51,16 @@ static inline void bad_arguments_of_a_service(const struct rig *rig)
 	GIVES(DOCA_SUCCESS, doca_urom_service_get_plugins_list, running, &plugins, &count);
 	GIVES(INVALID, doca_urom_service_get_cpuset, running, NULL);
 	GIVES(DOCA_SUCCESS, doca_urom_service_get_cpuset, running, &cpus);
+	GIVES(INVALID, urom_service_get_plugin_fingerprint, running, plugins[0].id, NULL);
+	GIVES(INVALID, urom_service_get_plugin_fingerprint, running, 0, &fingerprint);
+	GIVES(INVALID, urom_service_get_plugin_fingerprint, running, UINT64_MAX, &fingerprint);
+	GIVES(DOCA_SUCCESS, urom_service_get_plugin_fingerprint, running, plugins[0].id, &fingerprint);
+	length = sizeof(description);
+	GIVES(INVALID, urom_service_get_plugin_description, running, plugins[0].id, description, NULL);
+	GIVES(INVALID, urom_service_get_plugin_description, running, plugins[0].id, NULL, &length);
+	length = 1;
+	GIVES(DOCA_ERROR_TOO_BIG, urom_service_get_plugin_description, running, plugins[0].id, description, &length);
+	GIVES(DOCA_SUCCESS, urom_service_get_plugin_description, running, plugins[0].id, description, &length);
 	GIVES(INVALID, doca_urom_service_get_workers_by_gid_task_allocate, running, NULL);
 	GIVES(INVALID, doca_urom_service_get_workers_by_gid_task_allocate_init, running, 1, no_query_done, NULL);
 	/* Callbacks may be left out. */

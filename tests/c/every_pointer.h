@@ -101,7 +101,9 @@ struct attempt {
 	CODE(urom_service_set_address, SERVICE, o, "host:1", "the test")                                               \
 	CODE(urom_service_set_embedded, SERVICE, o, "/nowhere")                                                        \
 	CODE(urom_service_set_key_file, SERVICE, o, "/nowhere")                                                        \
-	CODE(urom_service_set_any_device, SERVICE, o)
+	CODE(urom_service_set_any_device, SERVICE, o)                                                                  \
+	CODE(urom_service_get_plugin_fingerprint, SERVICE, o, 1, &given.word)                                          \
+	CODE(urom_service_get_plugin_description, SERVICE, o, 1, given.text, &given.size)
 
 #define WORKER_FUNCTIONS(CODE, VALUE, SILENT)                                                                          \
 	CODE(doca_urom_worker_destroy, WORKER, o)                                                                      \

@@ -105,6 +105,10 @@ IN_STATE(urom_service_set_address, return urom_service_set_address(o, "127.0.0.1
 IN_STATE(urom_service_set_embedded, return urom_service_set_embedded(o, NULL);)
 IN_STATE(urom_service_set_key_file, return urom_service_set_key_file(o, "/nowhere");)
 IN_STATE(urom_service_set_any_device, return urom_service_set_any_device(o);)
+/* There is no plugin 0, which only a service that runs can tell. */
+IN_STATE(urom_service_get_plugin_fingerprint, uint64_t word; return urom_service_get_plugin_fingerprint(o, 0, &word);)
+IN_STATE(urom_service_get_plugin_description, size_t length = 0;
+	 return urom_service_get_plugin_description(o, 0, NULL, &length);)
 
 /* A service starts at once, so it is never seen starting. */
 static const struct in_states of_services[] = {
@@ -123,6 +127,10 @@ static const struct in_states of_services[] = {
 	{"urom_service_set_embedded", state_urom_service_set_embedded, {UINT32_MAX, UINT32_MAX, BAD, BAD}},
 	{"urom_service_set_key_file", state_urom_service_set_key_file, {UINT32_MAX, UINT32_MAX, BAD, BAD}},
 	{"urom_service_set_any_device", state_urom_service_set_any_device, {OK, OK, BAD, BAD}},
+	{"urom_service_get_plugin_fingerprint", state_urom_service_get_plugin_fingerprint,
+	 {BAD, BAD, DOCA_ERROR_INVALID_VALUE, BAD}},
+	{"urom_service_get_plugin_description", state_urom_service_get_plugin_description,
+	 {BAD, BAD, DOCA_ERROR_INVALID_VALUE, BAD}},
 	{"doca_pe_connect_ctx", state_doca_pe_connect_ctx, {NO, NO, NO, NO}},
 	{"doca_ctx_start", state_doca_ctx_start, {UINT32_MAX, UINT32_MAX, BAD, BAD}},
 	{"doca_ctx_stop", state_doca_ctx_stop, {OK, OK, UINT32_MAX, SOON}},

@@ -10,6 +10,8 @@ use crate::search::Search;
 /// Lets every program, shared library and test of a package find UCX at run time where it is found now. For the build script
 /// of each package that makes one; prints nothing but what cargo reads.
 ///
+/// `LD_LIBRARY_PATH` comes before that place: it runs a program with another UCX than it was built with.
+///
 /// Nothing is emitted where the loader finds UCX by itself, nor where there is none: `ucx-sys` fails with the reasons, and
 /// this script is run again by the next build.
 ///
@@ -94,10 +96,15 @@ fn watched(search: &Search, found: Option<&Found>) -> Vec<String> {
 }
 
 fn rpath_lines(directory: &Path) -> Vec<String> {
+    // The new kind of entry (DT_RUNPATH), which LD_LIBRARY_PATH goes before. Not every linker makes it unasked.
     // Not as one argument of -Wl: a comma in the path would end it.
-    let words = ["-Xlinker", "-rpath", "-Xlinker"].map(str::to_owned);
-    let words = words.into_iter().chain([directory.display().to_string()]);
-    words.map(|word| format!("cargo::rustc-link-arg={word}")).collect()
+    let directory = directory.display().to_string();
+    let words = ["--enable-new-dtags", "-rpath", &directory];
+    words
+        .iter()
+        .flat_map(|word| ["-Xlinker", word])
+        .map(|word| format!("cargo::rustc-link-arg={word}"))
+        .collect()
 }
 
 fn link_lines(found: &Found) -> Vec<String> {
@@ -146,6 +153,8 @@ mod tests {
             "cargo::rustc-link-lib=dylib=ucp",
             "cargo::rustc-link-lib=dylib=ucs",
             "cargo::rustc-link-search=native=/a,b",
+            "cargo::rustc-link-arg=-Xlinker",
+            "cargo::rustc-link-arg=--enable-new-dtags",
             "cargo::rustc-link-arg=-Xlinker",
             "cargo::rustc-link-arg=-rpath",
             "cargo::rustc-link-arg=-Xlinker",

@@ -7,12 +7,16 @@ use std::task::{Context as TaskContext, Poll};
 use ucx_sys as sys;
 
 use crate::context::Features;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, ErrorMode};
 use crate::held::Held;
 use crate::request::{self, Request};
 use crate::rma::RemoteMemory;
 use crate::slot::Completion;
 use crate::status::Status;
+use crate::version::{Version, version};
+
+/// The first UCX that ends an operation which nothing can do. Others go round in circles with it, within the call.
+const ENDS: Version = Version { major: 1, minor: 21, patch: 0 };
 
 /// The operand and the answer. A vector, because its words stay where they are when it moves.
 type Words = Vec<u64>;
@@ -52,6 +56,9 @@ impl RemoteMemory {
             Ok(_) => return Atomic(Request::failed(Status::INVALID_PARAM, words)),
             Err(status) => return Atomic(Request::failed(status, words)),
         };
+        if endpoint.error_mode() == ErrorMode::Peer && version() < ENDS && !endpoint.has_device() {
+            return Atomic(Request::failed(Status::UNSUPPORTED, words));
+        }
         let mut words = Held::new(words);
         let [operand, answer] = words.get_mut().as_mut_slice() else { unreachable!("two words") };
         let (operand, answer) = (&raw const *operand, &raw mut *answer);

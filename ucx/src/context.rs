@@ -9,9 +9,10 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 use crate::queues::Queues;
+use crate::settings;
 use crate::slot::Slot;
 use crate::status::{Result, Status, check};
-use crate::version::require_version;
+use crate::version::{require_version, version};
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
@@ -203,6 +204,10 @@ impl ContextBuilder {
     /// `name` is that of the environment variable without `UCX_`: `config("TLS", "tcp")`. Connections by socket
     /// address need `tcp` among the transports even when their data goes over shared memory.
     ///
+    /// UCX 1.16 has settings of a single transport in the environment only: it gets those of `posix` (`POSIX_..`) for all
+    /// transports with a receive queue in memory, and `sysv` is left out then; those of others it does not get. Before 1.20
+    /// a setting of `posix` or `sysv` is left out where the transport is not used.
+    ///
     /// With other sizes of shared memory (`FIFO_SIZE`, `FIFO_ELEM_SIZE`, `SEG_SIZE`) than a peer's program sets, workers do not
     /// connect to that peer. What the environment says of them must be the same for all processes of a machine.
     pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -251,14 +256,21 @@ impl ContextBuilder {
     ///
     /// # Errors
     ///
-    /// `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know; `NO_DEVICE` when the list
-    /// of transports leaves none; `INVALID_PARAM` for a text with a zero byte in it; that of
-    /// [`require_version`](crate::require_version); whatever else UCX finds wrong.
+    /// `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know (before 1.20 UCX only logs
+    /// a warning, when a worker is made); `NO_DEVICE` when the list of transports leaves none; `INVALID_PARAM` for a text
+    /// with a zero byte in it; that of [`require_version`](crate::require_version); `UNSUPPORTED` for what would make this
+    /// release fail later on: `UCX_MEM_EVENTS=n` before 1.22, and `UCX_PROTO_ENABLE=n` from 1.22 on where the features
+    /// have remote memory; whatever else UCX finds wrong.
     pub fn build(self) -> Result<Context> {
         require_version()?;
         let config = Config::read()?;
-        for (name, value) in &self.config {
-            config.set(name, value)?;
+        let environment = |name: &str| std::env::var(name).ok();
+        if let Some(why) = settings::refused(self.features, &self.config, version(), environment) {
+            return Err(Status::UNSUPPORTED.during(why));
+        }
+        let transports = environment("UCX_TLS");
+        for (name, value) in settings::for_release(&self.config, version(), transports.as_deref()) {
+            config.set(&name, &value)?;
         }
         let name = self.name.map(|name| c_string("the context's name", &name)).transpose()?;
         let mut params = sys::ucp_params_t::zeroed();

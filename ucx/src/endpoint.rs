@@ -199,6 +199,10 @@ impl Endpoint {
         self.shared.failed.get()
     }
 
+    pub(crate) fn error_mode(&self) -> ErrorMode {
+        self.mode
+    }
+
     /// Ends when everything sent, put or done on remote memory before on this endpoint has arrived:
     /// `ucp_ep_flush_nbx`.
     ///

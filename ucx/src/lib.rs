@@ -66,6 +66,7 @@ mod ranges;
 mod rendezvous;
 mod request;
 mod rma;
+mod settings;
 mod signal;
 mod slot;
 mod socket;

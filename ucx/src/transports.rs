@@ -15,6 +15,9 @@ const MOST: usize = 64;
 /// Those with a receive queue in memory. Others that use memory of both processes only move the bytes of long messages.
 const SHARED_MEMORY: [&str; 3] = ["posix", "sysv", "xpmem"];
 
+/// Those that take no device.
+const WITHOUT_DEVICE: [&str; 7] = ["tcp", "self", "posix", "sysv", "xpmem", "cma", "knem"];
+
 impl Endpoint {
     /// The names of the transports it uses, such as `posix` or `tcp`, one as often as the endpoint uses it: `ucp_ep_query`.
     /// Until the connection is made they are those that make it.
@@ -70,5 +73,10 @@ impl Endpoint {
     /// ```
     pub fn is_in_shared_memory(&self) -> Result<bool> {
         Ok(self.transports()?.iter().any(|name| SHARED_MEMORY.contains(&name.as_str())))
+    }
+
+    /// Whether it uses a device such as InfiniBand's.
+    pub(crate) fn has_device(&self) -> bool {
+        self.transports().is_ok_and(|names| names.iter().any(|name| !WITHOUT_DEVICE.contains(&name.as_str())))
     }
 }

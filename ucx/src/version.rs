@@ -93,13 +93,15 @@ fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> status::Re
 
 /// Whether two versions of UCX can connect to each other.
 ///
-/// Before 1.20 they can, whatever their minor versions; from 1.20 on a version connects only to its own minor version.
-/// UCX itself says no more than "no remote address" when they do not fit, so peers should compare before they connect.
+/// 1.16, 1.17 and 1.18 connect to each other; from 1.19 on a version connects only to its own minor version. That is what holds for
+/// messages and registered memory, over shared memory and over TCP, in both directions: some others do some of it.
+/// UCX itself says no more than "no remote address" when they do not fit, if it does not crash, so peers should compare
+/// before they connect.
 ///
 /// ```
 /// use ucx::wire_compatible;
 ///
-/// let (old, older) = ("1.19.1".parse()?, "1.16.0".parse()?);
+/// let (old, older) = ("1.18.1".parse()?, "1.16.0".parse()?);
 /// let (new, newer) = ("1.20.0".parse()?, "1.22.0".parse()?);
 /// assert!(wire_compatible(old, older));
 /// assert!(!wire_compatible(new, newer));
@@ -107,7 +109,7 @@ fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> status::Re
 /// ```
 #[must_use]
 pub fn wire_compatible(a: Version, b: Version) -> bool {
-    let old = |version: Version| (version.major, version.minor) < (1, 20);
+    let old = |version: Version| (version.major, version.minor) < (1, 19);
     (a.major, a.minor) == (b.major, b.minor) || (a.major == b.major && old(a) && old(b))
 }
 
@@ -169,6 +171,14 @@ mod tests {
         assert_eq!(parse(&running.to_string()), running);
     }
 
+    /// `cargo xtask test --ucx` says which.
+    #[test]
+    fn the_release_that_runs_is_the_one_that_was_asked_for() {
+        if let Ok(expected) = std::env::var("UROM_TEST_UCX") {
+            assert_eq!(version(), parse(&expected), "{:?}", file());
+        }
+    }
+
     #[test]
     fn a_ucx_that_is_too_old_is_named_with_its_file_and_the_remedy() {
         let error = judge(parse("1.13.1"), || Some("/usr/lib/libucp.so.0".into())).unwrap_err();
@@ -199,11 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn old_versions_understand_each_other_and_new_ones_only_themselves() {
-        assert!(wire_compatible(parse("1.16.0"), parse("1.18.1")));
-        assert!(wire_compatible(parse("1.22.0"), parse("1.22.3")));
-        assert!(!wire_compatible(parse("1.20.1"), parse("1.22.0")));
-        assert!(!wire_compatible(parse("1.18.1"), parse("1.20.0")));
-        assert!(!wire_compatible(parse("2.1.0"), parse("1.16.0")));
+    fn versions_to_1_18_understand_each_other_and_newer_ones_only_themselves() {
+        // One of each minor version, as the guide's table has them, and the group that each is in.
+        let groups =
+            ["1.16.0 1.17.0 1.18.1", "1.19.0 1.19.1", "1.20.0 1.20.1", "1.21.0", "1.22.0 1.22.3", "2.16.0"];
+        for one in groups {
+            for other in groups {
+                for (a, b) in one.split(' ').flat_map(|a| other.split(' ').map(move |b| (a, b))) {
+                    assert_eq!(wire_compatible(parse(a), parse(b)), one == other, "{a} {b}");
+                }
+            }
+        }
     }
 }

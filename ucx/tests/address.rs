@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{all_features, finish, log, until};
+use common::{all_features, finish, is_from, log, until};
 use ucx::{Context, Endpoint, Error, Status, Worker, WorkerAddress};
 
 /// How UCX can be told to write addresses: its first layout, its second, and with a name in them.
@@ -100,6 +100,12 @@ fn an_address_whose_transports_have_none_is_refused() {
 
 #[test]
 fn an_address_with_a_byte_changed_is_refused_or_harms_nobody() {
+    if !is_from("1.17.0") {
+        // A program cannot set POSIX_USE_PROC_LINK there: a byte of an address is the number of a file of this process, and
+        // with another one UCX writes into memory of another test.
+        eprintln!("left out on UCX {}: it would write into memory of other tests", ucx::version());
+        return;
+    }
     for layout in LAYOUTS {
         let config = [layout, &[("POSIX_USE_PROC_LINK", "n")]].concat();
         let (from, to) = (worker("posix,self", &config), worker("posix,self", &config));

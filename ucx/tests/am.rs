@@ -95,7 +95,7 @@ fn a_message_that_cannot_be_sent_now_gives_its_buffer_and_the_reason_back() {
 #[test]
 fn large_messages_are_announced_and_fetched() {
     for transports in TRANSPORTS {
-        let pair = Pair::new(transports);
+        let pair = Pair::announcing(transports);
         let (announced, log) = log::<Rendezvous>();
         pair.b
             .set_am_handler(9, move |message| {
@@ -163,7 +163,7 @@ fn a_large_message_can_be_forced_to_be_eager() {
 fn an_announcement_can_be_dropped_in_and_after_its_handler() {
     for transports in TRANSPORTS {
         for keep in [false, true] {
-            let pair = Pair::new(transports);
+            let pair = Pair::announcing(transports);
             let (announced, log) = log();
             pair.b
                 .set_am_handler(1, move |message| {

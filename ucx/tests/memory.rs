@@ -70,15 +70,23 @@ fn atomic_operations_yield_what_was_there() {
 
 #[test]
 fn atomic_operations_with_error_handling_end_and_do_not_hang() {
-    let pair = Pair::new("tcp");
-    let memory = Memory::allocate(pair.b.context(), 64).unwrap();
-    let add = remote(&pair, &memory).fetch_add(&pair.to_b, 0, 1);
-    pair.until("the end", || add.is_done());
-    // Whether this UCX can or cannot.
-    let added = add.wait().is_ok();
-    let mut expected = vec![0; 64];
-    expected[..8].copy_from_slice(&u64::to_ne_bytes(added.into()));
-    assert_eq!(bytes(&memory), expected);
+    let in_memory = || {
+        let [a, b] = ["shm,self"; 2].map(common::watched);
+        Pair { to_b: a.endpoint().connect(&b.address().unwrap()).unwrap(), a, b }
+    };
+    for pair in [Pair::new("tcp"), in_memory()] {
+        let allocated = Memory::allocate(pair.b.context(), 64).unwrap();
+        let mapped = Memory::map(pair.b.context(), vec![0; 64]).unwrap();
+        for memory in [allocated, mapped] {
+            let add = remote(&pair, &memory).fetch_add(&pair.to_b, 0, 1);
+            pair.until("the end", || add.is_done());
+            // Whether this UCX can or cannot.
+            let added = add.wait().is_ok();
+            let mut expected = vec![0; 64];
+            expected[..8].copy_from_slice(&u64::to_ne_bytes(added.into()));
+            assert_eq!(bytes(&memory), expected);
+        }
+    }
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn a_receive_that_is_dropped_gets_nothing_and_gives_its_buffer_up() {
 #[test]
 fn a_send_that_is_dropped_keeps_its_buffer_until_it_has_arrived() {
     for transports in TRANSPORTS {
-        let pair = Pair::new(transports);
+        let pair = Pair::announcing(transports);
         let length = 2 << 20;
         let (buffer, drops) = counted(length);
         let send = pair.to_b.tag_send(1, buffer);

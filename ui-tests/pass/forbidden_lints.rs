@@ -28,12 +28,6 @@ pub mod protocol {
             /// Another.
             b: u8,
             /// Another.
-            c: u8,
-            /// Another.
-            d: u8,
-            /// Another.
-            e: u8,
-            /// Another.
             f: bool,
         },
     }
@@ -48,6 +42,41 @@ pub mod protocol {
             #[urom(inline)]
             data: Payload,
         },
+    }
+}
+
+/// Of this nobody uses anything.
+mod unused {
+    use urom_abi::{Data, Received, urom_command, urom_notification};
+
+    #[urom_command(plugin = "worker_k", version = 1)]
+    #[derive(Debug)]
+    enum Command<'a> {
+        #[urom(reply = Done)]
+        Put {
+            #[urom(echo)]
+            context: u64,
+            flag: bool,
+            #[urom(inline, unless = id)]
+            data: Data<'a>,
+            #[urom(word)]
+            id: u64,
+        },
+        #[urom(reply = Gone)]
+        Stop,
+    }
+
+    #[urom_notification]
+    #[derive(Debug)]
+    enum Notification {
+        Done {
+            #[urom(echo)]
+            context: u64,
+            #[urom(inline)]
+            data: Received,
+            done: u8,
+        },
+        Gone,
     }
 }
 

@@ -240,7 +240,7 @@ mod tests {
                     len.map(|len| quote::ToTokens::to_token_stream(&len.value).to_string()),
                     Some(value.to_string())
                 );
-                (keys.flag("inline", errors), keys.value::<syn::Path>("addr", "addr = a", errors));
+                _ = (keys.flag("inline", errors), keys.value::<syn::Path>("addr", "addr = a", errors));
                 keys.finish(errors);
             });
             assert_eq!(found, "");

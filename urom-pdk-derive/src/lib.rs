@@ -72,7 +72,8 @@ use proc_macro::TokenStream;
 /// | `tag = u32` | the tag's type: `u8`, `u16`, `u32` or `u64` | `u64` |
 /// | `crate = path` | where `urom-abi` is found | `::urom_abi` |
 ///
-/// The enum has a lifetime when it has payloads, which borrow for it, and no other parameter.
+/// The enum has a lifetime when it has payloads, which borrow for it, and no other parameter. Derives stand below the macro, and
+/// hold for the structures too where those can have them.
 ///
 /// # Keys of a variant, in `#[urom(...)]`
 ///
@@ -86,10 +87,10 @@ use proc_macro::TokenStream;
 ///
 /// | key | meaning |
 /// | --- | --- |
-/// | none | a number, an array or a `bytemuck::Pod` structure, as its own bytes |
+/// | none | as its own bytes: a number, a `bytemuck::Pod` structure, or, checked on reading, a `bool`, a `char`, and what derives `zerocopy`'s `TryFromBytes`, such as an enum without fields; or an array of these |
 /// | `echo` | the answer repeats it, in the notification's echoed field of the same name |
 /// | `header` | it lies between tag and union; such fields come first and are the same in every variant |
-/// | `optional` | the client's method has no argument for it, and the task a setter; zero, empty or absent unless set. `echo` implies it |
+/// | `optional` | the client's method has no argument for it, and the task a setter; zero, empty or absent unless set. `echo` implies it. An enum that is either has a value that is 0 |
 /// | `with = module` | it travels as a `module::Wire`, through `module::encode(&T) -> Wire` and `module::decode(Wire) -> Result<T, &'static str>` |
 /// | `inline` | it is a payload: see below |
 /// | `word` | it is a word of the wire that a payload fills. It has a place and one of the types `u8` to `u64`, and no value: it is left out of the enum, the structures and the client |
@@ -100,6 +101,7 @@ use proc_macro::TokenStream;
 /// | --- | --- | --- |
 /// | `&'a [u8]` | commands | counted in bytes |
 /// | `&'a [u8; N]` | commands | `N`, without a word for it |
+/// | `&'a str` | commands | counted in bytes, which are UTF-8 |
 /// | `Elements<'a, T>` | commands | counted in elements; any plain `T` |
 /// | `Data<'a>` | commands | bytes, or registered memory; needs `unless` |
 /// | `Payload`, `Payload<T>` | notifications | counted in elements |

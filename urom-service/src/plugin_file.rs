@@ -43,25 +43,33 @@ pub enum PluginFileError {
 
 /// What to do where a plugin in C does not find its log.
 fn lookup_hint(text: &str) -> &'static str {
-    if text.contains("libdoca_") && text.contains("cannot open shared object file") {
+    if missing_of_doca(text).is_some() {
         ": add the lib directory of the installed prefix to LD_LIBRARY_PATH, or start the prefix's own uromd, which knows it"
     } else {
         ""
     }
 }
 
-/// What plugins in C log with.
-const COMMON: &str = "libdoca_common.so.2";
-
-fn lacks_common(text: &str) -> bool {
-    text.contains(COMMON) && text.contains("cannot open shared object file")
+/// The library of DOCA's that was not found, if this is what the loader says. It is a path where the plugin was linked with
+/// one.
+fn missing_of_doca(text: &str) -> Option<&str> {
+    let (name, reason) = text.split_once(": ")?;
+    let is_of_doca = name.rsplit('/').next().is_some_and(|file| file.starts_with("libdoca_"));
+    (is_of_doca && reason.starts_with("cannot open shared object file")).then_some(name)
 }
 
-fn open(file: &Path) -> Result<ManuallyDrop<Library>, PluginFileError> {
-    // SAFETY: running the constructors of whatever lies in the plugin path is what this module is for; whoever sets that
-    // path answers for what lies there, and whoever sets the loader's for DOCA's library.
-    let library = unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) };
-    library.map(ManuallyDrop::new).map_err(|error| PluginFileError::Load(loader_text(&error)))
+/// Loads a library from `lib` of the prefix that this program is installed in; whether it is there. It stays loaded, so the
+/// loader finds it under its name from then on.
+///
+/// A run path of the program cannot do that: the new kind holds for what the program itself needs alone, and the old kind
+/// goes before `LD_LIBRARY_PATH`, also for UCX.
+fn load_from_prefix(library: &str) -> bool {
+    let Ok(program) = std::env::current_exe() else { return false };
+    let Some(prefix) = program.parent().and_then(Path::parent) else { return false };
+    let file = prefix.join("lib").join(library);
+    // SAFETY: its constructors run, and it is the prefix's own as much as this program is.
+    file.is_file()
+        && unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }.map(ManuallyDrop::new).is_ok()
 }
 
 /// A plugin that can be listed and opened.
@@ -108,14 +116,20 @@ impl Loaded {
     /// # Errors
     /// `Load` or `Symbol`.
     pub fn load(path: &Path) -> Result<Loaded, PluginFileError> {
-        let library = match open(path) {
-            // A plugin with a run path of its own, as meson gives those that it has not installed, is not looked up in the
-            // program's. What is loaded already need not be found.
-            Err(PluginFileError::Load(text)) if lacks_common(&text) && open(Path::new(COMMON)).is_ok() => {
-                open(path)
+        let mut tried = Vec::new();
+        let library = loop {
+            // SAFETY: running the constructors of whatever lies in the plugin path is what this function is for; whoever
+            // sets that path answers for what lies there.
+            let error = match unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) } {
+                Ok(library) => break ManuallyDrop::new(library),
+                Err(error) => loader_text(&error),
+            };
+            let missing = missing_of_doca(&error).map(str::to_owned).filter(|name| !tried.contains(name));
+            match missing {
+                Some(name) if load_from_prefix(&name) => tried.push(name),
+                _ => return Err(PluginFileError::Load(error)),
             }
-            opened => opened,
-        }?;
+        };
         // SAFETY: a plugin's symbol of this name is a function of this type.
         let get_version = unsafe { symbol::<GetVersionFn>(&library, GET_VERSION_SYMBOL) }?;
         // SAFETY: as above.

@@ -11,9 +11,6 @@ use bindgen::callbacks::{EnumVariantCustomBehavior, EnumVariantValue, ParseCallb
 
 use crate::ucx;
 
-/// The oldest UCX that the kit runs with, as the package has it: bindings made from it work with every later one.
-const HEADERS: &str = "1.16.0.post2";
-
 /// The oldest rustc the generated code must suit; the workspace's `rust-version`.
 const RUST: (u64, u64) = (88, 0);
 
@@ -83,9 +80,13 @@ pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
 
 /// The include directory of the UCX 1.16 headers, unpacked on the first use. They are the same for every target.
 fn headers(target_dir: &Path) -> Result<PathBuf> {
-    let package = ucx::unpack(target_dir, HEADERS, crate::target::Target::X86_64)?;
+    let package = ucx::unpack(target_dir, ucx::OLDEST, crate::target::Target::X86_64)?;
     let include = package.join("libucx/include");
-    ensure!(include.join("ucp/api/ucp.h").is_file(), "UCX {HEADERS} holds no libucx/include/ucp/api/ucp.h");
+    ensure!(
+        include.join("ucp/api/ucp.h").is_file(),
+        "UCX {} holds no libucx/include/ucp/api/ucp.h",
+        ucx::OLDEST
+    );
     Ok(include)
 }
 

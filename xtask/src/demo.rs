@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -31,9 +31,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let wanted = |plugin: &Plugin<'_>| PLUGIN_PACKAGES.contains(&plugin.package);
     let directory = build(workspace, &programs, &[steps::WITH_MPI], wanted)?;
     let log = directory.join("uromd-demo.log");
-    let mut service = Command::new(directory.join(SERVICE.name));
+    let mut service = service(&directory);
     let log_file = File::create(&log).with_context(|| format!("could not create {}", log.display()))?;
-    service.env("UROM_PLUGIN_PATH", directory.join(Purpose::Use.directory())).stderr(log_file);
+    service.stderr(log_file);
     if let Err(error) = serve_and_run(service, |address| steps::all(&directory, address)) {
         let text = fs::read_to_string(&log).unwrap_or_default();
         eprintln!("--- uromd's log ({}):\n{text}---", log.display());
@@ -41,6 +41,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     }
     println!("demo: ok");
     Ok(())
+}
+
+/// The daemon in `directory`, with the plugins there.
+pub(crate) fn service(directory: &Path) -> Command {
+    let mut service = Command::new(directory.join(SERVICE.name));
+    service.env("UROM_PLUGIN_PATH", directory.join(Purpose::Use.directory()));
+    service
 }
 
 /// Builds the service, the `wanted` plugins and `programs` with their `features` in release mode; returns where they
@@ -75,7 +82,10 @@ pub(crate) fn build(
 }
 
 /// Runs what `steps` makes of the address of `service`, which is started before and stopped after it.
-fn serve_and_run(mut service: Command, steps: impl FnOnce(&str) -> Result<Vec<Step>>) -> Result<()> {
+pub(crate) fn serve_and_run(
+    mut service: Command,
+    steps: impl FnOnce(&str) -> Result<Vec<Step>>,
+) -> Result<()> {
     service.args(["--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
     eprintln!("$ {} &", shell::display(&service));
     let mut service = Guarded::start(&mut service)?;

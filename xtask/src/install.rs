@@ -89,8 +89,10 @@ fn lay_out(workspace: &Workspace, profile_dir: &Path, ucx: &LinkedUcx, placer: &
         placer.symlink(&file, place(&soname))?;
         placer.symlink(&soname, place(&plain))?;
     }
-    // Where configure scripts look on other distributions.
-    placer.symlink("lib", "lib64")?;
+    // Where configure scripts look on other distributions. One that is there already is somebody's own.
+    if !placer.has_directory("lib64") {
+        placer.symlink("lib", "lib64")?;
+    }
     for (name, text) in pkgconfig::doca() {
         placer.text(&text, Path::new("lib/pkgconfig").join(name))?;
     }
@@ -196,6 +198,23 @@ mod tests {
             lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect_err("uromd is missing");
         assert!(format!("{error:#}").contains(&built.join("uromd").display().to_string()), "{error:#}");
         assert_eq!(fs::read_to_string(prefix.join("bin/uromd")).expect("the installed one"), "new uromd");
+    }
+
+    #[test]
+    fn a_prefix_that_has_a_lib64_of_its_own_keeps_it() {
+        let workspace = Workspace::load().expect("cargo knows this workspace");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (built, prefix) = (directory.path().join("built"), directory.path().join("prefix"));
+        make_directory(&built).expect("a directory");
+        make_directory(&prefix.join("lib64")).expect("a directory");
+        fs::write(prefix.join("lib64/libz.so"), "somebody's").expect("a file");
+        for file in BUILT {
+            fs::write(built.join(file), file).expect("a file");
+        }
+        let mut placer = Placer::new(&prefix, Transfer::Copy);
+        lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect("it is not in the way");
+        assert_eq!(fs::read_to_string(prefix.join("lib64/libz.so")).expect("it stays"), "somebody's");
+        assert!(prefix.join("lib/libdoca_urom.so.2").is_file());
     }
 
     #[test]

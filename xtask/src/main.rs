@@ -22,6 +22,7 @@ mod place;
 mod plugins;
 mod process;
 mod readme;
+mod releases;
 mod sanitize;
 mod setup;
 mod shell;
@@ -82,6 +83,10 @@ enum Task {
         /// Tests this package only; may be given more than once.
         #[arg(short, long = "package", value_name = "PACKAGE")]
         package: Vec<String>,
+        /// Runs the tests of `ucx` and `urom-service`, the whole path and the examples on this release of UCX, such as 1.16.0,
+        /// which is unpacked from PyPI. Nothing is built again for it.
+        #[arg(long, value_name = "VERSION", conflicts_with_all = ["target", "package", "args"])]
+        ucx: Option<String>,
         /// Passed on to the test programs.
         #[arg(last = true)]
         args: Vec<String>,
@@ -189,7 +194,8 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
             plugins::build(&workspace, target, if release { Profile::Release } else { Profile::Dev })?;
         }
         Task::Install { prefix, target } => install::run(&workspace, &prefix, target)?,
-        Task::Test { target, package, args } => return test::run(&workspace, target, &package, &args),
+        Task::Test { ucx: Some(version), .. } => return releases::run(&workspace, &version),
+        Task::Test { target, package, args, .. } => return test::run(&workspace, target, &package, &args),
         Task::Cross => return cross::run(&workspace),
         Task::Demo => demo::run(&workspace)?,
         Task::Bench { args } => return bench::run(&workspace, &args),

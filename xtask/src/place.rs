@@ -64,6 +64,11 @@ impl Placer {
         self.put(to.as_ref(), |partial| symlink(target.as_ref(), partial))
     }
 
+    /// Whether there is a directory at `path`, and no link to one.
+    pub(crate) fn has_directory(&self, path: impl AsRef<Path>) -> bool {
+        fs::symlink_metadata(self.root.join(path)).is_ok_and(|there| there.is_dir())
+    }
+
     /// What was put there, as paths inside the directory.
     pub(crate) fn placed(&self) -> &BTreeSet<PathBuf> {
         &self.placed

@@ -47,7 +47,8 @@ pub(crate) fn built(program: &Path, target: &Path) -> Command {
     command
 }
 
-const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+/// Where the loader looks first.
+pub(crate) const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// A search path without what lies in `target`; nothing when nothing is left.
 fn without(target: &Path, path: &OsStr) -> Option<OsString> {

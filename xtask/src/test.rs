@@ -8,7 +8,7 @@ use crate::setup;
 use crate::shell;
 use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
-use crate::{install, plugins};
+use crate::{install, plugins, ucx};
 
 /// Packages that are left out when the target's programs run under emulation, unless `-p` names them.
 const NOT_EMULATED: &[(&str, &str)] = &[
@@ -49,6 +49,7 @@ pub(crate) fn run(
     let mut test = cargo(target, "test", &plan.test)?;
     // One run tells all that fails.
     test.arg("--no-fail-fast");
+    test.envs(ucx::short_starts(&workspace.target_dir, target.map_or_else(Target::host, Ok)?));
     if !arguments.is_empty() {
         test.arg("--").args(arguments);
     }
@@ -107,7 +108,7 @@ fn runs(package: &str, emulated: bool) -> bool {
 }
 
 /// The package of `cargo urom`, which tests run.
-const TOOL: &str = "cargo-urom";
+pub(crate) const TOOL: &str = "cargo-urom";
 
 /// What is given to `cargo build` and to `cargo test`.
 pub(crate) struct Plan {

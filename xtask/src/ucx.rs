@@ -16,6 +16,25 @@ use crate::target::Target;
 /// The version that is unpacked when the system has none.
 pub(crate) const VERSION: &str = ucx_probe::PINNED;
 
+/// The oldest UCX that the kit runs with, as PyPI has it: bindings made from its headers work with every later one.
+pub(crate) const OLDEST: &str = "1.16.0.post2";
+
+/// Without them programs start 0.4 s sooner: UCX patches the C library for its cache of memory that is registered with a device.
+pub(crate) const HOOKS: (&str, &str) = ("UCX_MEM_EVENTS", "n");
+
+/// What PyPI calls a release.
+pub(crate) fn package(version: &str) -> &str {
+    if version == "1.16.0" { OLDEST } else { version }
+}
+
+/// What tests find in their environment besides this program's, where their UCX is an unpacked one, which has no devices, and is
+/// of a release that does not crash without [`HOOKS`].
+pub(crate) fn short_starts(target_dir: &Path, target: Target) -> Option<(&'static str, &'static str)> {
+    let found = ucx_probe::Search::new(target.triple()).target_directory(target_dir).find().ok()?;
+    let safe = *found.source() == ucx_probe::Source::BuildTree && found.version() >= (1, 22);
+    (safe && std::env::var_os(HOOKS.0).is_none()).then_some(HOOKS)
+}
+
 /// Whether this machine's own UCX will do.
 pub(crate) fn system_is_new_enough() -> bool {
     let (major, minor) = ucx_probe::OLDEST;
@@ -118,6 +137,11 @@ mod tests {
         assert_eq!(of(VERSION, Target::X86_64), Path::new("/t/ucx/1.22.0-x86_64"));
         assert_eq!(of(VERSION, Target::Aarch64), Path::new("/t/ucx/1.22.0-aarch64"));
         assert_eq!(of("1.16.0", Target::X86_64), Path::new("/t/ucx/1.16.0-x86_64"));
+    }
+
+    #[test]
+    fn the_oldest_release_has_a_name_of_its_own_there() {
+        assert_eq!(["1.16.0", "1.17.0", VERSION].map(package), [OLDEST, "1.17.0", VERSION]);
     }
 
     #[test]

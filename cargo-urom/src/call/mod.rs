@@ -41,6 +41,9 @@ Examples:
 Values:
   integers      7  -7  0x1f  1_000
   floats        0.5  1e-3  inf
+  bool, char    true  false; x  ' '  0x1f600
+  enums         the name of a value, or its number
+  text          any text; text:@no-file
   bytes         any text; hex:0a0b or 0x0a0b; @file; text:@no-file
   arrays        [1,2,3]; an array of u8 also as bytes, with zeros behind them
   structures    {a=1,b=[2,3]}, or single members: params.a=1 params.b[0]=2; the rest is zero

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use urom_abi::describe::section::Panic;
-use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant};
+use urom_abi::describe::{Count, Enum, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant};
 
 use crate::description::PluginFile;
 use crate::elf::SYMBOLS;
@@ -28,10 +28,11 @@ pub(super) fn file(file: &PluginFile) -> String {
             _ = writeln!(out, "machine      {machine}");
             _ = writeln!(out, "built with   urom-pdk {}, a panic {panic}", plain(description.build.kit));
             let Protocol { commands, notifications, .. } = description.protocol;
-            let mut structs = Vec::new();
-            messages(&mut out, "commands", commands, &mut structs);
-            messages(&mut out, "notifications", notifications, &mut structs);
-            structures(&mut out, structs);
+            let mut types = Types::default();
+            messages(&mut out, "commands", commands, &mut types);
+            messages(&mut out, "notifications", notifications, &mut types);
+            structures(&mut out, types.structs);
+            enums(&mut out, types.enums);
         }
         None => {
             _ = writeln!(
@@ -60,14 +61,14 @@ pub(super) fn file(file: &PluginFile) -> String {
     out
 }
 
-fn messages(out: &mut String, title: &str, of: &Messages, structs: &mut Vec<&'static Struct>) {
+fn messages(out: &mut String, title: &str, of: &Messages, types: &mut Types) {
     _ = writeln!(out, "\n{title}: {} bytes each without payloads, tag {} at 0", of.len, of.tag);
     for variant in of.variants {
-        message(out, of, variant, structs);
+        message(out, of, variant, types);
     }
 }
 
-fn message(out: &mut String, of: &Messages, variant: &Variant, structs: &mut Vec<&'static Struct>) {
+fn message(out: &mut String, of: &Messages, variant: &Variant, types: &mut Types) {
     let reply = variant.reply.map(|reply| format!(" -> {}", plain(reply))).unwrap_or_default();
     let also = variant.also.map(|also| format!(", also {also}")).unwrap_or_default();
     _ = writeln!(out, "\n  {} = {}{also}{reply}", plain(variant.name), variant.tag);
@@ -91,8 +92,8 @@ fn message(out: &mut String, of: &Messages, variant: &Variant, structs: &mut Vec
     for (number, payload) in (1..).zip(variant.payloads) {
         _ = writeln!(out, "    payload {number}: {}", described(payload));
     }
-    fields.for_each(|field| collect(&field.ty, structs));
-    variant.payloads.iter().for_each(|payload| collect(&payload.ty, structs));
+    fields.for_each(|field| collect(&field.ty, types));
+    variant.payloads.iter().for_each(|payload| collect(&payload.ty, types));
 }
 
 fn row(field: &Field) -> [String; 5] {
@@ -117,6 +118,7 @@ fn described(payload: &Payload) -> String {
     };
     let what = match payload.ty {
         Type::Int { bytes: 1, signed: false } => "bytes".to_owned(),
+        Type::Utf8 => "bytes of text".to_owned(),
         ty => format!("elements of {}", plain(&ty.to_string())),
     };
     let when = payload.when.map(|when| format!(", if `{}`", plain(when))).unwrap_or_default();
@@ -125,14 +127,22 @@ fn described(payload: &Payload) -> String {
     format!("{}, {count} {what}{when}{registered}{optional}", plain(payload.name))
 }
 
-/// The structures within a type, each once.
-fn collect(ty: &Type, structs: &mut Vec<&'static Struct>) {
+/// What messages are made of and that is listed behind them, each once.
+#[derive(Default)]
+struct Types {
+    structs: Vec<&'static Struct>,
+    enums: Vec<&'static Enum>,
+}
+
+/// The structures and enums within a type.
+fn collect(ty: &Type, types: &mut Types) {
     match *ty {
-        Type::Array { of, .. } => collect(of, structs),
-        Type::Struct(of) if !structs.contains(&of) => {
-            structs.push(of);
-            of.fields.iter().for_each(|field| collect(&field.ty, structs));
+        Type::Array { of, .. } => collect(of, types),
+        Type::Struct(of) if !types.structs.contains(&of) => {
+            types.structs.push(of);
+            of.fields.iter().for_each(|field| collect(&field.ty, types));
         }
+        Type::Enum(of) if !types.enums.contains(&of) => types.enums.push(of),
         _ => {}
     }
 }
@@ -151,6 +161,21 @@ fn structures(out: &mut String, structs: Vec<&'static Struct>) {
     }
 }
 
+fn enums(out: &mut String, enums: Vec<&'static Enum>) {
+    if !enums.is_empty() {
+        _ = writeln!(out, "\nenums");
+    }
+    for of in enums {
+        let bytes = if of.bytes == 1 { "1 byte".to_owned() } else { format!("{} bytes", of.bytes) };
+        _ = writeln!(out, "\n  {}: {bytes}", plain(of.name));
+        for value in of.values {
+            let line =
+                format!("    {:>4}  {}  {}", value.value, plain(value.name), first_sentence(value.docs));
+            _ = writeln!(out, "{}", line.trim_end());
+        }
+    }
+}
+
 /// The lines of a documentation up to the first empty one.
 fn first_paragraph(docs: &str) -> Vec<String> {
     let lines = docs.lines().map(|line| plain(line.trim()));
@@ -164,7 +189,45 @@ fn first_sentence(docs: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use urom_abi::describe::{EnumValue, StructField};
+
     use super::*;
+
+    #[test]
+    fn structures_and_enums_are_listed_once_with_their_parts() {
+        const MODE: Type = Type::Enum(&Enum {
+            name: "Mode",
+            docs: "",
+            bytes: 1,
+            signed: true,
+            values: &[
+                EnumValue { name: "Fast", docs: " At once. Or never.", value: 0 },
+                EnumValue { name: "Off", docs: "", value: -1 },
+            ],
+        });
+        const STEP: Type = Type::Struct(&Struct {
+            name: "Step",
+            docs: "",
+            size: 2,
+            align: 1,
+            fields: &[StructField {
+                name: "modes",
+                docs: "",
+                offset: 0,
+                ty: Type::Array { of: &MODE, len: 2 },
+            }],
+        });
+        let mut types = Types::default();
+        for ty in [STEP, MODE, STEP] {
+            collect(&ty, &mut types);
+        }
+        let mut out = String::new();
+        structures(&mut out, types.structs);
+        enums(&mut out, types.enums);
+        let want = "\nstructures\n\n  Step: 2 bytes, aligned to 1\n       0  modes: [Mode; 2]\n\
+                    \nenums\n\n  Mode: 1 byte\n       0  Fast  At once.\n      -1  Off\n";
+        assert_eq!(out, want);
+    }
 
     #[test]
     fn documentation_is_cut_to_what_a_line_holds_and_cannot_move_the_cursor() {

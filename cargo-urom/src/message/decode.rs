@@ -188,6 +188,10 @@ impl Names for Reader<'_> {
         self.word(path)
     }
 
+    fn truth(&self, path: &str) -> Option<bool> {
+        place::find(self.messages, self.variant, path)?.truth(self.fixed)
+    }
+
     fn len(&self, name: &str) -> Option<i128> {
         self.lens.iter().find(|(payload, _)| *payload == name).map(|(_, len)| *len)
     }

@@ -270,6 +270,10 @@ impl Names for Draft<'_> {
         place::find(self.messages, self.variant, path)?.integer(&self.fixed)
     }
 
+    fn truth(&self, path: &str) -> Option<bool> {
+        place::find(self.messages, self.variant, path)?.truth(&self.fixed)
+    }
+
     fn len(&self, name: &str) -> Option<i128> {
         let index = self.variant.payloads.iter().position(|payload| payload.name == name)?;
         let bytes = self.payloads.get(index)?.as_deref().unwrap_or_default();

@@ -1,10 +1,12 @@
 //! The expressions of `when` and `len` that are simple enough to be computed without the definition they stand in: a
-//! field, a payload's length, a number, and a comparison of two of these.
+//! field, a payload's length, a number, a comparison of two of these, and a `bool` or its opposite.
 
 /// What an expression may name.
 pub(super) trait Names {
     /// The integer at a path like `params.len`.
     fn field(&self, path: &str) -> Option<i128>;
+    /// The `bool` at a path.
+    fn truth(&self, path: &str) -> Option<bool>;
     /// How many elements a payload has.
     fn len(&self, payload: &str) -> Option<i128>;
 }
@@ -34,7 +36,10 @@ pub(super) fn holds(text: &str, names: &impl Names) -> Option<bool> {
             return Some(compare(&number(left, names)?, &number(right, names)?));
         }
     }
-    None
+    match text.strip_prefix('!') {
+        Some(path) => names.truth(path).map(|truth| !truth),
+        None => names.truth(text),
+    }
 }
 
 type Compare = fn(&i128, &i128) -> bool;
@@ -81,6 +86,10 @@ mod tests {
             }
         }
 
+        fn truth(&self, path: &str) -> Option<bool> {
+            (path == "args.loud").then_some(true)
+        }
+
         fn len(&self, payload: &str) -> Option<i128> {
             (payload == "keys").then_some(3)
         }
@@ -117,6 +126,8 @@ mod tests {
             ("(args.kind) != 7", false),
             ("keys.len() > 2", true),
             ("3 < keys.len()", false),
+            ("args.loud", true),
+            ("!args.loud", false),
         ];
         for (text, want) in cases {
             assert_eq!(holds(text, &Example), Some(want), "{text}");

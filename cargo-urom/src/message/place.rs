@@ -107,6 +107,15 @@ impl Place {
         }
     }
 
+    /// The `bool` that lies there; `None` when it is another type, or the byte no `bool`.
+    pub(super) fn truth(&self, bytes: &[u8]) -> Option<bool> {
+        match (self.ty, self.of(bytes)?) {
+            (Type::Bool, [0]) => Some(false),
+            (Type::Bool, [1]) => Some(true),
+            _ => None,
+        }
+    }
+
     /// Writes an unsigned integer; `None` when it does not fit, or this is no place for one.
     pub(super) fn put(&self, bytes: &mut [u8], value: u64) -> Option<()> {
         let Type::Int { bytes: size @ 1..=8, .. } = self.ty else { return None };

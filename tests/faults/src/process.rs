@@ -29,9 +29,12 @@ pub(crate) enum Transports {
 impl Transports {
     /// What a process is given to use them.
     pub(crate) fn variables(self) -> Vec<(&'static str, &'static str)> {
-        // By default UCX patches the C library in every process that loads it, which takes it 0.4 s.
         // What it logs goes to standard output otherwise, where a host's words are.
-        let mut variables = vec![("UCX_MEM_EVENTS", "n"), ("UCX_LOG_FILE", "stderr")];
+        let mut variables = vec![("UCX_LOG_FILE", "stderr")];
+        // By default UCX patches the C library in every process that loads it, which takes it 0.4 s. Before 1.22 it crashes
+        // without, when a peer goes away during a long message.
+        let (major, minor) = (ucx::version().major, ucx::version().minor);
+        variables.extend(((major, minor) >= (1, 22)).then_some(("UCX_MEM_EVENTS", "n")));
         variables.extend(HEAP);
         variables.extend((self == Transports::Tcp).then_some(("UCX_TLS", "tcp")));
         variables

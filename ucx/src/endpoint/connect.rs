@@ -14,6 +14,7 @@ use crate::listener::ConnectionRequest;
 use crate::queues::Queues;
 use crate::socket::CSocketAddr;
 use crate::status::{Result, Status, check};
+use crate::version::{Version, version};
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
@@ -195,7 +196,16 @@ impl EndpointBuilder {
         // SAFETY: the worker is live, the mask names what is set, what it points to lives through the call, and the
         // error handler's argument until the endpoint is closed.
         let status = unsafe { sys::ucp_ep_create(self.worker.raw(), &params, &mut raw) };
-        check(status, what())?;
+        let no_way = Status::from_raw(status) == Status::UNREACHABLE && is_without_loopback(version());
+        check(status, if no_way { format!("{}{WITHOUT_LOOPBACK}", what()) } else { what() })?;
         Ok(Endpoint { raw, mode: self.mode, shared, worker: self.worker })
     }
+}
+
+/// What UCX 1.20 does not do: it takes the name space's id in the address of the loopback device for an address.
+const WITHOUT_LOOPBACK: &str = " (UCX 1.20 does not reach the loopback device over tcp: let it use shared memory with UCX_TLS or \
+     another device with UCX_NET_DEVICES, or use another release)";
+
+fn is_without_loopback(release: Version) -> bool {
+    (release.major, release.minor) == (1, 20)
 }

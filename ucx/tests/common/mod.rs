@@ -6,7 +6,7 @@ use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use ucx::{CloseMode, Context, Endpoint, ErrorMode, Features, Request, Status, Worker};
+use ucx::{CloseMode, Context, ContextBuilder, Endpoint, ErrorMode, Features, Request, Status, Worker};
 
 /// Over which transports a test runs.
 pub(crate) const TRANSPORTS: [&str; 2] = ["tcp", "shm,self"];
@@ -18,14 +18,22 @@ pub(crate) fn all_features() -> Features {
     Features::AM | Features::TAG | Features::RMA | Features::AMO64 | Features::WAKEUP
 }
 
+pub(crate) fn builder(transports: &str) -> ContextBuilder {
+    Context::builder(all_features()).config("TLS", transports)
+}
+
 pub(crate) fn context(transports: &str) -> Context {
-    Context::builder(all_features()).config("TLS", transports).build().unwrap()
+    builder(transports).build().unwrap()
+}
+
+/// Whether UCX is of this release or a newer one. A part of a test that takes one says why with it.
+pub(crate) fn is_from(release: &str) -> bool {
+    ucx::version() >= release.parse().unwrap()
 }
 
 /// A worker for a mesh.
 pub(crate) fn watched(transports: &str) -> Worker {
-    let builder = Context::builder(all_features()).config("TLS", transports);
-    builder.watched_shared_memory().build().unwrap().worker().unwrap()
+    builder(transports).watched_shared_memory().build().unwrap().worker().unwrap()
 }
 
 /// Two workers of two contexts, `a` with an endpoint to `b`.
@@ -37,8 +45,17 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new(transports: &str) -> Pair {
-        let a = context(transports).worker().unwrap();
-        let b = context(transports).worker().unwrap();
+        Pair::of(transports, &builder(transports))
+    }
+
+    /// As `new`, and messages of more than 64 KiB stay at the sender until they are fetched. By itself UCX 1.18 sends several
+    /// MiB eagerly.
+    pub(crate) fn announcing(transports: &str) -> Pair {
+        Pair::of(transports, &builder(transports).config("RNDV_THRESH", "64k"))
+    }
+
+    fn of(transports: &str, builder: &ContextBuilder) -> Pair {
+        let [a, b] = [(); 2].map(|()| builder.clone().build().unwrap().worker().unwrap());
         let to_b = connect(&a, &b, transports);
         Pair { to_b, a, b }
     }

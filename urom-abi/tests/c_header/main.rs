@@ -12,6 +12,7 @@ mod derived;
 mod known;
 mod odd;
 mod text;
+mod values;
 
 use std::path::Path;
 

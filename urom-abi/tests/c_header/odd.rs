@@ -80,6 +80,26 @@ fn names_that_c_or_cpp_does_not_allow_get_an_underscore() {
     );
 }
 
+/// The keywords of C up to C23 and of C++ up to C++26, those of Rust 2024 among them, and names of the headers' own includes.
+const KEYWORDS: &str = "_Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decimal128 _Decimal32 _Decimal64 _Generic _Imaginary \
+    _Noreturn _Static_assert _Thread_local alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t \
+    char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue \
+    contract_assert decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto if \
+    inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register \
+    reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template this \
+    thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t \
+    while xor xor_eq size_t NULL offsetof uint8_t linux unix i386 async await dyn gen loop match move ref self type where yield";
+
+#[test]
+fn every_keyword_can_be_the_name_of_a_field_and_of_a_message() {
+    let names: Vec<&'static str> = KEYWORDS.split_whitespace().collect();
+    let fields: Vec<Field> = names.iter().enumerate().map(|(i, name)| plain(name, u8::TYPE, 8 + i)).collect();
+    let fields: &'static [Field] = fields.leak();
+    let len = 8 + names.len().next_multiple_of(8);
+    let variants = names.iter().zip(0..).map(|(name, tag)| variant(name, tag, fields)).collect::<Vec<_>>();
+    holds(&commands(u64::TYPE, len, 8, variants.leak()), "ODD_COMMAND_CLASS > 0");
+}
+
 #[test]
 fn a_plugin_with_a_name_of_its_own_kind_has_a_header() {
     for name in ["2-fast.plugin", "class", "grün", "a\"b\\c", "_x", "UPPER"] {

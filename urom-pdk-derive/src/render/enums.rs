@@ -176,7 +176,17 @@ impl Render<'_> {
         } else {
             self.match_self(|variant, value| self.length(variant, value))
         };
+        let ident = &self.model.ident;
+        // A use of all variants and fields: not every program uses every part of a protocol, and nobody is to blame for that.
+        let used = (!self.inert).then(|| {
+            quote!(const _: () = {
+                let _ = #ident::decode;
+                let _ = #ident::encode;
+            };)
+        });
         quote! {
+            #used
+
             #[automatically_derived]
             impl #generics #this {
                 /// The size in bytes of every message without its inline payloads.

@@ -93,9 +93,18 @@ impl Commands<'_> {
         let otherwise = format!(" Makes the command [`{}`].", names::text(name));
         let docs = self.render.copied_docs(&variant.docs, &otherwise);
         let arguments = variant.values().filter(|field| !field.has_setter()).map(|field| {
-            let (ident, (ty, _)) = (names::made(&field.ident), self.argument(field));
+            let (ident, (ty, _)) = (&field.ident, self.argument(field));
             quote!(#ident: #ty)
         });
+        let arguments = arguments.collect::<Vec<_>>();
+        let given = variant.values().filter(|field| !field.has_setter()).map(|field| &field.ident);
+        // They have the user's spans, and so are the user's to lints.
+        let unused = self.render.inert.then(|| quote!(#(let _ = #given;)*));
+        // clippy looks into macros. Its limit of seven counts `self` and the worker.
+        let many = arguments.len() > 5;
+        let allowed = many.then(
+            || quote!(#[allow(clippy::too_many_arguments, reason = "one for each field that must be given")]),
+        );
         let members = variant.values().map(|field| {
             let (ident, (_, value)) = (&field.ident, self.argument(field));
             let value = if field.has_setter() { self.unset(variant, field) } else { value };
@@ -111,11 +120,13 @@ impl Commands<'_> {
         });
         quote! {
             #docs
+            #allowed
             #vis fn #method<'task>(
                 &'task self,
                 #worker: &'task AnyHost::Worker,
                 #(#arguments),*
             ) -> #task<'task, AnyHost> {
+                #unused
                 #body
             }
         }
@@ -123,7 +134,7 @@ impl Commands<'_> {
 
     /// The type by which a value is passed, and the value made of it.
     fn argument(&self, field: &Field) -> (TokenStream, TokenStream) {
-        let (ident, ty) = (names::made(&field.ident), self.render.with_lifetime(&field.ty, &task_lifetime()));
+        let (ident, ty) = (&field.ident, self.render.with_lifetime(&field.ty, &task_lifetime()));
         let shape = field.shape();
         // A reference is passed as one, so that arrays and vectors become slices by themselves.
         let as_is = !field.is_payload()
@@ -161,7 +172,7 @@ impl Commands<'_> {
             let name = names::made(ident);
             quote! {
                 #docs
-                #vis fn #name(mut self, #name: #ty) -> Self {
+                #vis fn #name(mut self, #ident: #ty) -> Self {
                     self.command.#ident = #value;
                     self
                 }

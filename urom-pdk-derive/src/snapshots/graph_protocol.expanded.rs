@@ -173,6 +173,10 @@ const _: () = {
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
     type __Notifications = Notification;
+    const _: () = {
+        let _ = Command::decode;
+        let _ = Command::encode;
+    };
     #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
@@ -612,6 +616,10 @@ const _: () = {
         => ::core::result::Result::Ok(LoopbackDone { data }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    const _: () = {
+        let _ = Notification::decode;
+        let _ = Notification::encode;
+    };
     #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.

@@ -1,6 +1,6 @@
 mod memory;
 use sandbox_protocol::{
-    Handler, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent,
+    Handler, MapParams, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent,
 };
 use ucx::{Features, Mesh, Stable, Status};
 use urom_pdk::{Data, Received, prelude::*};
@@ -43,6 +43,11 @@ impl Handler<::urom_pdk::Side> for Sandbox {
             | self.memories.windows.get().is_some_and(ucx::Worker::progress)
     }
     async fn mem_map(&self, cx: &Context, cmd: MemMap<'_>) -> Result<MemMapped> {
+        if cmd.map_params.asks_for_windows() {
+            return Ok(MemMapped {
+                memh_id: MapParams::TAKES_WINDOWS,
+            });
+        }
         let memh_id = self
             .memories
             .map(&self.worker, cx.dest_id(), &cmd.map_params, cmd.exported_memh)?;

@@ -43,8 +43,30 @@ impl MapParams {
             ..Self::zeroed()
         }
     }
+    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a plugin that opens windows.
+    pub const TAKES_WINDOWS: u64 = u64::from_le_bytes(*b"\x01windows");
+    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes: [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is
+    /// the answer then. Ask before you send one with [`exported`](Self::exported): another plugin, such as DOCA's sample, takes
+    /// the bytes for a handle of UCX's, which crashes its worker.
+    ///
+    /// To such a plugin this is memory of no length, which UCX registers or refuses.
+    ///
+    /// ```
+    /// use sandbox_protocol::MapParams;
+    ///
+    /// let question = MapParams::asking_for_windows();
+    /// assert!(question.asks_for_windows() && question.length == 0);
+    /// assert!(!MapParams::allocate(0, 0).asks_for_windows());
+    /// ```
+    pub fn asking_for_windows() -> MapParams {
+        MapParams::allocate(u64::from_le_bytes(*b"windows?"), 0)
+    }
+    /// Whether this is [`asking_for_windows`](Self::asking_for_windows).
+    pub fn asks_for_windows(&self) -> bool {
+        *self == MapParams::asking_for_windows()
+    }
     /// The host's own memory, whose exported handle goes with the command; later commands call its first byte
-    /// `address`.
+    /// `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
     pub fn exported(address: u64) -> MapParams {
         MapParams {
             field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
@@ -732,6 +754,10 @@ const _: () = {
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
     type __Notifications = Notification;
+    const _: () = {
+        let _ = Command::decode;
+        let _ = Command::encode;
+    };
     #[automatically_derived]
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
@@ -2129,6 +2155,10 @@ const _: () = {
         sender_tag, status }), _ =>
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    const _: () = {
+        let _ = Notification::decode;
+        let _ = Notification::encode;
+    };
     #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.

@@ -516,6 +516,10 @@ const _: () = {
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
     }
     type __Notifications = answers::Answer;
+    const _: () = {
+        let _ = Command::decode;
+        let _ = Command::encode;
+    };
     #[automatically_derived]
     impl<'m> Command<'m> {
         /// The size in bytes of every message without its inline payloads.
@@ -1740,6 +1744,10 @@ const _: () = {
         ::core::result::Result::Ok(Table { first, second }), _ =>
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
     }
+    const _: () = {
+        let _ = Answer::decode;
+        let _ = Answer::encode;
+    };
     #[automatically_derived]
     impl Answer {
         /// The size in bytes of every message without its inline payloads.

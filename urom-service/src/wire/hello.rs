@@ -76,7 +76,7 @@ pub enum HelloError {
     /// UCX releases that do not understand each other.
     #[error(
         "the {role} runs UCX {theirs}, this side runs UCX {ours}: these do not talk to each other; \
-         install the same UCX release on both (1.20 and later talk only to their own minor release)"
+         install the same UCX release on both (1.16 to 1.18 talk to each other, later ones only to their own minor release)"
     )]
     Ucx {
         /// Who the other end is.

@@ -202,7 +202,7 @@ fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
 #[test]
 fn another_ucx_is_turned_away_with_both_versions_named() {
     let uromd = Uromd::start_with(&[], &[]);
-    let theirs = Version { major: 1, minor: 20, patch: 99 };
+    let theirs = Version { major: 1, minor: 99, patch: 3 };
     let hello = Hello::with_ucx(Role::Host, theirs);
     let link: Result<Link<DaemonToHost, HostToDaemon>, _> =
         Link::open(uromd.address, hello, Role::Daemon, None, || HostToDaemon::Ping);

@@ -8,8 +8,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use faulty_protocol::{
-    Affinity, AskForLong, Await, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, Long, Print,
-    Panic, Pid, Process, Sleep, Stall, Tell, Yield,
+    Affinity, AskForLong, Await, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler, Hang, Long,
+    Panic, Pid, Print, Process, Sleep, Stall, Tell, Yield,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
 use urom_pdk::{prelude::*, time};

@@ -64,8 +64,6 @@ impl Uromd {
 
     fn start_as(mut command: Command, listen: &str, directories: &[&str], args: &[&str]) -> Uromd {
         command.env("UROM_PLUGIN_PATH", directories.join(";")).env_remove("UROM_KEY_FILE");
-        // By default UCX patches the C library in every process that loads it, which takes it 0.4 s.
-        command.env("UCX_MEM_EVENTS", "n");
         command.args(["--listen", listen, "-l", "60"]).args(args);
         sanitized::for_workers(&mut command);
         // UCX in this process, where other tests run, leaves its sockets to children.

@@ -1,0 +1,231 @@
+//! What UCX is told of a context's settings: old releases take those of a single transport in another way, or not at all. And which
+//! settings make a release fail later on.
+
+use std::borrow::Cow;
+
+use crate::context::Features;
+use crate::version::Version;
+
+/// The first release that takes a setting of one transport by its name in the environment.
+const BY_TRANSPORT: Version = Version { major: 1, minor: 17, patch: 0 };
+
+/// The first release that says nothing of a setting of a transport that the context does not use.
+const SILENT: Version = Version { major: 1, minor: 20, patch: 0 };
+
+/// The first release that survives a failed endpoint with a message under way whose memory it could not register.
+const WITHOUT_HOOKS: Version = Version { major: 1, minor: 22, patch: 0 };
+
+/// The first release whose old protocols have neither put and get nor atomic operations.
+const NEW_PROTOCOLS_ONLY: Version = Version { major: 1, minor: 22, patch: 0 };
+
+/// What the settings of the transports with a receive queue in memory begin with.
+const QUEUES: [(&str, &str); 2] = [("POSIX_", "posix"), ("SYSV_", "sysv")];
+
+/// What UCX's list of transports has for several of them.
+const SEVERAL: [(&str, &[&str]); 5] = [
+    ("all", &["posix", "sysv", "cma", "tcp", "self"]),
+    ("shm", &["posix", "sysv", "cma"]),
+    ("sm", &["posix", "sysv", "cma"]),
+    ("mm", &["posix", "sysv"]),
+    ("*", &["posix", "sysv", "cma", "tcp", "self"]),
+];
+
+/// A setting's name without `UCX_`, and its value.
+pub(crate) type Setting<'a> = (Cow<'a, str>, Cow<'a, str>);
+
+/// The settings as `release` takes them, where the environment gives `environment` as the list of transports.
+///
+/// Before 1.20 UCX warns of a setting of a transport that the context does not use: it is left out. UCX 1.16 knows no setting of a
+/// single transport, only those of all with a receive queue in memory (`MM_..`): `posix` has them, and `sysv` is not used.
+pub(crate) fn for_release<'a>(
+    settings: &'a [(String, String)],
+    release: Version,
+    environment: Option<&str>,
+) -> Vec<Setting<'a>> {
+    let plain = |(name, value): &'a (String, String)| (Cow::from(name), Cow::from(value));
+    if release >= SILENT {
+        return settings.iter().map(plain).collect();
+    }
+    let own = settings.iter().rev().find(|(name, _)| name == "TLS").map(|(_, value)| value.as_str());
+    let list = own.or(environment).unwrap_or("all");
+    let used = |setting: &&(String, String)| transport(&setting.0).is_none_or(|name| allows(list, name));
+    let used = settings.iter().filter(used);
+    if release >= BY_TRANSPORT {
+        return used.map(plain).collect();
+    }
+    let mut taken: Vec<_> = used
+        .filter(|(name, _)| transport(name) != Some("sysv"))
+        .map(|(name, value)| match name.strip_prefix("POSIX_") {
+            Some(rest) => (Cow::from(format!("MM_{rest}")), Cow::from(value)),
+            None => (Cow::from(name), Cow::from(value)),
+        })
+        .collect();
+    if taken.iter().any(|(name, _)| name.starts_with("MM_")) && allows(list, "sysv") {
+        taken.push(("TLS".into(), without_sysv(list).into()));
+    }
+    taken
+}
+
+/// Why `release` would fail later on with these settings and the `environment`'s, if it would.
+pub(crate) fn refused(
+    features: Features,
+    settings: &[(String, String)],
+    release: Version,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let off = |value: &str| ["n", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no));
+    if release < WITHOUT_HOOKS && environment("UCX_MEM_EVENTS").is_some_and(|value| off(&value)) {
+        return Some(format!(
+            "UCX {release} crashes with UCX_MEM_EVENTS=n when a peer goes away during a long message: unset it, or use \
+             UCX {WITHOUT_HOOKS} or newer"
+        ));
+    }
+    let own = settings.iter().rev().find(|(name, _)| name == "PROTO_ENABLE").map(|(_, value)| value.clone());
+    let old_protocols = own.or_else(|| environment("UCX_PROTO_ENABLE")).is_some_and(|value| off(&value));
+    let remote = features.contains(Features::RMA) || features.contains(Features::AMO64);
+    (old_protocols && remote && release >= NEW_PROTOCOLS_ONLY).then(|| {
+        format!(
+            "UCX {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, or set it to y"
+        )
+    })
+}
+
+/// The transport with a receive queue in memory of which a setting is.
+fn transport(name: &str) -> Option<&'static str> {
+    QUEUES.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, transport)| *transport)
+}
+
+/// Whether a list of transports lets UCX use this one.
+fn allows(list: &str, transport: &str) -> bool {
+    let (others, list) = list.strip_prefix('^').map_or((false, list), |list| (true, list));
+    let named = list.split(',').any(|word| {
+        let word = word.trim().trim_start_matches('\\');
+        word == transport || several(word).is_some_and(|names| names.contains(&transport))
+    });
+    named != others
+}
+
+fn several(word: &str) -> Option<&'static [&'static str]> {
+    SEVERAL.iter().find(|(name, _)| *name == word).map(|(_, names)| *names)
+}
+
+/// The same list without `sysv`.
+fn without_sysv(list: &str) -> String {
+    if list.starts_with('^') {
+        return format!("{list},sysv");
+    }
+    let words: Vec<&str> = list.split(',').map(str::trim).collect();
+    if words.iter().any(|word| matches!(*word, "all" | "*")) {
+        return "^sysv".to_owned();
+    }
+    let words = words.into_iter().flat_map(|word| match several(word) {
+        Some(names) => names.to_vec(),
+        None => vec![word],
+    });
+    words.filter(|word| *word != "sysv").collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As text, such as `TLS=tcp MM_FIFO_SIZE=64`.
+    fn taken(settings: &[(&str, &str)], release: &str, environment: Option<&str>) -> String {
+        let settings: Vec<_> =
+            settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let taken = for_release(&settings, release.parse().unwrap(), environment);
+        let words: Vec<_> = taken.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        words.join(" ")
+    }
+
+    const QUEUE: (&str, &str) = ("POSIX_FIFO_SIZE", "64");
+    const SYSV: (&str, &str) = ("SYSV_ERROR_HANDLING", "n");
+    const OTHER: (&str, &str) = ("KEEPALIVE_INTERVAL", "inf");
+
+    #[test]
+    fn a_release_from_1_20_on_takes_all_of_them() {
+        for release in ["1.20.0", "1.22.0", "2.0.0"] {
+            let expected = "TLS=tcp POSIX_FIFO_SIZE=64 SYSV_ERROR_HANDLING=n";
+            assert_eq!(taken(&[("TLS", "tcp"), QUEUE, SYSV], release, None), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_of_a_transport_that_is_not_used_is_left_out_before_1_20() {
+        for release in ["1.17.0", "1.19.1"] {
+            let both = "POSIX_FIFO_SIZE=64 SYSV_ERROR_HANDLING=n KEEPALIVE_INTERVAL=inf";
+            for list in ["shm,self", "sm", "mm", "all", "*", "posix,sysv", "tcp, posix,\\sysv", "^tcp"] {
+                assert_eq!(taken(&[QUEUE, SYSV, OTHER], release, Some(list)), both, "{list}");
+            }
+            for list in ["tcp", "tcp,self", "^shm", "^posix,sysv", "cma"] {
+                let left = taken(&[QUEUE, SYSV, OTHER], release, Some(list));
+                assert_eq!(left, "KEEPALIVE_INTERVAL=inf", "{list}");
+            }
+            assert_eq!(taken(&[QUEUE, SYSV], release, Some("posix")), "POSIX_FIFO_SIZE=64");
+            assert_eq!(taken(&[QUEUE, SYSV, OTHER], release, None), both, "UCX uses all by itself");
+        }
+    }
+
+    #[test]
+    fn the_programs_own_list_goes_before_the_environments_and_the_last_counts() {
+        let lists = [("TLS", "all"), ("TLS", "tcp"), QUEUE];
+        assert_eq!(taken(&lists, "1.18.1", Some("shm")), "TLS=all TLS=tcp");
+    }
+
+    /// Why a context is refused that has `settings`, in an environment with `variable`.
+    fn why(features: Features, settings: &[(&str, &str)], release: &str, variable: &str) -> Option<String> {
+        let settings: Vec<_> =
+            settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let (name, value) = variable.split_once('=').unwrap();
+        let environment = |asked: &str| (asked == name).then(|| value.to_owned());
+        refused(features, &settings, release.parse().unwrap(), environment)
+    }
+
+    #[test]
+    fn a_release_that_crashes_without_hooks_is_refused_with_the_remedy() {
+        for value in ["n", "N", "no", "off", "0"] {
+            let variable = format!("UCX_MEM_EVENTS={value}");
+            for old in ["1.16.0", "1.21.0", "1.21.9"] {
+                let why = why(Features::TAG, &[], old, &variable).unwrap();
+                assert!(why.contains(old) && why.contains("unset it") && why.contains("1.22.0"), "{why}");
+            }
+            assert_eq!(why(Features::TAG, &[], "1.22.0", &variable), None);
+        }
+        assert_eq!(why(Features::TAG, &[], "1.16.0", "UCX_MEM_EVENTS=y"), None);
+        assert_eq!(why(Features::TAG, &[], "1.16.0", "OTHER=n"), None);
+    }
+
+    #[test]
+    fn remote_memory_without_the_new_protocols_is_refused_from_1_22_on() {
+        let (by_environment, by_program) = ("UCX_PROTO_ENABLE=n", [("PROTO_ENABLE", "n")]);
+        for features in [Features::RMA | Features::TAG, Features::AMO64] {
+            for why in [
+                why(features, &[], "1.22.0", by_environment),
+                why(features, &by_program, "1.22.0", "OTHER=n"),
+            ] {
+                assert!(why.as_ref().unwrap().contains("UCX_PROTO_ENABLE"), "{why:?}");
+            }
+            assert_eq!(why(features, &[], "1.21.0", by_environment), None);
+            assert_eq!(why(features, &[("PROTO_ENABLE", "y")], "1.22.0", by_environment), None);
+        }
+        assert_eq!(why(Features::TAG | Features::AM, &by_program, "1.22.0", by_environment), None);
+    }
+
+    #[test]
+    fn in_1_16_posix_has_the_settings_and_sysv_is_not_used() {
+        let queue = "MM_FIFO_SIZE=64";
+        for (list, expected) in [
+            (None, "MM_FIFO_SIZE=64 TLS=^sysv"),
+            (Some("all"), "MM_FIFO_SIZE=64 TLS=^sysv"),
+            (Some("tcp,shm,self"), "MM_FIFO_SIZE=64 TLS=tcp,posix,cma,self"),
+            (Some("sysv,posix"), "MM_FIFO_SIZE=64 TLS=posix"),
+            (Some("^cma"), "MM_FIFO_SIZE=64 TLS=^cma,sysv"),
+            (Some("posix"), queue),
+            (Some("^sysv"), queue),
+            (Some("tcp"), ""),
+        ] {
+            assert_eq!(taken(&[QUEUE, SYSV], "1.16.0", list), expected, "{list:?}");
+        }
+        assert_eq!(taken(&[OTHER], "1.16.0", None), "KEEPALIVE_INTERVAL=inf", "sysv stays");
+    }
+}
