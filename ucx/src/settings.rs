@@ -76,7 +76,7 @@ pub(crate) fn refused(
     let off = |value: &str| ["n", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no));
     if release < WITHOUT_HOOKS && environment("UCX_MEM_EVENTS").is_some_and(|value| off(&value)) {
         return Some(format!(
-            "UCX {release} crashes with UCX_MEM_EVENTS=n when a peer goes away during a long message: unset it, or use \
+            "release {release} crashes with UCX_MEM_EVENTS=n when a peer goes away during a long message: unset it, or use \
              UCX {WITHOUT_HOOKS} or newer"
         ));
     }
