@@ -85,7 +85,7 @@ pub(crate) fn refused(
     let remote = features.contains(Features::RMA) || features.contains(Features::AMO64);
     (old_protocols && remote && release >= NEW_PROTOCOLS_ONLY).then(|| {
         format!(
-            "UCX {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, or set it to y"
+            "release {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, or set it to y"
         )
     })
 }
