@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use urom_tests::{PluginDirectory, Uromd};
 
 use crate::common::{
-    Said, copy_of, daemon, examples_of, in_c, run, rust, tool, tool_says, tool_with, with_doca,
+    Said, copy_of, daemon, examples_of, in_c, patch, run, rust, tool, tool_says, tool_with, with_doca,
 };
 
 /// Calls with these words, separated by spaces.
@@ -41,6 +41,24 @@ fn a_file_and_a_name_are_called_embedded_and_at_a_daemon() -> Result<()> {
     assert_eq!(by_name(&[])?, answer);
     assert_eq!(by_name(&["--service", daemon.address()])?, answer);
     Ok(())
+}
+
+#[test]
+fn a_service_whose_plugin_has_another_layout_is_refused_with_the_first_difference() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
+    // In the description: a text is its length and what it holds.
+    patch(&file, b"\x04\0\0\0data", b"\x04\0\0\0date")?;
+    let (daemon, _plugins) = daemon(&["worker_graph"])?;
+    let words = format!("{} loopback date=42 --service {}", file.display(), daemon.address());
+    says(
+        call(&words)?,
+        &[
+            "DOCA_ERROR_UNSUPPORTED_VERSION",
+            "the host has `Loopback.date`",
+            "where the plugin has `Loopback.data`",
+        ],
+    )
 }
 
 #[test]

@@ -75,13 +75,23 @@ impl Render<'_> {
 
     /// A `match` on the tag of `bytes`, with an arm for each variant.
     pub(super) fn by_tag(&self, bytes: &Ident, arm: impl Fn(&Variant) -> TokenStream) -> TokenStream {
+        let variants = self.model.variants.iter();
+        self.by_tags(bytes, variants.map(|variant| (std::slice::from_ref(variant), arm(variant))))
+    }
+
+    /// The same with an arm for each group of variants.
+    pub(super) fn by_tags<'v>(
+        &self,
+        bytes: &Ident,
+        groups: impl Iterator<Item = (&'v [Variant], TokenStream)>,
+    ) -> TokenStream {
         let wire = self.wire();
         let name = names::text(&self.model.ident);
         let tag = self.tag_type();
         let found = names::local("found");
-        let arms = self.model.variants.iter().map(|variant| {
-            let (tag, arm) = (variant.tag, arm(variant));
-            quote!(#tag => #arm)
+        let arms = groups.map(|(variants, arm)| {
+            let tags = variants.iter().map(|variant| variant.tag);
+            quote!(#(#tags)|* => #arm)
         });
         quote! {
             match #wire::tag::<#tag, __LEN>(#name, #bytes)? {

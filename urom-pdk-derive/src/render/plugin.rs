@@ -8,6 +8,10 @@ use super::Commands;
 use crate::model::Variant;
 use crate::names;
 
+/// How many commands one `async fn` awaits. What rustc does with it grows with their square, so those of a large protocol
+/// are parts of several.
+const AWAITS: usize = 40;
+
 impl Commands<'_> {
     /// The trait, and the impl that serves whatever implements it.
     pub(super) fn handler(&self) -> (TokenStream, TokenStream) {
@@ -79,7 +83,7 @@ impl Commands<'_> {
     fn serve_impl(&self) -> TokenStream {
         let (krate, wire) = (&self.render.model.krate, self.render.wire());
         let [handler, cx, bytes, command] = ["handler", "cx", "bytes", "command"].map(names::local);
-        let arms = |variant: &Variant| {
+        let arm = |variant: &Variant| {
             let (name, method) = (&variant.ident, names::method(&variant.ident));
             let method = method.unwrap_or_else(|| format_ident!("unnamed"));
             let answer = variant.reply.as_ref().map_or_else(|| name.span(), Spanned::span);
@@ -91,9 +95,39 @@ impl Commands<'_> {
                 .await?
             })
         };
-        let by_tag = self.render.by_tag(&bytes, arms);
+        let variants = &self.render.model.variants;
+        let (parts, by_tag) = if variants.len() <= AWAITS {
+            (TokenStream::new(), self.render.by_tag(&bytes, arm))
+        } else {
+            let part = |number| format_ident!("__serve_{number}");
+            let parts = variants.chunks(AWAITS).enumerate().map(|(number, variants)| {
+                let arms = variants.iter().map(|variant| (std::slice::from_ref(variant), arm(variant)));
+                let (name, by_tag) = (part(number), self.render.by_tags(&bytes, arms));
+                let body = self.render.body(quote!(::core::result::Result::Ok(#by_tag)));
+                quote! {
+                    async fn #name<'command, AnySide, AnyHandler>(
+                        #handler: &'command AnyHandler,
+                        #cx: &'command AnySide::Context,
+                        #bytes: &'command [::core::primitive::u8],
+                    ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, AnySide::Error>
+                    where
+                        AnySide: #krate::protocol::PluginSide,
+                        AnyHandler: Handler<AnySide>,
+                    {
+                        #body
+                    }
+                }
+            });
+            let groups = variants.chunks(AWAITS).enumerate().map(|(number, variants)| {
+                let name = part(number);
+                (variants, quote!(#name::<AnySide, AnyHandler>(#handler, #cx, #bytes).await?))
+            });
+            (parts.collect(), self.render.by_tags(&bytes, groups))
+        };
         let serve = self.render.body(quote!(::core::result::Result::Ok(#by_tag)));
         quote! {
+            #parts
+
             #[automatically_derived]
             impl<AnySide, AnyHandler> #krate::protocol::Serve<AnySide, AnyHandler> for Protocol
             where
