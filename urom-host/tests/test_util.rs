@@ -76,3 +76,41 @@ fn what_it_logs_is_shown_of_a_test_that_fails_and_of_no_other() {
     assert!(shown(true), "the log tells why");
     assert!(!shown(false), "nobody asks");
 }
+
+/// The other process: asks a worker for what it was given.
+#[test]
+#[ignore = "the other process of the test below"]
+fn a_worker_is_asked_for_its_variables() {
+    let uromd = Uromd::start(plugin("faulty-plugin").expect("it is built")).expect("uromd starts");
+    let service = Service::builder().address(uromd.address()).connect().expect("it serves");
+    let faulty = service.plugin::<faulty_protocol::Protocol>().expect("it found the plugin");
+    let values = block_on_for(LIMIT, async {
+        let worker = service.worker().plugin(&faulty).start().await?;
+        let mut values = Vec::new();
+        for variable in ["LLVM_PROFILE_FILE", "LSAN_OPTIONS", "UBSAN_OPTIONS", "SOME_SECRET"] {
+            let answer = faulty.task_env(&worker, faulty_protocol::env_name(variable)).submit()?.await?;
+            values.push(
+                (answer.len != u64::MAX)
+                    .then(|| String::from_utf8_lossy(&answer.value[..answer.len as usize]).into_owned()),
+            );
+        }
+        worker.stop().await?;
+        Ok::<_, urom_host::Error>(values)
+    });
+    let values = values.expect("in time").expect("answers");
+    let given = |text: &str| Some(text.to_owned());
+    assert_eq!(values, [given("/prof/%p.profraw"), given("exitcode=7"), None, None]);
+}
+
+#[test]
+fn coverage_and_sanitizers_of_workers_do_as_they_do_in_the_test() {
+    let program = std::env::current_exe().expect("this program");
+    let mut other = std::process::Command::new(program);
+    other.args(["--exact", "--ignored", "--nocapture", "a_worker_is_asked_for_its_variables"]);
+    other
+        .env("LLVM_PROFILE_FILE", "/prof/%p.profraw")
+        .env("LSAN_OPTIONS", "exitcode=7")
+        .env("SOME_SECRET", "1");
+    let output = other.env_remove("UBSAN_OPTIONS").output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
