@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use faulty_protocol::{Await, Client, Echoed};
 use rustix::process::{Pid, Signal, kill_process};
+use urom_abi::WorkerId;
 use urom_host::{Completion, DocaError, Error, Host, Service, Worker, block_on, block_on_for};
 
 use crate::provider::{Provider, faulty, faulty_worker};
@@ -54,7 +55,7 @@ pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(provider: &
     assert!((SHORT..LIMIT).contains(&start.elapsed()), "{:?}", start.elapsed());
     assert_eq!(error.code(), DocaError::TIME_OUT);
     let text = error.to_string();
-    let what = format!("Await on worker {}, plugin `worker_faulty`, failed", worker.id());
+    let what = format!("Await on worker {}, plugin `worker_faulty`, failed", WorkerId(worker.id()));
     assert!(text.starts_with(&what) && text.contains("within the deadline of 20ms"), "{text}");
     assert_eq!((worker.given_up(), worker.in_flight()?, worker.late_answers()), (1, 1, 0));
     // Others come and go meanwhile.

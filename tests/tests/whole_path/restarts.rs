@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use faulty_protocol::Client;
 use rustix::process::{Signal, kill_process};
+use urom_abi::WorkerId;
 use urom_host::{DocaError, Host, Worker};
 
 use crate::deadlines::process;
@@ -20,7 +21,8 @@ pub(crate) fn a_worker_that_runs_is_not_restarted(provider: &Provider) -> Result
     assert_eq!(error.code(), DocaError::IN_USE);
     let text = error.to_string();
     assert!(
-        text.contains(&format!("restarting worker {}", worker.id())) && text.contains("it still runs"),
+        text.contains(&format!("restarting worker {}", WorkerId(worker.id())))
+            && text.contains("it still runs"),
         "{text}"
     );
     assert_eq!(faulty.task_echo(&worker, 2).submit()?.wait()?.data, 2);
@@ -84,7 +86,7 @@ pub(crate) fn a_restart_without_a_service_says_so(provider: &Provider) -> Result
     kill_process(daemon, Signal::KILL)?;
     assert!(lost.wait().is_err());
     let error = worker.restart().wait().err().context("it was restarted")?;
-    assert!(error.to_string().contains(&format!("starting worker {}", worker.id())), "{error}");
+    assert!(error.to_string().contains(&format!("starting worker {}", WorkerId(worker.id()))), "{error}");
     assert!(error.code() != DocaError::IN_USE && error.code() != DocaError::TIME_OUT, "{error}");
     Ok(())
 }
