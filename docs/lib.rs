@@ -33,6 +33,7 @@ pages! {
     reference_payloads: "src/reference/payloads.md",
     reference_plugin: "src/reference/plugin.md",
     deployment: "src/deployment.md",
+    logging: "src/logging.md",
     project: "src/project.md",
     start: "src/start.md",
     laptop: "src/laptop.md",

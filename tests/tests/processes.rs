@@ -182,3 +182,13 @@ fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next_but_leaves_a
     assert!(error.to_string().contains("participant 0 of the domain failed"), "{error}");
     running.into_iter().try_for_each(|domain| Ok(domain.stop()?))
 }
+
+#[test]
+fn a_worker_is_shown_as_what_it_is() -> Result<()> {
+    let setting = setting()?;
+    let process = format!("/proc/{}", setting.worker_pid()?.as_raw_nonzero());
+    let command_line = std::fs::read(format!("{process}/cmdline"))?;
+    assert!(command_line.starts_with(b"uromd\0worker\0--id\0auto-1\0"), "{command_line:?}");
+    assert_eq!(std::fs::read_to_string(format!("{process}/comm"))?, "uromd-worker\n");
+    Ok(())
+}

@@ -76,7 +76,7 @@ pub(crate) fn refused(
     let off = |value: &str| ["n", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no));
     if release < WITHOUT_HOOKS && environment("UCX_MEM_EVENTS").is_some_and(|value| off(&value)) {
         return Some(format!(
-            "UCX {release} crashes with UCX_MEM_EVENTS=n when a peer goes away during a long message: unset it, or use \
+            "release {release} crashes with UCX_MEM_EVENTS=n when a peer goes away during a long message: unset it, or use \
              UCX {WITHOUT_HOOKS} or newer"
         ));
     }
@@ -85,7 +85,7 @@ pub(crate) fn refused(
     let remote = features.contains(Features::RMA) || features.contains(Features::AMO64);
     (old_protocols && remote && release >= NEW_PROTOCOLS_ONLY).then(|| {
         format!(
-            "UCX {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, or set it to y"
+            "release {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, or set it to y"
         )
     })
 }

@@ -34,6 +34,7 @@ pub mod address;
 pub mod arbitrary;
 mod c_text;
 mod copy;
+mod count;
 pub mod cpu;
 pub mod describe;
 pub mod descriptor;
@@ -56,15 +57,21 @@ pub mod watch;
 #[cfg(not(feature = "test-util"))]
 mod watch;
 pub mod wire;
+mod worker_id;
+// Between this project's worker and plugins of the kit.
+#[doc(hidden)]
+pub mod worker_log;
 
 pub use bytemuck;
 // For the plugin kit.
 #[doc(hidden)]
 pub use copy::copy;
+pub use count::Count;
 pub use describe::Described;
 pub use error::DocaError;
 pub use payload::{Data, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::{Described, urom_command, urom_notification};
+pub use worker_id::WorkerId;
 pub use zerocopy;
 
 /// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the UROM header (24

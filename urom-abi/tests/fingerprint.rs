@@ -26,7 +26,7 @@ macro_rules! tiles {
             $tile
             #[urom_command(plugin = "worker_tiles", version = 1)]
             #[derive(Debug)]
-            pub enum Command<'a> {
+            pub(crate) enum Command<'a> {
                 #[urom(reply = Done)]
                 Put {
                     #[urom(echo)] context: u64,
@@ -41,7 +41,7 @@ macro_rules! tiles {
             #[repr(C)]
             #[derive(Clone, Copy, Debug, Pod, Zeroable, Described)]
             #[bytemuck(crate = "urom_abi::bytemuck")]
-            pub struct Tile { at: [u32; 2], weight: f64 }
+            pub(crate) struct Tile { at: [u32; 2], weight: f64 }
             $command
         }
     };
@@ -51,7 +51,7 @@ macro_rules! tiles {
             $command
             #[urom_notification]
             #[derive(Debug)]
-            pub enum Notification { Done { #[urom(echo)] context: u64, sum: f64 } }
+            pub(crate) enum Notification { Done { #[urom(echo)] context: u64, sum: f64 } }
         }
     };
 }
@@ -62,7 +62,7 @@ fn tiles() -> &'static Protocol {
         #[repr(C)]
         #[derive(Clone, Copy, Debug, Pod, Zeroable, Described)]
         #[bytemuck(crate = "urom_abi::bytemuck")]
-        pub struct Tile { at: [u32; 2], weight: f64 }
+        pub(crate) struct Tile { at: [u32; 2], weight: f64 }
     }
 }
 
@@ -73,7 +73,7 @@ fn names_of_lifetimes_documentation_and_what_may_be_left_out_do_not_count() {
         #[urom_command(plugin = "worker_tiles", version = 1)]
         #[derive(Debug)]
         /// What is asked.
-        pub enum Command<'long> {
+        pub(crate) enum Command<'long> {
             /// Puts a tile.
             #[urom(reply = Done)]
             Put {
@@ -100,7 +100,7 @@ fn the_layout_of_a_payloads_elements_counts() {
         #[repr(C)]
         #[derive(Clone, Copy, Debug, Pod, Zeroable, Described)]
         #[bytemuck(crate = "urom_abi::bytemuck")]
-        pub struct Tile { at: [i32; 2], weight: f64 }
+        pub(crate) struct Tile { at: [i32; 2], weight: f64 }
     };
     let text = "the host's `Put.tile.at` is [u32; 2] at 0, the plugin's is [i32; 2] at 0";
     assert_differ(tiles(), other, text);
@@ -108,7 +108,7 @@ fn the_layout_of_a_payloads_elements_counts() {
         command
         #[urom_command(plugin = "worker_tiles", version = 1)]
         #[derive(Debug)]
-        pub enum Command<'a> {
+        pub(crate) enum Command<'a> {
             #[urom(reply = Done)]
             Put {
                 #[urom(echo)] context: u64,
@@ -131,7 +131,7 @@ fn the_length_of_a_fixed_payload_counts() {
                 command
                 #[urom_command(plugin = "worker_tiles", version = 1)]
                 #[derive(Debug)]
-                pub enum Command<'a> {
+                pub(crate) enum Command<'a> {
                     #[urom(reply = Done)]
                     Put { #[urom(echo)] context: u64, #[urom(inline)] data: &'a [u8; $len] },
                 }
@@ -152,7 +152,7 @@ fn a_structure_without_a_description_counts_by_name_size_and_alignment() {
                 #[repr(C)]
                 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
                 #[bytemuck(crate = "urom_abi::bytemuck")]
-                pub struct Tile { at: [u32; 2], weight: $weight }
+                pub(crate) struct Tile { at: [u32; 2], weight: $weight }
             }
         };
     }
@@ -172,10 +172,10 @@ fn a_field_of_another_type_name_place_or_meaning_is_named() {
             described! {
                 #[urom_command(plugin = "worker_tiles", version = 1)]
                 #[derive(Debug)]
-                pub enum Command { #[urom(reply = Done)] Put { #[urom(echo)] context: u64 } }
+                pub(crate) enum Command { #[urom(reply = Done)] Put { #[urom(echo)] context: u64 } }
                 #[urom_notification]
                 #[derive(Debug)]
-                pub enum Notification { Done { $($answer)* } }
+                pub(crate) enum Notification { Done { $($answer)* } }
             }
         };
     }

@@ -32,14 +32,14 @@ struct Inner {
     why: Option<String>,
     hint: Option<Cow<'static, str>>,
     reply: Option<Box<[u8]>>,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    cause: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
     /// `what` is a phrase such as `starting worker 3`.
     pub(crate) fn new(code: DocaError, what: impl Into<Cow<'static, str>>) -> Error {
         let what = what.into();
-        Error(Box::new(Inner { code, what, library: None, why: None, hint: None, reply: None, source: None }))
+        Error(Box::new(Inner { code, what, library: None, why: None, hint: None, reply: None, cause: None }))
     }
 
     /// Adds what the library said, or what was found; an empty text adds nothing.
@@ -67,16 +67,31 @@ impl Error {
     }
 
     /// Adds the error behind this one; its text becomes the reason.
-    pub(crate) fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
-        let source = source.into();
-        self.0.why = Some(source.to_string());
-        self.0.source = Some(source);
+    pub(crate) fn caused_by(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        let cause = cause.into();
+        self.0.why = Some(cause.to_string());
+        self.0.cause = Some(cause);
         self
     }
 
     /// The DOCA code (`doca_error_t`); never `SUCCESS`.
     pub fn code(&self) -> DocaError {
         self.0.code
+    }
+
+    /// The error behind this one, such as an [`EncodeError`](urom_abi::wire::EncodeError). Its text is a part of this
+    /// error's, so `source` leaves it out: what prints a chain of errors would print it twice.
+    ///
+    /// ```
+    /// # fn example(error: urom_host::Error) {
+    /// use urom_abi::wire::EncodeError;
+    /// if let Some(EncodeError::TooBig { need, .. }) = error.cause().and_then(|cause| cause.downcast_ref()) {
+    ///     println!("{need} bytes are too many");
+    /// }
+    /// # }
+    /// ```
+    pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        self.0.cause.as_deref()
     }
 
     /// The bytes of the notification, when the plugin sent one together with a status other than `SUCCESS`.
@@ -120,8 +135,8 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        let source = self.0.source.as_deref()?;
-        Some(source)
+        // The cause itself is a part of the text.
+        self.cause()?.source()
     }
 }
 
@@ -164,11 +179,12 @@ mod tests {
     }
 
     #[test]
-    fn the_source_can_be_had_by_type() {
+    fn the_cause_can_be_had_by_type_and_is_told_once() {
         let source = urom_abi::wire::EncodeError::TooBig { message: "M", need: 10, room: 5 };
         let error = Error::new(DocaError::TOO_BIG, "x").caused_by(source);
-        let found = error.source().and_then(|e| e.downcast_ref::<urom_abi::wire::EncodeError>());
+        let found = error.cause().and_then(|e| e.downcast_ref::<urom_abi::wire::EncodeError>());
         assert_eq!(found, Some(&source));
+        assert!(error.source().is_none());
         assert!(error.to_string().contains("takes 10 bytes, but 5 fit"));
     }
 }

@@ -50,6 +50,33 @@ fn a_directory_that_is_not_there_serves_nothing() {
     assert_eq!(error.code(), DocaError::NOT_FOUND);
 }
 
+/// The other process of the next test: `uromd` warns that it cannot read the directory.
+#[test]
+#[ignore = "the other process of a test in this file"]
+fn warned() {
+    let uromd = Uromd::start("/no/such/directory").expect("it starts");
+    Service::builder().address(uromd.address()).connect().expect("it serves");
+    drop(uromd);
+    assert!(std::env::var_os("FAIL_AFTERWARDS").is_none(), "as the test asks");
+}
+
+#[test]
+fn what_it_logs_is_shown_of_a_test_that_fails_and_of_no_other() {
+    let shown = |fails: bool| {
+        let program = std::env::current_exe().expect("this program's file");
+        let mut command = std::process::Command::new(program);
+        command.args(["--exact", "--ignored", "warned"]).env_remove("RUST_TEST_NOCAPTURE");
+        if fails {
+            command.env("FAIL_AFTERWARDS", "1");
+        }
+        let output = command.output().expect("it runs");
+        assert_eq!(output.status.success(), !fails);
+        [output.stdout, output.stderr].concat().windows(5).any(|bytes| bytes == b"[WRN]")
+    };
+    assert!(shown(true), "the log tells why");
+    assert!(!shown(false), "nobody asks");
+}
+
 /// The other process: asks a worker for what it was given.
 #[test]
 #[ignore = "the other process of the test below"]

@@ -15,7 +15,7 @@ use urom_abi::log::Level;
 pub struct Origin<'a> {
     /// How grave it is.
     pub level: Level,
-    /// A path, of which the last part is written.
+    /// A path, of which the last part is written; empty leaves the bracket with the place out.
     pub file: &'a str,
     /// The line there; 0 when it is not known.
     pub line: u32,
@@ -31,6 +31,12 @@ impl<'a> Origin<'a> {
         Origin { level, file, line, function: None }
     }
 
+    /// `file:line`, if there is a file.
+    pub fn place(&self) -> Option<String> {
+        let file = self.file.rsplit('/').next().filter(|file| !file.is_empty())?;
+        Some(format!("{file}:{}", self.line))
+    }
+
     /// The line, written now by `id`, the number of a process or a thread, under `name`.
     pub fn line(&self, id: u32, name: &str, text: &str) -> String {
         self.line_at(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(), id, name, text)
@@ -39,12 +45,10 @@ impl<'a> Origin<'a> {
     fn line_at(&self, since_epoch: Duration, id: u32, name: &str, text: &str) -> String {
         let (second, micro) = (since_epoch.as_secs() % 86_400, since_epoch.subsec_micros());
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        let file = self.file.rsplit('/').next().unwrap_or(self.file);
-        let (tag, number) = (self.level.tag(), self.line);
-        let mut line =
-            format!("[{hour:02}:{minute:02}:{second:02}:{micro:06}][{id}][{name}][{tag}][{file}:{number}]");
-        if let Some(function) = self.function {
-            line.extend(["[", function, "]"]);
+        let tag = self.level.tag();
+        let mut line = format!("[{hour:02}:{minute:02}:{second:02}:{micro:06}][{id}][{name}][{tag}]");
+        for part in [self.place().as_deref(), self.function].into_iter().flatten() {
+            line.extend(["[", part, "]"]);
         }
         // The line end that a message brings along is not a second one.
         line.extend([" ", text.trim_end_matches(['\n', '\r'])]);
@@ -102,7 +106,7 @@ mod tests {
         let line = origin("../samples/graph.c", Some("start"));
         assert_eq!(line, "[12:01:01:000007][34][DOCA][WRN][graph.c:12][start] five links\n");
         assert_eq!(origin("graph.c", None), "[12:01:01:000007][34][DOCA][WRN][graph.c:12] five links\n");
-        assert_eq!(origin("", None), "[12:01:01:000007][34][DOCA][WRN][:12] five links\n");
+        assert_eq!(origin("", None), "[12:01:01:000007][34][DOCA][WRN] five links\n");
     }
 
     #[test]

@@ -33,6 +33,11 @@ pub fn install(output: &'static dyn Output) {
     let _ = dispatcher::set_global_default(Dispatch::new(Events(output)));
 }
 
+/// Whether `current` is what [`install`] makes.
+pub fn is_log_of(current: &Dispatch) -> bool {
+    current.is::<Events>()
+}
+
 /// Events that nobody wants are skipped where they stand. Call this after `output` came to want others than before.
 pub fn limits_changed() {
     callsite::rebuild_interest_cache();

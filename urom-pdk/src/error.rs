@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
+use std::panic::Location;
 
 use urom_abi::DocaError;
 use urom_abi::wire::{DecodeError, EncodeError};
@@ -13,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a handler could not do what it was asked.
 ///
 /// The [code](Error::code) becomes the status of the notification, and so of the task on the host. The message and the
-/// source stay on this side: they go to the log.
+/// source stay on this side: they go to the log, with the line of code that made the error, by `?` or by a constructor.
 ///
 /// ```
 /// use urom_pdk::{DocaError, Error};
@@ -23,73 +24,111 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(error.to_string(), "ranks is no number: invalid digit found in string (DOCA_ERROR_BAD_CONFIG)");
 /// ```
 #[derive(Debug)]
-pub struct Error {
-    code: DocaError,
-    /// What a bare code does not have. Boxed, so that a result is small: every command passes one on.
-    detail: Option<Box<Detail>>,
+pub struct Error(Repr);
+
+/// Small, because every command passes a result on: what a bare code does not have is boxed.
+#[derive(Debug)]
+enum Repr {
+    Bare(DocaError, Option<&'static Location<'static>>),
+    Detailed(DocaError, Box<Detail>),
 }
 
 #[derive(Debug)]
 struct Detail {
     message: Cow<'static, str>,
     source: Option<Box<dyn StdError + Send + Sync>>,
+    at: Option<&'static Location<'static>>,
 }
 
 impl Error {
     /// An error with the code the host will see and a sentence for the log.
+    #[track_caller]
     pub fn new(code: DocaError, message: impl Into<Cow<'static, str>>) -> Error {
-        Error { code, detail: Some(Box::new(Detail { message: message.into(), source: None })) }
+        Error::detailed(code, message.into(), None, caller())
+    }
+
+    fn detailed(
+        code: DocaError,
+        message: Cow<'static, str>,
+        source: Option<Box<dyn StdError + Send + Sync>>,
+        at: Option<&'static Location<'static>>,
+    ) -> Error {
+        Error(Repr::Detailed(code, Box::new(Detail { message, source, at })))
     }
 
     /// Adds the error that caused this one.
     #[must_use]
-    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+    pub fn with_source(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
         let source = Some(source.into());
-        match &mut self.detail {
-            Some(detail) => detail.source = source,
-            None => {
-                let message = self.code.description().into();
-                self.detail = Some(Box::new(Detail { message, source }));
+        match self.0 {
+            Repr::Bare(code, at) => Error::detailed(code, code.description().into(), source, at),
+            Repr::Detailed(code, mut detail) => {
+                detail.source = source;
+                Error(Repr::Detailed(code, detail))
             }
         }
-        self
     }
 
     /// The code as it was given.
     pub fn code(&self) -> DocaError {
-        self.code
+        let (Repr::Bare(code, _) | Repr::Detailed(code, _)) = self.0;
+        code
     }
 
     /// The status a notification carries for this error: the code, or `UNEXPECTED` when the code is `SUCCESS`, because
     /// a failure must not look like a success.
     pub(crate) fn status(&self) -> DocaError {
-        if self.code == DocaError::SUCCESS { DocaError::UNEXPECTED } else { self.code }
+        if self.code() == DocaError::SUCCESS { DocaError::UNEXPECTED } else { self.code() }
     }
+
+    /// Which line of the plugin's code made it, if one did.
+    pub(crate) fn at(&self) -> Option<&'static Location<'static>> {
+        match &self.0 {
+            Repr::Bare(_, at) => *at,
+            Repr::Detailed(_, detail) => detail.at,
+        }
+    }
+
+    fn detail(&self) -> Option<&Detail> {
+        match &self.0 {
+            Repr::Bare(..) => None,
+            Repr::Detailed(_, detail) => Some(detail),
+        }
+    }
+}
+
+/// The caller of a function that tracks it, if that is the plugin's code. It is not for the errors of the
+/// kit's own functions, nor where a constructor is called through a pointer, as in `map_err(Error::from)`.
+#[track_caller]
+fn caller() -> Option<&'static Location<'static>> {
+    let kit = file!().trim_end_matches("error.rs");
+    Some(Location::caller()).filter(|at| !at.file().starts_with(kit))
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = self.detail.as_ref().map(|detail| &*detail.message);
-        write!(f, "{}", message.unwrap_or(self.code.description()))?;
+        let message = self.detail().map(|detail| &*detail.message);
+        write!(f, "{}", message.unwrap_or(self.code().description()))?;
         let mut source = self.source();
         while let Some(error) = source {
             write!(f, ": {error}")?;
             source = error.source();
         }
-        write!(f, " ({})", self.code.name())
+        write!(f, " ({})", self.code().name())
     }
 }
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.detail.as_ref()?.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+        self.detail()?.source.as_deref().map(|source| source as &(dyn StdError + 'static))
     }
 }
 
 /// The code alone; its description is the message. Nothing is allocated.
 impl From<DocaError> for Error {
+    #[track_caller]
     fn from(code: DocaError) -> Error {
-        Error { code, detail: None }
+        Error(Repr::Bare(code, caller()))
     }
 }
 
@@ -109,6 +148,7 @@ impl From<EncodeError> for Error {
 
 /// `UNEXPECTED`, for failures that no code describes.
 impl From<&'static str> for Error {
+    #[track_caller]
     fn from(message: &'static str) -> Error {
         Error::new(DocaError::UNEXPECTED, message)
     }
@@ -116,6 +156,7 @@ impl From<&'static str> for Error {
 
 /// `UNEXPECTED`, for failures that no code describes.
 impl From<String> for Error {
+    #[track_caller]
     fn from(message: String) -> Error {
         Error::new(DocaError::UNEXPECTED, message)
     }
@@ -132,6 +173,12 @@ mod tests {
         assert_eq!(Error::from(DocaError::NOT_FOUND).status(), DocaError::NOT_FOUND);
         assert_eq!(Error::from(DocaError(4711)).status(), DocaError(4711));
         assert_eq!(Error::from("no idea").status(), DocaError::UNEXPECTED);
+    }
+
+    #[test]
+    fn an_error_is_two_words() {
+        assert_eq!(size_of::<Error>(), 16);
+        assert_eq!(size_of::<Result<std::ptr::NonNull<u8>>>(), 16);
     }
 
     #[test]

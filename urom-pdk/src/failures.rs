@@ -2,12 +2,14 @@
 
 use std::time::Instant;
 
-use urom_abi::DocaError;
 use urom_abi::describe::Messages;
+use urom_abi::log::Level;
 use urom_abi::shared::SharedCommand;
+use urom_abi::{Count, DocaError};
 
 use crate::guard::Panic;
 use crate::lines::{Unsaid, Window};
+use crate::log::Place;
 use crate::{Error, log};
 
 /// Why a command gets no value.
@@ -42,11 +44,16 @@ impl Failures {
         let name = commands.find(bytes).map_or("unknown command", |variant| variant.name);
         let kind = (name, matches!(failure, Failure::Panic(_)));
         let Some(unsaid) = self.note(kind, Instant::now()) else { return };
-        let what = format_args!("{name} of {} bytes from connection {dest_id}", bytes.len());
+        let (len, host) = (Count(bytes.len(), "byte"), log::host_of(dest_id));
         match failure {
-            Failure::Error(error) => log::warn(format_args!("{what}: {error}{unsaid}")),
+            Failure::Error(error) => log::failure(
+                Level::Warning,
+                error.at().map(Place::of),
+                format_args!("{name} of {len} from {host} failed: {error}{unsaid}"),
+            ),
             Failure::Panic(panic) => {
-                log::error(format_args!("{what}: its handler {panic}{unsaid}"));
+                let text = format_args!("{name} of {len} from {host} failed: its handler {panic}{unsaid}");
+                log::failure(Level::Error, panic.place(), text);
                 panic.log_backtrace();
             }
         }
@@ -73,7 +80,8 @@ impl Failures {
 impl Drop for Failures {
     fn drop(&mut self) {
         for (name, count) in self.unsaid() {
-            log::warn(format_args!("{name}: {count} more failed, and were not logged"));
+            let text = format_args!("{name}: {count} more failed, and were not logged");
+            log::failure(Level::Warning, None, text);
         }
     }
 }

@@ -13,12 +13,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 use std::time::Instant;
 
+use urom_abi::log::Level;
+
 use crate::lines::Window;
-use crate::log;
+use crate::log::{self, Place};
 
 /// A panic that was caught; boxed, so that a result with it is small.
 #[derive(Debug)]
 pub(crate) struct Panic(Box<Kept>);
+
+impl Panic {
+    /// Where it happened, if the hook was told.
+    pub(crate) fn place(&self) -> Option<Place<'_>> {
+        self.0.place()
+    }
+}
 
 /// `panicked at src/lib.rs:12:5: what it said`.
 impl fmt::Display for Panic {
@@ -109,7 +118,7 @@ pub(crate) fn report(label: &str, panic: &Panic) {
         window.get_or_insert_with(|| Window::new(now)).note(now)
     });
     if let Some(unsaid) = unsaid {
-        log::error(format_args!("{label} {panic}{unsaid}"));
+        log::failure(Level::Error, panic.place(), format_args!("{label} {panic}{unsaid}"));
         panic.log_backtrace();
     }
 }
@@ -129,15 +138,25 @@ thread_local! {
 #[derive(Debug)]
 struct Kept {
     said: String,
-    /// Empty where the hook saw another one.
-    place: String,
+    /// The file, the line and the column; nothing where the hook saw another one.
+    place: Option<(String, u32, u32)>,
     /// Disabled unless the environment asks for one (`RUST_BACKTRACE`).
     backtrace: Backtrace,
 }
 
+impl Kept {
+    fn place(&self) -> Option<Place<'_>> {
+        self.place.as_ref().map(|(file, line, _)| Place::new(file, *line))
+    }
+}
+
 impl fmt::Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "panicked{}: {}", self.place, self.said)
+        f.write_str("panicked")?;
+        if let Some((file, line, column)) = &self.place {
+            write!(f, " at {file}:{line}:{column}")?;
+        }
+        write!(f, ": {}", self.said)
     }
 }
 
@@ -145,7 +164,9 @@ impl Kept {
     fn log_backtrace(&self) {
         if self.backtrace.status() == BacktraceStatus::Captured {
             let printed = self.backtrace.to_string();
-            functions(&printed).iter().for_each(|function| log::error(format_args!("  in {function}")));
+            functions(&printed)
+                .iter()
+                .for_each(|function| log::failure(Level::Error, None, format_args!("  in {function}")));
         }
     }
 }
@@ -191,7 +212,7 @@ pub(crate) fn install_hook() {
 
 /// Keeps a panic for whoever catches it; false when it should be printed, because it may be the process's last.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
-    let place = info.location().map(|at| format!(" at {at}")).unwrap_or_default();
+    let place = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
     let kept = Kept { said: text_of(info.payload()).to_owned(), place, backtrace: Backtrace::capture() };
     let earlier = KEPT.try_with(|place| place.replace(Some(kept)));
     match earlier {
@@ -199,7 +220,7 @@ fn keep(info: &PanicHookInfo<'_>) -> bool {
         // Nobody has caught the one before yet: this one comes from a destructor during its unwinding, which ends the
         // process. Or the handler caught it itself, and a line too many does no harm.
         Ok(Some(earlier)) => {
-            log::error(format_args!("{earlier}"));
+            log::failure(Level::Error, earlier.place(), format_args!("{earlier}"));
             earlier.log_backtrace();
             false
         }
@@ -216,7 +237,7 @@ fn caught(payload: Box<dyn Any + Send>) -> Panic {
     // Another one, when a panic was caught and went on later.
     let kept = kept.filter(|kept| kept.said == said).unwrap_or_else(|| Kept {
         said: said.to_owned(),
-        place: String::new(),
+        place: None,
         backtrace: Backtrace::disabled(),
     });
     discard(payload);

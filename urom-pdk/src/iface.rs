@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 use urom_abi::DocaError;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::list::{self, ListLink};
+use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_abi::version::API_VERSION;
@@ -17,6 +18,7 @@ use crate::commands::Commands;
 use crate::domain::OpenDomains;
 use crate::executor::Executor;
 use crate::guard::{Calls, catch, guard, install_hook};
+use crate::log::Place;
 use crate::{Context, Error, OpenContext, Result, Side, log};
 
 /// What `urom_plugin_get_iface` does: fills all 56 bytes of `iface`.
@@ -139,7 +141,7 @@ where
         let Some(ctx) = NonNull::new(ctx) else { return DocaError::INVALID_VALUE };
         // SAFETY: a worker passes a context it allocated. It holds nothing of ours before `open`.
         unsafe { (*ctx.as_ptr()).plugin_ctx = std::ptr::null_mut() };
-        log::set_source(P::NAME);
+        log::begin(P::NAME);
         // SAFETY: the context stays where it is until after `close`, and its look-ups are those of the ABI.
         let domains = unsafe { OpenDomains::new(ctx) };
         match P::open(&OpenContext::of::<P>(domains.handle())) {
@@ -291,8 +293,11 @@ unsafe fn copy_out(bytes: &[u8], to: *mut u8, len: *mut usize) -> Result<(), Doc
 
 /// Logs why a method failed, and gives its code.
 fn failed(method: &str, error: Error) -> DocaError {
-    let status = error.status();
+    let (status, at) = (error.status(), error.at().map(Place::of));
     // Displaying and dropping an error runs the handler's code.
-    catch("a handler's error", || log::error(format_args!("{method} failed: {error}")));
+    catch("a handler's error", || {
+        log::failure(Level::Error, at, format_args!("{method} failed: {error}"));
+        drop(error);
+    });
     status
 }

@@ -42,6 +42,25 @@ fn flooded() {
     assert_eq!(worker.progress().len(), 1);
 }
 
+/// The other process: a plugin logs through other crates. Its logger is the first one there.
+#[test]
+#[ignore = "the other process of the tests in this file"]
+fn by_other_crates() {
+    log::error!("before the plugin");
+    let first = Worker::open::<Obedient, Words>().expect("it opens");
+    let second = Worker::open::<Obedient, Words>().expect("it opens, in the same process");
+    log::info!(bytes = 7, peer = "node 7"; "by log");
+    log::debug!("too quiet by log");
+    tracing::warn!(target: "another::part", bytes = 7, peer = "node 7", "by tracing");
+    tracing::error!(only = 1);
+    tracing::debug!("too quiet by tracing");
+    tracing::info_span!("a span", of = 1).in_scope(|| tracing::info!("inside of a span"));
+    drop((first, second));
+    log::set_max_level(log::LevelFilter::Error);
+    log::info!("the plugin wants less");
+    assert!(tracing::subscriber::set_global_default(tracing::subscriber::NoSubscriber::default()).is_err());
+}
+
 /// Runs one of the above and gives the lines of its standard error.
 fn lines(of: &str) -> Vec<String> {
     lines_with("0", of)
@@ -95,6 +114,11 @@ fn every_failure_is_one_line() {
     assert!(panic.contains("its handler panicked at ") && panic.contains("protocol.rs:"), "{panic}");
     let failure = only("DOCA_ERROR_DRIVER");
     assert!(failure.contains("[WRN]") && failure.contains("Fail of 16 bytes"), "{failure}");
+    let place = "][protocol.rs:";
+    assert!(failure.contains(place) && panic.contains(place), "where the handler failed: {failure}");
+    let malformed = only("unknown command of 5 bytes");
+    assert!(malformed.contains("[DOCA][WRN]["), "{malformed}");
+    assert!(!malformed.contains(".rs:"), "no line of the kit's: {malformed}");
     only("its Display panicked at ");
     assert!(only("DOCA_ERROR_INVALID_VALUE").contains("unknown command of 5 bytes"));
     only("a handler's error panicked at ");
@@ -106,6 +130,32 @@ fn every_failure_is_one_line() {
     assert!(only("before the plugin") == "before the plugin");
     assert!(only("outside of the plugin") == "outside of the plugin");
     assert_eq!(lines.iter().filter(|line| line.starts_with("thread '")).count(), 2, "{lines:#?}");
+}
+
+/// A line behind its time and thread.
+fn behind_thread(line: &str) -> &str {
+    line.splitn(3, "][").nth(2).unwrap_or_default()
+}
+
+#[test]
+fn lines_through_log_and_tracing_are_the_plugins() {
+    let lines = lines("by_other_crates");
+    let (this, name) = (include_str!("log_lines.rs"), "worker_words");
+    let line_of = |text: &str| this.lines().position(|line| line.contains(text)).map_or(0, |at| at + 1);
+    let (by_log, by_tracing) = (line_of("\"by log\""), line_of("\"by tracing\""));
+    let (only, inside) = (line_of("only = 1"), line_of("inside of a span"));
+    let fields = r#"bytes=7 peer="node 7""#;
+    let found: Vec<&str> =
+        lines.iter().map(|line| behind_thread(line)).filter(|line| !line.is_empty()).collect();
+    assert_eq!(
+        found,
+        [
+            format!("DOCA][INF][log_lines.rs:{by_log}][{name} log_lines] by log {fields}"),
+            format!("DOCA][WRN][log_lines.rs:{by_tracing}][{name} another::part] by tracing {fields}"),
+            format!("DOCA][ERR][log_lines.rs:{only}][{name} log_lines] only=1"),
+            format!("DOCA][INF][log_lines.rs:{inside}][{name} log_lines] inside of a span"),
+        ]
+    );
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::daemon::discovery::{PLUGIN_PATH_VARIABLE, entries};
 use crate::daemon::{Launcher, serve};
 use crate::freshness;
 use crate::key::Key;
-use crate::log::{Log, LogLevel};
+use crate::log::Log;
 use crate::threads::{Alive, wait_for_all};
 
 /// Names the CPUs hosts are told of, as `uromd --cpus` does.
@@ -42,8 +42,10 @@ pub struct EmbeddedOptions {
 /// A running embedded service. Dropping it stops daemon and workers in order.
 ///
 /// It is the same code as `uromd`, with a thread wherever that has a process. So environment and CPU set of a single
-/// worker have no effect (a log line says so), and a plugin that crashes takes the process along. Warnings go to
-/// standard error unless the program has a `tracing` subscriber.
+/// worker have no effect (a log line says so), and a plugin that crashes takes the process along.
+///
+/// Its warnings, and lines of its plugins down to `INFO`, go to standard error. A program with a `tracing` subscriber
+/// gets them as events instead, those of plugins under the target `urom_plugin`.
 #[derive(Debug)]
 pub struct Embedded {
     address: SocketAddr,
@@ -94,7 +96,7 @@ impl Embedded {
         let alive = Alive::new();
         let daemon = move || {
             let _alive = alive;
-            let _log = Log::new("embedded", LogLevel::WARNING, LogLevel::WARNING).install_if_none();
+            let _log = Log::embedded().install_if_none();
             let stopped = async {
                 // Dropping the sender stops it too.
                 let _ = stopped.await;

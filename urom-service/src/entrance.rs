@@ -46,6 +46,8 @@ impl Entrance {
             }
             match self.listener.accept().await {
                 Ok((stream, peer)) => {
+                    // IPv4 that comes to a socket of IPv6 is shown as what it is.
+                    let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                     prepare(&stream);
                     // Without this the kernel keeps 4 MiB for a peer that reads nothing, until that is noticed.
                     let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);

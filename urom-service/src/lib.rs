@@ -26,6 +26,7 @@ mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod host_names;
 pub mod key;
 pub mod library;
 mod lobby;
@@ -34,6 +35,7 @@ mod mailbox;
 mod own_output;
 pub mod plugin_elf;
 pub mod plugin_file;
+mod plugin_log;
 mod queue;
 mod session;
 mod sync;

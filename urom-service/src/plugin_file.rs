@@ -12,6 +12,9 @@ use urom_abi::plugin::{
     AddrFn, CloseFn, GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, NotifPackFn, OpenFn,
     PluginIface, ProgressFn, WorkerCmdFn,
 };
+use urom_abi::worker_log::{SET_LOG_SYMBOL, SetLogFn};
+
+use crate::plugin_log::worker_log;
 
 /// What is wrong with a plugin's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -134,6 +137,13 @@ impl Loaded {
         let get_version = unsafe { symbol::<GetVersionFn>(&library, GET_VERSION_SYMBOL) }?;
         // SAFETY: as above.
         let get_iface = unsafe { symbol::<GetIfaceFn>(&library, GET_IFACE_SYMBOL) }?;
+        // Plugins of the kit have it.
+        // SAFETY: as above.
+        let set_log = unsafe { symbol::<SetLogFn>(&library, SET_LOG_SYMBOL) }.ok();
+        if let Some((set_log, log)) = set_log.zip(worker_log()) {
+            // SAFETY: a function of that type, with a log that is there until the process ends.
+            unsafe { set_log(log) };
+        }
         Ok(Loaded { get_version, get_iface })
     }
 

@@ -203,6 +203,8 @@ fn run_daemon(args: &DaemonArgs, words: Vec<OsString>) -> Result<()> {
 
 fn run_worker(config: WorkerConfig) -> Result<()> {
     Log::new(format!("worker {}", config.id), config.log_level, config.sdk_log_level).install();
+    // `top` and `ps -A` would show the name of the link that it was started by. It works as well with that.
+    let _ = rustix::thread::set_name(c"uromd-worker");
     let stdin = std::io::stdin();
     if rustix::net::sockopt::socket_type(stdin.as_fd()).is_err() {
         bail!("`uromd worker` is started by uromd itself, with a stream to it as standard input");

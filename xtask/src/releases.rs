@@ -59,11 +59,11 @@ pub(crate) fn run(workspace: &Workspace, version: &str) -> Result<ExitCode> {
     }
     let release = ucx::unpack(&workspace.target_dir, ucx::package(version), host)?;
     let on = On { version, libraries: release.join("libucx/lib") };
+    let (programs, directory) = (test_programs()?, examples(workspace)?);
     let mut failed = Vec::new();
-    for program in test_programs()? {
+    for program in programs {
         failed.extend(on.test(&program)?);
     }
-    let directory = examples(workspace)?;
     for (how, variable) in WAYS {
         failed.extend(on.whole_path(&directory, how, variable));
     }

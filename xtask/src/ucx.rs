@@ -22,6 +22,15 @@ pub(crate) const OLDEST: &str = "1.16.0.post2";
 /// Without them programs start 0.4 s sooner: UCX patches the C library for its cache of memory that is registered with a device.
 pub(crate) const HOOKS: (&str, &str) = ("UCX_MEM_EVENTS", "n");
 
+/// A release as it is given on a command line, and as UCX itself tells it.
+pub(crate) fn release(text: &str) -> std::result::Result<String, String> {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if text.split('.').count() == 3 && text.split('.').all(is_number) {
+        return Ok(text.to_owned());
+    }
+    Err("expected three numbers, such as 1.16.0".to_owned())
+}
+
 /// What PyPI calls a release.
 pub(crate) fn package(version: &str) -> &str {
     if version == "1.16.0" { OLDEST } else { version }
@@ -137,6 +146,14 @@ mod tests {
         assert_eq!(of(VERSION, Target::X86_64), Path::new("/t/ucx/1.22.0-x86_64"));
         assert_eq!(of(VERSION, Target::Aarch64), Path::new("/t/ucx/1.22.0-aarch64"));
         assert_eq!(of("1.16.0", Target::X86_64), Path::new("/t/ucx/1.16.0-x86_64"));
+    }
+
+    #[test]
+    fn a_release_is_three_numbers() {
+        assert_eq!(release("1.16.0"), Ok("1.16.0".to_owned()));
+        for text in ["", "1.16", "1.16.0.post2", "1.16.x", "1..0", "../1.16.0"] {
+            assert!(release(text).is_err_and(|error| error.contains("1.16.0")), "{text}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::builder::RangedU64ValueParser;
 use urom_abi::describe::Protocol;
-use urom_abi::machine;
+use urom_abi::{WorkerId, machine};
 use urom_host::{Answer, DocaError, Service, Worker};
 
 use crate::message;
@@ -100,7 +100,7 @@ pub(crate) struct Args {
     /// The worker to send it to, which is started unless it runs; without it, a new one. A worker ends with its last host,
     /// and this command is one.
     #[arg(long, value_name = "ID")]
-    worker: Option<u64>,
+    worker: Option<WorkerId>,
     /// Starts so many workers and makes a domain of them. With --worker ID, that is the id of the first one.
     #[arg(long, value_name = "N", conflicts_with = "repeat",
         value_parser = RangedU64ValueParser::<usize>::new().range(1..=256))]
@@ -162,7 +162,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Source::Known(batches) => batches.iter().map(Vec::len).max().unwrap_or_default(),
         Source::Input => IN_LINE,
     };
-    let shape = Shape { domain: args.workers, first: args.worker, window: args.in_flight.max(most) };
+    let shape = Shape {
+        domain: args.workers,
+        first: args.worker.map(|WorkerId(id)| id),
+        window: args.in_flight.max(most),
+    };
     let crew = Crew::start(&service, plugin, shape)?;
     let done = match (source, args.repeat) {
         (Source::Known(batches), Some(count)) => repeated(args, &target, &crew, &batches[0][0].1, count),

@@ -301,10 +301,8 @@ fn parts(text: &str) -> Result<Vec<&str>, String> {
         match c {
             '[' => open.push(']'),
             '{' => open.push('}'),
-            ']' | '}' => {
-                if open.pop() != Some(c) {
-                    return Err(format!("`{text}` has a `{c}` without its opening bracket"));
-                }
+            ']' | '}' if open.pop() != Some(c) => {
+                return Err(format!("`{text}` has a `{c}` without its opening bracket"));
             }
             ',' if open.is_empty() => {
                 parts.extend(text.get(start..at));

@@ -70,7 +70,7 @@ fn a_crash_while_opening_ends_the_start_with_the_cause() -> Result<()> {
 
 #[test]
 fn a_plugin_that_fails_to_open_and_leaves_its_state_behind_is_left_alone() -> Result<()> {
-    everywhere(&plugin(&["OPEN_FAILS"]), &["no-start", "`worker_trouble` failed to open"])
+    everywhere(&plugin(&["OPEN_FAILS"]), &["no-start", "`worker_trouble` did not open"])
 }
 
 #[test]

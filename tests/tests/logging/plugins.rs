@@ -9,15 +9,15 @@ use urom_tests::{PluginDirectory, Uromd, c};
 
 use crate::line::{EACH, Line, said};
 
-/// `worker_graph` in C, which only logs, and a plugin in Rust.
+/// `worker_graph` in C, which only logs, and plugins in Rust.
 fn plugins() -> Result<PluginDirectory> {
-    let mut plugins = PluginDirectory::with(&["worker_faulty"])?;
+    let mut plugins = PluginDirectory::with(&["worker_faulty", "worker_talkative"])?;
     plugins.add(&Source::new("log_plugin.c").plugin("worker_graph")?)?;
     Ok(plugins)
 }
 
 /// What plugins log in a daemon of this level and its worker 7, while `work` is done with them.
-fn logged(level: &str, work: impl FnOnce(&Service) -> Result<()>) -> Result<Vec<Line>> {
+pub(crate) fn logged(level: &str, work: impl FnOnce(&Service) -> Result<()>) -> Result<Vec<Line>> {
     let plugins = plugins()?;
     let mut log = tempfile::NamedTempFile::new()?;
     let stderr = log.reopen()?;

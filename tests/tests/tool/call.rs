@@ -272,7 +272,8 @@ fn several_commands_go_to_one_worker() -> Result<()> {
     assert_eq!(call(&format!("{unruly} @{}", file.display()))?.good()?, kept(&[1, 3, 5, 7]));
     // An object for each.
     let said = call(&format!("{unruly} keep data=1 + keep data=2 --json"))?.good()?;
-    let values = serde_json::Deserializer::from_str(&said).into_iter::<Value>().collect::<Result<Vec<_>, _>>()?;
+    let values =
+        serde_json::Deserializer::from_str(&said).into_iter::<Value>().collect::<Result<Vec<_>, _>>()?;
     let data: Vec<_> = values.iter().map(|value| &value["notification"]["fields"]["data"]).collect();
     assert_eq!(data, [&json!(1), &json!(2)]);
     Ok(())

@@ -91,6 +91,19 @@ fn a_directory_is_served_to_hosts_until_a_signal() -> Result<()> {
 }
 
 #[test]
+fn its_workers_are_shown_as_parts_of_the_tool() -> Result<()> {
+    let plugins = PluginDirectory::with(&["worker_faulty"])?;
+    let running = Running::start(tool_with(["run"])?.arg(plugins.path()))?;
+    let service = Service::builder().address(&*running.address).connect()?;
+    let faulty = service.plugin::<faulty_protocol::Protocol>()?;
+    let worker = service.worker().plugin(&faulty).start().wait()?;
+    let pid = faulty.task_pid(&worker).submit()?.wait()?.pid;
+    let command_line = fs::read(format!("/proc/{pid}/cmdline"))?;
+    assert!(command_line.starts_with(b"cargo-urom\0uromd\0worker\0"), "{command_line:?}");
+    Ok(())
+}
+
+#[test]
 fn one_file_is_served_alone() -> Result<()> {
     let directory = tempfile::tempdir()?;
     copy_of("worker_sandbox", directory.path(), "worker_sandbox.so")?;

@@ -1,4 +1,4 @@
-//! Answers that exist and are no notifications.
+//! Answers that exist and are no notifications, or those of another protocol.
 
 use urom_abi::{urom_command, urom_notification};
 
@@ -16,11 +16,20 @@ enum Command {
     },
     #[urom(reply = Notification)]
     Rest,
+    #[urom(reply = other::Ended)]
+    Foreign,
 }
 
 #[urom_notification]
 enum Notification {
     Done,
+}
+
+mod other {
+    #[urom_abi::urom_notification]
+    pub enum Notification {
+        Ended,
+    }
 }
 
 fn main() {}

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::Count;
 use crate::describe::Misfit;
 use crate::error::DocaError;
 
@@ -82,10 +83,10 @@ impl fmt::Display for DecodeError {
         f.write_str(": ")?;
         match self.problem {
             DecodeProblem::TooShort { found, least } => {
-                write!(f, "{found} bytes, but the fixed part alone takes {least}")
+                write!(f, "{}, but the fixed part alone takes {least}", Count(found, "byte"))
             }
             DecodeProblem::Length { found, expected } => {
-                write!(f, "{found} bytes, but its fields call for exactly {expected}")
+                write!(f, "{}, but its fields call for exactly {expected}", Count(found, "byte"))
             }
             DecodeProblem::UnknownTag { found, known } => {
                 write!(f, "{found} is none of")?;

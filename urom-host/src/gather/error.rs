@@ -57,12 +57,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        let source = self.source.as_ref()?;
-        Some(source)
-    }
-}
+/// The system's error is a part of the text, so it is not told again as its source.
+impl std::error::Error for Error {}
 
 pub(super) fn code_of_io(error: &io::Error) -> DocaError {
     match error.kind() {

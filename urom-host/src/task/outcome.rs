@@ -62,13 +62,20 @@ pub(super) fn stranger(context: &Context, plugin: &Plugin) -> Error {
     }
 }
 
+/// What to do about a command that is too long.
+pub(super) const SEND_LESS: &str =
+    "send less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size";
+
 /// A task that could not be allocated.
 #[cold]
 pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error {
     let error = Error::new(code, what(context, plugin, "allocating a task for a command"));
     match (code, context.failure()) {
         (DocaError::NO_MEMORY, _) => {
-            let all = format!("all {} tasks are allocated", context.settings.max_inflight);
+            let all = match context.settings.max_inflight {
+                1 => "its one task is allocated".to_owned(),
+                many => format!("all {many} tasks are allocated"),
+            };
             match (context.held(), context.given_up()) {
                 (0, 0) => error
                     .why(all)
@@ -94,17 +101,15 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
 /// A task that could not be submitted; `what` names it.
 #[cold]
 pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Error {
-    let failure = context.failure();
-    let is_explained = !failure.is_empty();
-    let error = Error::new(code, what).why(failure);
+    let (failure, error) = (context.failure(), Error::new(code, what));
     match code {
+        // The library's words end in what to do.
+        _ if !failure.is_empty() => error.why(failure),
         // The library finds that out by sending, and says more with the next progress.
-        DocaError::CONNECTION_RESET if !is_explained => {
+        DocaError::CONNECTION_RESET => {
             error.why("the connection to it broke as the command was sent").hint("start a new worker")
         }
-        DocaError::TOO_BIG => {
-            error.hint("send less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size")
-        }
+        DocaError::TOO_BIG => error.hint(SEND_LESS),
         DocaError::BAD_STATE => error.hint("start a new worker"),
         _ => error,
     }

@@ -10,7 +10,8 @@ use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
-use urom_abi::wire::EncodeError;
+use urom_abi::DocaError;
+use urom_abi::plugin::PluginInfo;
 
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
@@ -40,7 +41,8 @@ const COMMAND: &str = "a raw command";
 /// ```
 pub struct RawTask {
     owner: Rc<Owner>,
-    plugin: Plugin,
+    /// Without what nobody asks a task for: a task that is given back is part of an error.
+    plugin: PluginInfo,
     capacity: usize,
     deadline: Option<Duration>,
     /// `None` once it was submitted.
@@ -54,7 +56,7 @@ impl RawTask {
         let capacity = task.payload().len();
         let slot = Some(NonNull::from(task.into_slot()));
         owner.unsubmitted.update(|tasks| tasks + 1);
-        Ok(RawTask { owner, plugin: *plugin, capacity, deadline: None, slot })
+        Ok(RawTask { owner, plugin: *plugin.info(), capacity, deadline: None, slot })
     }
 
     /// When the command is given up, counted from its submission: its [`Answer`] is `TIME_OUT` without bytes then. In place of
@@ -104,7 +106,7 @@ impl RawTask {
             }
             Err(code) => code,
         };
-        let what = outcome::what(&self.owner, self.plugin.name(), COMMAND);
+        let what = outcome::what(&self.owner, self.plugin.name().unwrap_or_default(), COMMAND);
         Err(Rejected { error: outcome::rejected(&self.owner, what, code), task: self })
     }
 
@@ -120,9 +122,10 @@ impl RawTask {
         let mut task = ManuallyDrop::new(task);
         let (need, room) = (command.len(), self.capacity);
         if need > room {
-            let error = EncodeError::TooBig { message: COMMAND, need, room };
-            return Err(Error::new(error.into(), outcome::what(&self.owner, self.plugin.name(), COMMAND))
-                .caused_by(error));
+            let what = outcome::what(&self.owner, self.plugin.name().unwrap_or_default(), COMMAND);
+            return Err(Error::new(DocaError::TOO_BIG, what)
+                .why(format!("it takes {need} bytes, but {room} fit"))
+                .hint(outcome::SEND_LESS));
         }
         task.payload()[..need].copy_from_slice(command);
         task.set_len(need)

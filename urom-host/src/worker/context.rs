@@ -157,7 +157,7 @@ impl Context {
     pub(crate) fn name(&self) -> String {
         match self.id.get() {
             urom_abi::WORKER_ID_ANY => "a worker of any id".to_owned(),
-            id => format!("worker {id}"),
+            id => format!("worker {}", urom_abi::WorkerId(id)),
         }
     }
 

@@ -122,15 +122,20 @@ pub struct Stopping {
     begun: Result<()>,
 }
 
+/// `2 of its tasks are`.
+fn of_its(tasks: usize) -> String {
+    format!("{tasks} of its tasks {}", if tasks == 1 { "is" } else { "are" })
+}
+
 impl Stopping {
     pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
         let begun = match (owner.domains.get(), owner.held(), owner.unsubmitted.get()) {
             (0, 0, 0) => owner.stop(),
             (0, 0, tasks) => Err(in_use(&owner)
-                .why(format!("{tasks} of its tasks are allocated and not submitted"))
+                .why(format!("{} allocated and not submitted", of_its(tasks)))
                 .hint("submit or drop the raw tasks first; the worker stops with the last of them")),
             (0, held, _) => Err(in_use(&owner)
-                .why(format!("{held} of its tasks are kept by replies whose payloads are still held"))
+                .why(format!("{} kept by replies whose payloads are still held", of_its(held)))
                 .hint("drop the payloads first, or copy them; the worker stops with the last of them")),
             _ => Err(in_use(&owner)
                 .why("it is in a domain")

@@ -75,7 +75,6 @@ fn a_participant_that_dies_before_its_block_is_named_to_all() {
     let error = exchange(&mut hub, b"a").unwrap_err();
     assert_eq!(error.to_string(), "participant 2 is gone: it closed the connection");
     assert_eq!(code(&error), DocaError::CONNECTION_RESET);
-    assert!(error.source().is_some_and(|source| source.is::<std::io::Error>()));
     let error = finish(&mut last, 1).unwrap_err();
     assert!(error.to_string().contains("participant 0"), "{error}");
     assert_eq!(code(&error), DocaError::CONNECTION_RESET);

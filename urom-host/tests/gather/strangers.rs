@@ -130,7 +130,9 @@ fn strangers_are_told_of_when_the_group_stays_incomplete() {
     let error = Rendezvous::host(listener, 2, SHORT).unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT);
     assert!(
-        error.to_string().ends_with(&format!("1 connections were of no participant, the last from {from}"))
+        error
+            .to_string()
+            .ends_with(&format!("1 connection from no participant came, too, the last from {from}"))
     );
 }
 

@@ -39,7 +39,7 @@ impl AllGather for Scripted {
 }
 
 #[test]
-fn an_error_of_the_all_gather_is_the_source_of_the_start_s() {
+fn an_error_of_the_all_gather_is_the_cause_of_the_start_s() {
     let error = || Err(GatherError::new(DocaError::TIME_OUT, "participant 2 is late").into());
     let io = || Err(std::io::Error::other("no more cables").into());
     let good = Scripted { begin: || Ok(()), test: || Ok(true) };
@@ -62,7 +62,7 @@ fn an_error_of_the_all_gather_is_the_source_of_the_start_s() {
             all.contains("starting a domain as participant 1 of 3 failed") && all.contains(text),
             "{all}"
         );
-        assert!(std::error::Error::source(&error).is_some_and(|source| source.to_string() == text));
+        assert!(error.cause().is_some_and(|cause| cause.to_string() == text));
     }
     let source = GatherError::io("x", std::io::ErrorKind::TimedOut.into());
     assert_eq!(source.code(), DocaError::TIME_OUT);

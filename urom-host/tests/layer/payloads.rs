@@ -207,9 +207,8 @@ fn a_response_that_is_shorter_than_it_claims_is_an_error_with_its_bytes_and_no_t
     ] {
         let error = bring(&graph, &worker, command).wait().unwrap_err();
         assert_eq!(error.code(), DocaError::INVALID_VALUE);
-        let source =
-            std::error::Error::source(&error).and_then(|source| source.downcast_ref::<DecodeError>());
-        assert_eq!(source.unwrap().field, field, "{error}");
+        let cause = error.cause().and_then(|cause| cause.downcast_ref::<DecodeError>());
+        assert_eq!(cause.unwrap().field, field, "{error}");
         let short = command.script == script::SHORT_REPLY;
         let bytes = if short { 3 } else { LEN + command.data.len() };
         assert_eq!(error.reply().map(<[u8]>::len), Some(bytes));

@@ -143,8 +143,7 @@ fn a_reply_that_does_not_decode_is_an_error_with_its_cause() {
     let error = graph.task_loopback(&worker, script::SHORT_REPLY).submit().unwrap().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::INVALID_VALUE);
     assert_eq!(error.reply(), Some(&[0, 0, 0][..]));
-    let source = std::error::Error::source(&error).unwrap();
-    assert!(source.is::<urom_abi::wire::DecodeError>());
+    assert!(error.cause().unwrap().is::<urom_abi::wire::DecodeError>());
 }
 
 #[test]

@@ -23,15 +23,10 @@ fn codec(variant: &Variant, field: &Field) -> TokenStream {
         (names::expression("encode", variant, field), names::expression("decode", variant, field));
     let (ty, value) = (&field.ty, names::local("value"));
     let functions = quote! {
-        #[inline]
-        fn #encode(#value: &#ty) -> #module::Wire {
-            #module::encode(#value)
-        }
-
-        #[inline]
-        fn #decode(#value: #module::Wire) -> ::core::result::Result<#ty, &'static ::core::primitive::str> {
-            #module::decode(#value)
-        }
+        // No functions, because clippy has its own idea of one that takes a `&String`.
+        const #encode: fn(&#ty) -> #module::Wire = |#value| #module::encode(#value);
+        const #decode: fn(#module::Wire) -> ::core::result::Result<#ty, &'static ::core::primitive::str> =
+            |#value| #module::decode(#value);
     };
     tokens::at(functions, module.span())
 }

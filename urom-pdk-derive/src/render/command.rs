@@ -74,6 +74,7 @@ impl Commands<'_> {
         let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
         let kind = tokens::written_at(kind, reply.span());
         let echo_check = self.echo_check(variant, reply);
+        let associated = quote_spanned!(reply.span()=> type Reply = #answer; type Kind = #kind;);
         quote! {
             #clone
             #echo_check
@@ -95,8 +96,7 @@ impl Commands<'_> {
             #[automatically_derived]
             impl #parameters #krate::protocol::Request for #this {
                 type Protocol = Protocol;
-                type Reply = #answer;
-                type Kind = #kind;
+                #associated
 
                 #[inline]
                 fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {

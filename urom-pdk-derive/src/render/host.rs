@@ -106,9 +106,19 @@ impl Commands<'_> {
             || quote!(#[allow(clippy::too_many_arguments, reason = "one for each field that must be given")]),
         );
         let members = variant.values().map(|field| {
-            let (ident, (_, value)) = (&field.ident, self.argument(field));
-            let value = if field.has_setter() { self.unset(variant, field) } else { value };
-            quote!(#ident: #value)
+            let ident = &field.ident;
+            match field.has_setter() {
+                true => {
+                    let unset = self.unset(variant, field);
+                    quote!(#ident: #unset)
+                }
+                // The short form, which clippy asks for where a macro of the user's has the definition.
+                false if self.is_passed_as_it_is(field) => quote!(#ident),
+                false => {
+                    let (_, value) = self.argument(field);
+                    quote!(#ident: #value)
+                }
+            }
         });
         let body = self.render.body(quote! {
             #task {
@@ -135,15 +145,18 @@ impl Commands<'_> {
     /// The type by which a value is passed, and the value made of it.
     fn argument(&self, field: &Field) -> (TokenStream, TokenStream) {
         let (ident, ty) = (&field.ident, self.render.with_lifetime(&field.ty, &task_lifetime()));
-        let shape = field.shape();
-        // A reference is passed as one, so that arrays and vectors become slices by themselves.
-        let as_is = !field.is_payload()
-            || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_) | Form::Str);
-        if as_is {
+        if self.is_passed_as_it_is(field) {
             (ty, quote!(#ident))
         } else {
             (quote!(impl ::core::convert::Into<#ty>), quote!(::core::convert::Into::into(#ident)))
         }
+    }
+
+    /// Whether a value is passed by its own type. A reference is, so that arrays and vectors become slices by themselves.
+    fn is_passed_as_it_is(&self, field: &Field) -> bool {
+        let shape = field.shape();
+        !field.is_payload()
+            || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_) | Form::Str)
     }
 
     /// The value that nobody set.

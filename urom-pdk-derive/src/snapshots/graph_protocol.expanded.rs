@@ -447,7 +447,7 @@ const _: () = {
             LoopbackTask {
                 plugin: &self.plugin,
                 worker: worker,
-                command: Loopback { data: data },
+                command: Loopback { data },
                 deadline: ::core::option::Option::None,
             }
         }

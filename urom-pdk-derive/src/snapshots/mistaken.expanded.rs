@@ -454,7 +454,7 @@ const _: () = {
             WaitTask {
                 plugin: &self.plugin,
                 worker: worker,
-                command: Wait { forever: forever },
+                command: Wait { forever },
                 deadline: ::core::option::Option::None,
             }
         }

@@ -1466,7 +1466,7 @@ const _: () = {
                 worker: worker,
                 command: MemMap {
                     context: __AT_MemMap_context.zero(),
-                    map_params: map_params,
+                    map_params,
                     exported_memh: ::urom_abi::wire::unset(),
                 },
                 deadline: ::core::option::Option::None,
@@ -1485,9 +1485,9 @@ const _: () = {
                 worker: worker,
                 command: TagSend {
                     context: __AT_TagSend_context.zero(),
-                    dest: dest,
+                    dest,
                     data: ::urom_abi::wire::unset(),
-                    tag: tag,
+                    tag,
                 },
                 deadline: ::core::option::Option::None,
             }
@@ -1507,9 +1507,9 @@ const _: () = {
                 command: TagRecv {
                     context: __AT_TagRecv_context.zero(),
                     buffer: __AT_TagRecv_buffer.zero(),
-                    count: count,
-                    tag: tag,
-                    tag_mask: tag_mask,
+                    count,
+                    tag,
+                    tag_mask,
                     memh_id: __AT_TagRecv_memh_id.zero(),
                 },
                 deadline: ::core::option::Option::None,

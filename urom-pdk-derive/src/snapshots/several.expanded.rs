@@ -441,16 +441,14 @@ const _: () = {
         let _ = table;
         table.len() > 3
     }
-    #[inline]
-    fn __encode_of_Sum_color(value: &Color) -> codecs::color::Wire {
-        codecs::color::encode(value)
-    }
-    #[inline]
-    fn __decode_of_Sum_color(
-        value: codecs::color::Wire,
-    ) -> ::core::result::Result<Color, &'static ::core::primitive::str> {
-        codecs::color::decode(value)
-    }
+    const __encode_of_Sum_color: fn(&Color) -> codecs::color::Wire = |value| codecs::color::encode(
+        value,
+    );
+    const __decode_of_Sum_color: fn(
+        codecs::color::Wire,
+    ) -> ::core::result::Result<Color, &'static ::core::primitive::str> = |value| codecs::color::decode(
+        value,
+    );
     kit::abi::__arbitrary! {
         fn __arbitrary_TagSend < 'm > (input : & mut kit::abi::arbitrary::Unstructured <
         'm >,) -> ::core::result::Result < Command < 'm >, kit::abi::arbitrary::Unfit > {
@@ -1180,8 +1178,8 @@ const _: () = {
                 worker: worker,
                 command: TagSend {
                     context: __AT_TagSend_context.zero(),
-                    dest: dest,
-                    key: key,
+                    dest,
+                    key,
                 },
                 deadline: ::core::option::Option::None,
             }
@@ -1199,7 +1197,7 @@ const _: () = {
             MoveTask {
                 plugin: &self.plugin,
                 worker: worker,
-                command: Move { to: to },
+                command: Move { to },
                 deadline: ::core::option::Option::None,
             }
         }
@@ -1218,9 +1216,9 @@ const _: () = {
                 plugin: &self.plugin,
                 worker: worker,
                 command: Sum {
-                    color: color,
-                    rows: rows,
-                    place: place,
+                    color,
+                    rows,
+                    place,
                     table: ::core::convert::Into::into(table),
                     rest: ::core::convert::Into::into(rest),
                 },

@@ -6,6 +6,8 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::warn;
 
+use urom_abi::Count;
+
 use super::config::Limits;
 use crate::lobby::UNPROVEN;
 
@@ -31,9 +33,10 @@ pub(crate) fn allow(limits: Limits) {
         warn!("the limit of open files cannot be raised to {reached}: {problem}");
     } else if reached < needed {
         warn!(
-            "{reached} files may be open at a time, and {} hosts and {} workers may need {needed}: raise the hard limit \
+            "{reached} files may be open at a time, and {} and {} may need {needed}: raise the hard limit \
              (`ulimit -n`, LimitNOFILE=), or lower --max-hosts and --max-workers",
-            limits.hosts, limits.workers
+            Count(limits.hosts, "host"),
+            Count(limits.workers, "worker")
         );
     }
 }

@@ -94,6 +94,12 @@ struct Walk<'a> {
     complaints: HashSet<String>,
 }
 
+/// The directories and files that `UROM_PLUGIN_PATH` names; nothing when it is not set, or empty.
+pub(crate) fn path_of_environment() -> Option<Vec<PathBuf>> {
+    let path = std::env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
+    path.map(|path| entries(&path))
+}
+
 impl Catalogue {
     /// Walks the directories and files of `path` and returns what can be served, in order of discovery. Whatever is wrong with the rest is logged.
     pub(crate) fn discover(&mut self, path: Option<&[PathBuf]>) -> Vec<Found> {
@@ -101,7 +107,10 @@ impl Catalogue {
         match path {
             Some(path) => path.iter().for_each(|entry| walk.entry(entry)),
             None => {
-                walk.complain(format!("{PLUGIN_PATH_VARIABLE} is not set: there are no plugins to serve"))
+                walk.complain(format!(
+                    "{PLUGIN_PATH_VARIABLE} is not set: hosts find no plugins; start the service with the directories or files \
+                     of plugins in it"
+                ))
             }
         }
         let Walk { found, complaints, .. } = walk;

@@ -13,7 +13,7 @@ use crate::fuzzing::program::Program;
 use crate::wire::control::{
     DaemonToHost, DaemonToWorker, Failure, HostToDaemon, PluginBuild, PluginEntry, WorkerToDaemon,
 };
-use urom_abi::DocaError;
+use urom_abi::{DocaError, WorkerId};
 
 const HOSTS: u8 = 4;
 
@@ -131,7 +131,9 @@ impl Daemon {
             match action {
                 Action::Spawn { serial, id, worker, .. } => {
                     let daemon = DaemonConfig::default();
-                    if let Err(failure) = request::resolve(id, &worker, &self.plugins, &daemon, LISTEN) {
+                    if let Err(failure) =
+                        request::resolve(WorkerId(id), &worker, &self.plugins, &daemon, LISTEN)
+                    {
                         let actions = self.roster.failed(serial, &failure);
                         self.act(actions);
                     } else {

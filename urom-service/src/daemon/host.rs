@@ -10,9 +10,9 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
 use tracing::{debug, dispatcher, warn};
-use urom_abi::DocaError;
+use urom_abi::{Count, DocaError};
 
-use super::discovery::{self, Catalogue, Found, PLUGIN_PATH_VARIABLE};
+use super::discovery::{self, Catalogue, Found};
 use super::roster::HostKey;
 use super::server::{Event, HostLink};
 use crate::key::Secret;
@@ -63,20 +63,22 @@ pub(crate) async fn serve(
     }
     let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
         let text = format!(
-            "the daemon has {} hosts already, which is its limit: end one, or start uromd with a larger --max-hosts",
-            reception.limit
+            "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",
+            Count(reception.limit, "host")
         );
         return reception.turn_away(stream, peer, Failure::new(DocaError::FULL, text)).await;
     };
     let plugins = match timeout(SEARCH, reception.discover()).await {
         Ok(Ok(plugins)) => plugins,
-        Ok(Err(_)) => return warn!("host {peer} was turned away: looking for plugins failed"),
+        Ok(Err(_)) => {
+            return warn!("host {peer} was turned away: looking for plugins panicked; please report it");
+        }
         Err(_) => {
             let failure = Failure::new(DocaError::TIME_OUT, SEARCHING);
             return reception.turn_away(stream, peer, failure).await;
         }
     };
-    debug!("host {peer} is here; {} plugins", plugins.len());
+    debug!("host {peer} is here; it is told of {}", Count(plugins.len(), "plugin"));
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let welcome = DaemonToHost::Welcome {
         plugins: plugins.iter().map(|found| found.entry.clone()).collect(),
@@ -86,7 +88,7 @@ pub(crate) async fn serve(
     // The queue is new and has room.
     let _ = outbox.try_send(welcome);
     let (give_up, given_up) = oneshot::channel();
-    let host = HostLink { outbox, give_up, plugins };
+    let host = HostLink { outbox, give_up, plugins, peer };
     if events.send(Event::HostCame { key, host }).await.is_err() {
         return;
     }
@@ -118,8 +120,7 @@ impl Reception {
     /// Looks for plugins. This loads files, and takes as long as they take: on a thread, which goes on when nobody waits any more.
     async fn discover(&self) -> Result<Vec<Found>, JoinError> {
         let mut catalogue = Arc::clone(&self.catalogue).lock_owned().await;
-        let of_environment = || std::env::var_os(PLUGIN_PATH_VARIABLE).map(|path| discovery::entries(&path));
-        let path = self.plugin_path.clone().or_else(of_environment);
+        let path = self.plugin_path.clone().or_else(discovery::path_of_environment);
         let log = dispatcher::get_default(Clone::clone);
         let find = move || dispatcher::with_default(&log, || catalogue.discover(path.as_deref()));
         spawn_blocking(find).await

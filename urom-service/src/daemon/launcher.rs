@@ -1,20 +1,21 @@
 //! Starting workers: as processes of this same program, or as threads of this process.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
-use tracing::{dispatcher, warn};
+use tracing::{Dispatch, dispatcher, warn};
 
 use super::environment::{self, WorkerVariable};
 use super::process::{Process, Reaper};
-use crate::log::LogLevel;
+use crate::log::{Log, LogLevel};
 use crate::threads::Alive;
 use crate::wire::control::PATIENCE;
 use crate::worker::{self, WorkerConfig};
@@ -87,7 +88,7 @@ impl Launcher {
         ours.set_nonblocking(true)?;
         let body = match self {
             Launcher::Process { launcher, words, given, ucx_log, reaper } => {
-                let mut command = command(launcher)?;
+                let mut command = command(launcher, words)?;
                 command.args(words).arg("worker").args(config.to_args());
                 command.env_clear().envs(environment::inherited(std::env::vars_os(), given, config.listen));
                 Body::Process(process(command, env, *ucx_log, theirs, reaper)?)
@@ -108,16 +109,19 @@ impl Launcher {
     }
 }
 
-/// This same program, without arguments yet.
-fn command(launcher: &[OsString]) -> io::Result<Command> {
+/// This same program, without arguments yet, which begin with `words`.
+fn command(launcher: &[OsString], words: &[OsString]) -> io::Result<Command> {
+    let own = std::env::current_exe();
     let Some((program, arguments)) = launcher.split_first() else {
         // However it was started, and whatever has become of its file.
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("uromd");
+        // `ps` shows `uromd worker`, and `cargo-urom uromd worker` for a daemon that is a part of that program.
+        let name = own.as_deref().ok().and_then(Path::file_name).filter(|_| !words.is_empty());
+        command.arg0(name.unwrap_or(OsStr::new("uromd")));
         return Ok(command);
     };
     // The link would lead an emulator or debugger to itself.
-    let own = std::env::current_exe()?;
+    let own = own?;
     let mut command = Command::new(program);
     command.args(arguments).arg(own);
     Ok(command)
@@ -151,7 +155,10 @@ fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot
     config.cpus = None;
     let (done, is_done) = oneshot::channel::<()>();
     let alive = Alive::new();
-    let log = dispatcher::get_default(Clone::clone);
+    let log = dispatcher::get_default(|current| match current.downcast_ref::<Log>() {
+        Some(log) => Dispatch::new(log.named(format!("worker {}", config.id))),
+        None => current.clone(),
+    });
     std::thread::Builder::new().name(format!("urom-worker-{}", config.id)).spawn(move || {
         // However the thread ends, by a panic too, these are dropped.
         let (_done, _alive) = (done, alive);

@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result, bail};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing::{info, warn};
+use tracing::info;
 
 pub use config::DaemonConfig;
 pub use discovery::{PLUGIN_PATH_VARIABLE, entries as plugin_path_entries};
@@ -63,11 +63,8 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
                 _ = terminate.recv() => "SIGTERM",
                 _ = interrupt.recv() => "SIGINT",
             };
-            info!("{name}");
+            info!("{name} came");
         };
-        if config.plugin_path.is_none() && std::env::var_os(PLUGIN_PATH_VARIABLE).is_none_or(|path| path.is_empty()) {
-            warn!("{PLUGIN_PATH_VARIABLE} is not set: hosts will find no plugin; start uromd with the directories or files of plugins in it");
-        }
         let reaper = Reaper::start().context("there is no thread for taking back workers")?;
         ready(listener.local_addr()?);
         let (launcher, words) = (config.worker_launcher.clone(), config.worker_words.clone());

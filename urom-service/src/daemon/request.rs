@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 
-use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
+use urom_abi::{DocaError, WorkerId};
 
 use super::DaemonConfig;
 use super::discovery::Found;
@@ -18,7 +18,7 @@ use crate::worker::{PluginItem, WorkerConfig};
 /// # Errors
 /// What is wrong with the wish.
 pub(crate) fn resolve(
-    id: u64,
+    id: WorkerId,
     wish: &StartWorker,
     plugins: &[Found],
     daemon: &DaemonConfig,
@@ -108,7 +108,7 @@ mod tests {
 
     fn resolve_with(wish: &StartWorker) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {
         let daemon = DaemonConfig { cpus: "0-7".parse().unwrap(), ..DaemonConfig::default() };
-        resolve(9, wish, &[found(1), found(2), found(4)], &daemon, "127.0.0.1".parse().unwrap())
+        resolve(WorkerId(9), wish, &[found(1), found(2), found(4)], &daemon, "127.0.0.1".parse().unwrap())
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         let env = Some(vec!["A=b=c".to_owned(), "EMPTY=".to_owned()]);
         let (config, env) =
             resolve_with(&StartWorker { env, cpus: Some("2-3".to_owned()), ..wish() }).unwrap();
-        assert_eq!((config.id, config.gid), (9, 4));
+        assert_eq!((config.id, config.gid), (WorkerId(9), 4));
         assert_eq!(config.cpus.unwrap().to_string(), "2-3");
         assert_eq!(config.plugins, [PluginItem { path: "/p/plugin2.so".into(), id: 2 }]);
         assert_eq!(env, [("A".into(), "b=c".into()), ("EMPTY".into(), "".into())]);

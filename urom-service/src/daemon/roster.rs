@@ -9,7 +9,7 @@ mod entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
-use urom_abi::{DocaError, WORKER_ID_ANY};
+use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
 
 use self::entry::{Entry, Pending, State, Visitor};
 use super::config::Limits;
@@ -20,9 +20,6 @@ use crate::wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
 pub(crate) type HostKey = u64;
 /// One worker process.
 pub(crate) type Serial = u64;
-
-/// Generated ids have this bit, which keeps them out of the way of chosen ones (`task << 32 | rank`).
-const GENERATED: u64 = 1 << 63;
 
 /// How many requests may wait for one worker that starts. When it is ready each is a message to it, all at once, and its queue
 /// has to have room for others besides.
@@ -52,7 +49,7 @@ pub(crate) struct Roster {
     /// The id of each worker that is in `workers`.
     ids: HashMap<Serial, u64>,
     last_serial: Serial,
-    last_generated: u64,
+    last_generated: u32,
     stopping: bool,
 }
 
@@ -123,9 +120,10 @@ impl Roster {
         if let Some(entry) = self.workers.get(&id) {
             // One that is about to go is waited for, and the worker that takes its place has what was asked for.
             let is_followed = entry.given_up && matches!(entry.state, State::Ready(_));
+            let name = WorkerId(id);
             if worker.env.is_some() && !is_followed {
                 let text = format!(
-                    "worker {id} runs already, so its environment cannot be set: start it without one"
+                    "worker {name} runs already, so its environment cannot be set: start it without one"
                 );
                 return refuse(DocaError::ALREADY_EXIST, text);
             }
@@ -134,7 +132,7 @@ impl Roster {
                 return refuse(
                     DocaError::INVALID_VALUE,
                     format!(
-                        "worker {id} runs already with the plugins {has:#x}, which does not cover {wanted:#x}"
+                        "worker {name} runs already with the plugins {has:#x}, which does not cover {wanted:#x}"
                     ),
                 );
             }
@@ -148,14 +146,16 @@ impl Roster {
         let Limits { workers, workers_per_host, .. } = self.limits;
         if self.workers.values().map(|entry| entry.places_of(host)).sum::<usize>() >= workers_per_host {
             return full(format!(
-                "this host has {workers_per_host} workers already, which is the daemon's limit: stop one, or start uromd \
-                 with a larger --max-workers-per-host"
+                "this host has {} already, which is the daemon's limit: stop one, or start uromd \
+                 with a larger --max-workers-per-host",
+                Count(workers_per_host, "worker")
             ));
         }
         if !self.workers.contains_key(&id) && self.workers.len() >= workers {
             return full(format!(
-                "the daemon has {workers} workers already, which is its limit: stop one, or start uromd with a larger \
-                 --max-workers"
+                "the daemon has {} already, which is its limit: stop one, or start uromd with a larger \
+                 --max-workers",
+                Count(workers, "worker")
             ));
         }
         Ok(())
@@ -163,8 +163,8 @@ impl Roster {
 
     fn generate(&mut self) -> u64 {
         loop {
-            let id = GENERATED | self.last_generated;
-            self.last_generated = (self.last_generated + 1) % (GENERATED - 1);
+            self.last_generated = self.last_generated.wrapping_add(1);
+            let WorkerId(id) = WorkerId::generated(self.last_generated);
             if !self.workers.contains_key(&id) {
                 return id;
             }
@@ -291,7 +291,7 @@ impl Roster {
             return vec![forget, Action::Expire(serial, ticket)];
         };
         entry.tickets.remove(&ticket);
-        let text = format!("worker {id} does not answer the daemon: start one with another id");
+        let text = format!("worker {} does not answer the daemon: start one with another id", WorkerId(id));
         vec![forget, failed(host, request, &Failure::new(DocaError::TIME_OUT, text))]
     }
 
@@ -375,7 +375,8 @@ impl Roster {
 fn wait(waiting: &mut Vec<(HostKey, u64)>, id: u64, host: HostKey, request: u64) -> Vec<Action> {
     if waiting.len() >= MOST_WAITING {
         let text = format!(
-            "{MOST_WAITING} requests wait for worker {id}, which is starting, and that is the most: ask again when it runs"
+            "{MOST_WAITING} requests wait for worker {}, which is starting, and that is the most: ask again when it runs",
+            WorkerId(id)
         );
         return vec![failed(host, request, &Failure::new(DocaError::FULL, text))];
     }

@@ -323,11 +323,12 @@ fn a_wish_that_does_not_fit_is_refused() {
 #[test]
 fn generated_ids_pass_over_those_in_use() {
     let mut desk = Desk::default();
-    desk.start(1, wish(GENERATED));
-    desk.start(1, wish(GENERATED + 1));
-    assert_eq!(desk.start(1, wish(WORKER_ID_ANY)), [format!("spawn 3 as {} for 1", GENERATED + 2)]);
+    let WorkerId(first) = WorkerId::generated(1);
+    desk.start(1, wish(first));
+    desk.start(1, wish(first + 1));
+    assert_eq!(desk.start(1, wish(WORKER_ID_ANY)), [format!("spawn 3 as {} for 1", first + 2)]);
     desk.roster.gone(1, &lost());
-    assert_eq!(desk.start(1, wish(WORKER_ID_ANY)), [format!("spawn 4 as {} for 1", GENERATED + 3)]);
+    assert_eq!(desk.start(1, wish(WORKER_ID_ANY)), [format!("spawn 4 as {} for 1", first + 3)]);
 }
 
 #[test]

@@ -14,10 +14,10 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 use tracing::{debug, dispatcher, info, warn};
-use urom_abi::{DocaError, WORKER_ID_ANY};
+use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
 
 use super::DaemonConfig;
-use super::discovery::Found;
+use super::discovery::{Catalogue, Found, path_of_environment};
 use super::host::{self, Reception};
 use super::launcher::Launcher;
 use super::request;
@@ -54,6 +54,8 @@ pub(crate) struct HostLink {
     /// Has its stream end at once, and not when what it was told is written.
     pub(crate) give_up: oneshot::Sender<()>,
     pub(crate) plugins: Vec<Found>,
+    /// What log lines call it.
+    pub(crate) peer: SocketAddr,
 }
 
 struct Server {
@@ -70,7 +72,9 @@ struct Server {
 }
 
 struct WorkerLink {
-    id: u64,
+    id: WorkerId,
+    /// The names of its plugins.
+    plugins: String,
     outbox: mpsc::Sender<DaemonToWorker>,
 }
 
@@ -88,8 +92,13 @@ pub(crate) async fn serve(
     // own: the first line of the log would keep this thread waiting for ever.
     dispatcher::with_default(&dispatcher::get_default(Clone::clone), || ());
     let (events, mut happened) = session::events();
+    let mut catalogue = Catalogue::default();
+    if config.plugin_path.is_none() && path_of_environment().is_none() {
+        // Says so, before a host comes, and only once.
+        catalogue.discover(None);
+    }
     let reception = Arc::new(Reception {
-        catalogue: Arc::default(),
+        catalogue: Arc::new(tokio::sync::Mutex::new(catalogue)),
         plugin_path: config.plugin_path.clone(),
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.limits.hosts)),
@@ -128,7 +137,7 @@ pub(crate) async fn serve(
         }
     }
     drop(entrance);
-    info!("stopping; {} workers", server.workers.len());
+    info!("stopping, with {}", Count(server.workers.len(), "worker"));
     let actions = server.roster.stop();
     server.act(actions);
     let wait = async {
@@ -141,8 +150,8 @@ pub(crate) async fn serve(
     };
     if timeout(GRACE, wait).await.is_err() {
         warn!(
-            "{} workers did not stop within {} s and are killed",
-            server.supervisors.len(),
+            "killed, because they did not stop within {1} s: {0}",
+            Count(server.supervisors.len(), "worker"),
             GRACE.as_secs()
         );
     }
@@ -186,14 +195,15 @@ impl Server {
 
     fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
         if let WorkerToDaemon::Failed(failure) = &message {
-            warn!("worker {}: {failure}", self.name(serial));
+            let (name, code) = (self.name(serial), failure.code().name());
+            warn!("worker {name} cannot work: {failure} ({code})");
         }
         words::of_worker(&mut self.roster, serial, self.address.ip(), message, tickets::draw)
     }
 
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
         match self.workers.remove(&serial) {
-            Some(link) => warn!("worker {} is gone: {cause}", link.id),
+            Some(link) => warn!("worker {} is gone: {cause}; it ran {}", link.id, link.plugins),
             None => debug!("a worker that was let go: {cause}"),
         }
         let text = format!("the worker was lost while it started: {cause}; the service's log may say more");
@@ -206,7 +216,7 @@ impl Server {
                 Action::Spawn { serial, id, host, worker } => {
                     if let Err(failure) = self.spawn(serial, id, host, worker) {
                         if let Some(more) = self.not_started.line(Instant::now()) {
-                            warn!("worker {id} was not started: {failure}{more}");
+                            warn!("worker {} was not started: {failure}{more}", WorkerId(id));
                         }
                         let actions = self.roster.failed(serial, &failure);
                         self.act(actions);
@@ -222,6 +232,8 @@ impl Server {
 
     fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) -> Result<(), Failure> {
         debug_assert_ne!(id, WORKER_ID_ANY);
+        let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
+        let id = WorkerId(id);
         let plugins = self.hosts.get(&host).map_or(&[][..], |host| &host.plugins);
         let (config, env) = request::resolve(id, &worker, plugins, &self.config, self.address.ip())?;
         let wanted = plugins.iter().filter(|found| worker.plugins & found.entry.id != 0);
@@ -230,12 +242,12 @@ impl Server {
             Failure::new(DocaError::OPERATING_SYSTEM, format!("worker {id} could not be started: {error}"))
         })?;
         let process = launched.body.process();
-        info!("worker {id} (group {}) is starting with {}{process}", worker.gid, names.join(", "));
+        let plugins = names.join(", ");
+        info!("worker {id} (group {}) is starting with {plugins}{process}", worker.gid);
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
-        let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
         // The queue is new and has room.
         let _ = outbox.try_send(DaemonToWorker::Open { secret });
-        self.workers.insert(serial, WorkerLink { id, outbox });
+        self.workers.insert(serial, WorkerLink { id, plugins, outbox });
         let events = self.events.clone();
         self.supervisors.spawn(supervisor::supervise(serial, id, launched, outgoing, events));
         self.later(self.launcher.ready_deadline(), Event::Overdue { serial });
@@ -265,7 +277,7 @@ impl Server {
         let Err(error) = host.outbox.try_send(message) else { return };
         // One that has just left is not worth a word.
         if let (TrySendError::Full(_), Some(host)) = (error, self.hosts.remove(&key)) {
-            warn!("a host does not read what the daemon says and is given up");
+            warn!("host {} does not read what the daemon says and is given up", host.peer);
             // Its stream may have ended by itself.
             let _ = host.give_up.send(());
             // Not only when its stream has ended: until then a worker would be started for it, and without its plugins.

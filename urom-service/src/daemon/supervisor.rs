@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tracing::warn;
+use urom_abi::WorkerId;
 
 use super::launcher::{Body, Launched};
 use super::roster::Serial;
@@ -23,7 +24,7 @@ const CAUSE: Duration = Duration::from_millis(300);
 /// Carries messages until the stream ends, then sees to it that the worker ends too.
 pub(crate) async fn supervise(
     serial: Serial,
-    id: u64,
+    id: WorkerId,
     launched: Launched,
     outgoing: mpsc::Receiver<DaemonToWorker>,
     events: mpsc::Sender<Event>,
@@ -72,7 +73,7 @@ async fn talk(
     session::run(stream, outgoing, events, |message| Event::Worker { serial, message }).await
 }
 
-async fn see_off(id: u64, mut body: Body) {
+async fn see_off(id: WorkerId, mut body: Body) {
     if timeout(GRACE, body.ended()).await.is_ok() {
         return;
     }

@@ -36,8 +36,14 @@ pub(super) fn of_control() -> Vec<(String, Vec<u8>)> {
         max_message: 4096,
     };
     let address = "127.0.0.1:5000".parse().unwrap();
-    let attach =
-        Attach { ticket: 7, ucx_address: vec![1; 50], channel: 3, max_inflight: 32, max_message: 4096 };
+    let attach = Attach {
+        ticket: 7,
+        ucx_address: vec![1; 50],
+        channel: 3,
+        max_inflight: 32,
+        max_message: 4096,
+        program: "host, process 7".to_owned(),
+    };
     let plugins = vec![PluginAddress {
         name: "one".to_owned(),
         build: PluginBuild { version: 2, fingerprint: Some(6) },
@@ -324,8 +330,14 @@ pub(super) fn of_daemon() -> Vec<(String, Vec<u8>)> {
 }
 
 pub(super) fn of_worker_control() -> Vec<(String, Vec<u8>)> {
-    let attach =
-        || Attach { ticket: 7, ucx_address: vec![1; 5], channel: 3, max_inflight: 32, max_message: 4096 };
+    let attach = || Attach {
+        ticket: 7,
+        ucx_address: vec![1; 5],
+        channel: 3,
+        max_inflight: 32,
+        max_message: 4096,
+        program: String::new(),
+    };
     let enter = |link| {
         let expect = step(4, 0, &DaemonToWorker::Expect { ticket: 7 });
         [expect, vec![5 + 8 * link], step(0, link, &HostToWorker::Attach(attach()))].concat()
@@ -363,6 +375,7 @@ pub(super) fn of_worker_frames() -> Vec<(String, Vec<u8>)> {
         channel: 0,
         max_inflight,
         max_message,
+        program: String::new(),
     };
     let kinds = |first: u8| (first..first + 4).flat_map(|kind| [kind % 8, 4, kind]).collect::<Vec<u8>>();
     let all: Vec<u8> = (0..4).flat_map(|at| [&[3, 3], &kinds(4 * at)[..], &[7]].concat()).collect();

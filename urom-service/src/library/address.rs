@@ -156,18 +156,18 @@ impl Address {
 
 /// Splits an address; the port is missing when there is none.
 fn split(text: &str) -> Option<(String, Option<u16>)> {
-    let valid = |host: &str| !host.is_empty() && !host.contains(char::is_whitespace);
+    let valid = |host: &str| !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '[');
     if let Ok(socket) = text.parse::<SocketAddr>() {
         return Some((socket.ip().to_string(), Some(socket.port())));
     }
-    if let Ok(ip) = text.parse::<std::net::IpAddr>() {
+    if let Ok(ip) = service_file::bare(text).parse::<std::net::IpAddr>() {
         return Some((ip.to_string(), None));
     }
     match text.split_once(':') {
         None => valid(text).then(|| (text.to_owned(), None)),
         Some((host, port)) => {
             let port = port.parse().ok().filter(|port| *port != 0)?;
-            (valid(host) && !host.contains('[')).then(|| (host.to_owned(), Some(port)))
+            valid(host).then(|| (host.to_owned(), Some(port)))
         }
     }
 }
@@ -269,10 +269,25 @@ mod tests {
             ("[::1]:7", "[::1]:7"),
             ("dpu-1.example", "dpu-1.example:18700"),
             ("::1", "[::1]:18700"),
+            ("[::1]", "[::1]:18700"),
         ] {
             assert_eq!(address(text).as_deref(), Some(shown));
         }
-        for text in ["", ":5", "host:", "host:0", "host:65536", "host:x", "a b:5", "[::1:5", "host:5:6"] {
+        for text in [
+            "",
+            ":5",
+            "host:",
+            "host:0",
+            "host:65536",
+            "host:x",
+            "a b:5",
+            "[::1:5",
+            "host:5:6",
+            "[::1",
+            "[]",
+            "[1.2.3.4]",
+            "[host]:5",
+        ] {
             assert_eq!(address(text), None, "{text:?}");
         }
     }

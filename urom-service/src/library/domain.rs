@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_abi::{Count, DocaError, WorkerId};
 
 use super::ctx::{Context, next_run};
 use super::event::{Event, Mailbox};
@@ -124,7 +124,8 @@ impl Domain {
         }
         let mut buffers = self.buffers.borrow_mut();
         if buffers.len() >= count {
-            let text = format!("the domain has its {count} buffers: set a higher count first");
+            let text =
+                format!("the domain has its {} already: set a higher count first", Count(count, "buffer"));
             return Err(failure(DocaError::FULL, text));
         }
         buffers.push(buffer);
@@ -182,7 +183,8 @@ impl Domain {
             let theirs = worker.upgrade().and_then(|worker| worker.pe().ok());
             if theirs.is_some_and(|theirs| !Rc::ptr_eq(&theirs, pe)) {
                 return Err(invalid(format!(
-                    "the domain's worker {id} belongs to another progress engine: connect a domain to that of its workers"
+                    "the domain's worker {} belongs to another progress engine: connect a domain to that of its workers",
+                    WorkerId(*id)
                 )));
             }
         }
@@ -196,11 +198,12 @@ impl Domain {
             let run = worker.upgrade().and_then(|worker| run(worker).ok());
             let run = run.filter(|run| !run.is_leaving());
             run.map(|run| (*id, run)).ok_or_else(|| match failure_of(worker) {
-                Some(Failure { code, text }) => {
-                    Failure { code, text: format!("the domain's worker {id} does not run: {text}") }
-                }
+                Some(Failure { code, text }) => Failure {
+                    code,
+                    text: format!("the domain's worker {} does not run: {text}", WorkerId(*id)),
+                },
                 None => {
-                    let text = format!("the domain's worker {id} does not run: start it first");
+                    let text = format!("the domain's worker {} does not run: start it first", WorkerId(*id));
                     failure(DocaError::BAD_STATE, text)
                 }
             })
@@ -288,7 +291,7 @@ impl Domain {
         let result = result.unwrap_or_else(|| Err(self.not_heard(worker)));
         let result = result.map_err(|Failure { code, text }| {
             let id = run.workers.get(worker).map_or(u64::MAX, |(id, _)| *id);
-            Failure { code, text: format!("the domain could not start at worker {id}: {text}") }
+            Failure { code, text: format!("the domain could not start at worker {}: {text}", WorkerId(id)) }
         });
         match &result {
             Err(_) => drop(run.end()),

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use urom_abi::DocaError;
+use urom_abi::{Count, DocaError, WorkerId};
 
 use super::slots::Slots;
 use super::task::{CmdTask, Stage};
@@ -65,7 +65,7 @@ impl Flight {
 
     /// Why there is no task. A host may well wait in this way until one is released.
     #[cold]
-    pub(super) fn full(&self, worker: u64) -> DocaError {
+    pub(super) fn full(&self, worker: WorkerId) -> DocaError {
         tracing::debug!(
             target: "urom_library",
             "no task for worker {worker}: all of {} are allocated, or there is no memory; release one \
@@ -76,13 +76,13 @@ impl Flight {
     }
 
     /// Says, once, that nothing but tasks in the host's hands keeps a worker's context from going idle.
-    pub(super) fn report_unreleased(&self, worker: u64) {
+    pub(super) fn report_unreleased(&self, worker: WorkerId) {
         if self.count() == 0 && !self.reported.replace(true) {
             tracing::warn!(
                 target: "urom_library",
-                "worker {worker} is stopping and waits for {} tasks that are not released \
+                "worker {worker} is stopping and waits for {} to be released \
                  (doca_urom_worker_cmd_task_release)",
-                self.out()
+                Count(self.out(), "task")
             );
         }
     }

@@ -7,8 +7,8 @@ use std::rc::{Rc, Weak};
 
 use tokio::sync::mpsc;
 use ucx::{Status, WorkerAddress};
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, WorkerId};
 
 use super::ctx::Context;
 use super::event::Attached;
@@ -155,7 +155,7 @@ impl Run {
 
     fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
         let Attached { id, ucx_address, channel, max_message, plugins, pass } = attached;
-        let wrong = |code: DocaError, what: String| failure(code, format!("worker {id}: {what}"));
+        let wrong = |code: DocaError, what: String| failure(code, format!("worker {}: {what}", WorkerId(id)));
         if max_message <= NOTIFICATION_HEADER {
             return Err(wrong(
                 DocaError::IO_FAILED,
@@ -212,7 +212,7 @@ impl Run {
             let text = format!(
                 "worker {} let this host in but cannot be heard over UCX: check UCX_TLS and UCX_NET_DEVICES on both \
                  sides, and firewalls between them",
-                self.id.get()
+                WorkerId(self.id.get())
             );
             self.lose(pe, &failure(DocaError::TIME_OUT, text));
         }
@@ -289,7 +289,7 @@ impl Run {
             return;
         }
         if !self.flight.is_over() {
-            return self.flight.report_unreleased(self.id.get());
+            return self.flight.report_unreleased(WorkerId(self.id.get()));
         }
         self.idle_queued.set(true);
         pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::IDLE));
@@ -314,7 +314,8 @@ impl Run {
                 DocaError::CONNECTION_RESET
             };
             pe.drain();
-            let text = format!("worker {} was lost: UCX says {status}; start it again", self.id.get());
+            let text =
+                format!("worker {} was lost: UCX says {status}; start it again", WorkerId(self.id.get()));
             self.lose(pe, &failure(code, text));
         }
         if self.leaving.get() {

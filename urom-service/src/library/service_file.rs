@@ -8,6 +8,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use urom_abi::Count;
+
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -106,9 +108,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, LineError> {
 fn entry(line: usize, fields: &[&str]) -> Result<Entry, String> {
     let &[app_host, service, device_host, pci, devices] = fields else {
         return Err(format!(
-            "{} fields where there must be five: \
+            "{} where there must be five: \
              `<app_hostname> <service_type> <dev_hostname> <dev_pci_addr> <net,devs>`",
-            fields.len()
+            Count(fields.len(), "field")
         ));
     };
     if service != "dpu" {
@@ -121,14 +123,19 @@ fn entry(line: usize, fields: &[&str]) -> Result<Entry, String> {
         ));
     }
     // As addresses are written where a port may follow.
-    let bare = device_host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    let device_host = bare.filter(|host| host.contains(':')).unwrap_or(device_host);
     let pci_address = long_pci(pci)
         .ok_or_else(|| format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0"))?;
     if let Some(device) = devices.split(',').find(|device| !is_net_device(device)) {
         return Err(format!("`{device}` in `{devices}` is no network device: write `name` or `name:port`"));
     }
-    Ok(Entry { line, app_host: app_host.to_owned(), device_host: device_host.to_owned(), pci_address })
+    let (app_host, device_host) = (bare(app_host).to_owned(), bare(device_host).to_owned());
+    Ok(Entry { line, app_host, device_host, pci_address })
+}
+
+/// An IPv6 address without the brackets that it has beside a port; any other text as it is.
+pub(super) fn bare(text: &str) -> &str {
+    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inside.filter(|inside| inside.contains(':')).unwrap_or(text)
 }
 
 /// Host and port of a text that has a port.
@@ -176,6 +183,10 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
         for host in ["::1", "fe80::1:18700", "fe80::1%eth0", "10.0.0.9"] {
             assert_eq!(parse(&format!("h dpu {host} 03:00.0 n")).unwrap()[0].device_host, host);
         }
+        for line in ["::2 dpu [::1] 03:00.0 n", "[::2] dpu ::1 03:00.0 n"] {
+            let entry = &parse(line).unwrap()[0];
+            assert_eq!((entry.app_host.as_str(), entry.device_host.as_str()), ("::2", "::1"), "{line}");
+        }
         for host in ["::1", "fe80::1%eth0"] {
             assert_eq!(parse(&format!("h dpu [{host}] 03:00.0 n")).unwrap()[0].device_host, host);
         }
@@ -185,7 +196,7 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
     #[test]
     fn a_bad_line_is_named_with_its_reason() {
         for (line, reason) in [
-            ("hostA", "1 fields"),
+            ("hostA", "1 field where"),
             ("hostA dpu dpuA 03:00.0", "4 fields"),
             ("hostA dpu dpuA 03:00.0 a b", "6 fields"),
             ("hostA gpu dpuA 03:00.0 a", "`gpu`"),

@@ -1,12 +1,14 @@
 //! The stream between a worker context and its worker: the way in, and the lifeline afterwards.
 
+use std::ffi::OsStr;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
-use urom_abi::DocaError;
+use urom_abi::{DocaError, WorkerId};
 
 use super::daemon_link::{Request, Started};
 use super::event::{Attached, Event, Mailbox};
@@ -15,7 +17,8 @@ use super::order::{Order, Orders};
 use super::stream::Stream;
 use crate::key::Key;
 use crate::wire::control::{
-    Attach, CONNECT_DEADLINE, Failure, HostToWorker, PluginAddress, PluginEntry, StartWorker, WorkerToHost,
+    Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry,
+    StartWorker, WorkerToHost,
 };
 use crate::wire::hello::Role;
 use crate::wire::pass::Pass;
@@ -87,7 +90,7 @@ struct Who<'a> {
 
 impl std::fmt::Display for Who<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "worker {} at {}", self.id, self.stream.peer)
+        write!(f, "worker {} at {}", WorkerId(self.id), self.stream.peer)
     }
 }
 
@@ -114,7 +117,10 @@ async fn enter(
                 // A port that is closed would be something else.
                 StreamError::Key(_) => failure(
                     stream_code(&error),
-                    format!("this program and worker {id} at {address} do not let each other in: {error}"),
+                    format!(
+                        "this program and worker {} at {address} do not let each other in: {error}",
+                        WorkerId(id)
+                    ),
                 ),
                 error => no_answer(id, address, stream_code(&error), &error.to_string()),
             },
@@ -125,6 +131,7 @@ async fn enter(
             channel: visit.channel,
             max_inflight: visit.max_inflight,
             max_message: visit.max_message as u64,
+            program: program(),
         };
         stream.send(HostToWorker::Attach(attach)).await;
         let attached = admission(&mut stream, id, address, visit.max_message, Pass::new(ticket)).await?;
@@ -136,6 +143,18 @@ async fn enter(
         let why = format!("no answer within {} s", CONNECT_DEADLINE.as_secs());
         Err(no_answer(id, address, DocaError::TIME_OUT, &why))
     })
+}
+
+/// What a worker's log calls this program.
+fn program() -> String {
+    let file = std::env::current_exe().ok();
+    let name = file.as_deref().and_then(Path::file_name).unwrap_or(OsStr::new("a program"));
+    let process = format!(", process {}", std::process::id());
+    let mut name = name.to_string_lossy().into_owned();
+    while name.len() + process.len() > LONGEST_PROGRAM {
+        name.pop();
+    }
+    name + &process
 }
 
 /// What the worker says first: that it lets the host in, with messages of `max_message` bytes at most, or why not.
@@ -167,8 +186,9 @@ fn same_builds<'a>(
     for PluginEntry { name, build, .. } in listed {
         if loaded.iter().any(|plugin| plugin.name == *name && plugin.build != *build) {
             let text = format!(
-                "worker {id} runs another build of the plugin `{name}` than the daemon listed when this host connected: its \
-                 file was replaced; connect to the service again, and stop workers that still run the old file"
+                "worker {} runs another build of the plugin `{name}` than the daemon listed when this host connected: its \
+                 file was replaced; connect to the service again, and stop workers that still run the old file",
+                WorkerId(id)
             );
             return Err(failure(DocaError::UNSUPPORTED_VERSION, text));
         }
@@ -177,8 +197,10 @@ fn same_builds<'a>(
 }
 
 fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
-    let text =
-        format!("worker {id}, started by the daemon, cannot be reached at {address}: {why}; open that port");
+    let text = format!(
+        "worker {}, started by the daemon, cannot be reached at {address}: {why}; open that port",
+        WorkerId(id)
+    );
     failure(code, text)
 }
 

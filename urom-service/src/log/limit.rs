@@ -53,6 +53,18 @@ impl LogLevel {
         }
     }
 
+    /// The level of a limit of `tracing`.
+    pub(crate) fn of_filter(filter: LevelFilter) -> LogLevel {
+        match filter.into_level() {
+            None => LogLevel::DISABLE,
+            Some(tracing::Level::ERROR) => LogLevel::ERROR,
+            Some(tracing::Level::WARN) => LogLevel::WARNING,
+            Some(tracing::Level::INFO) => LogLevel::INFO,
+            Some(tracing::Level::DEBUG) => LogLevel::DEBUG,
+            Some(tracing::Level::TRACE) => LogLevel::TRACE,
+        }
+    }
+
     /// The same level in the words of `tracing`.
     pub(crate) fn filter(self) -> LevelFilter {
         match self.0 {

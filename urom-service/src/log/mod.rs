@@ -2,7 +2,8 @@
 //!
 //! Code logs with [`tracing`]; this is the small subscriber behind it. Levels are DOCA's numbers. An event of this crate
 //! is held to the program's level, one of any other crate (UCX's safe layer, tokio) to the SDK level. So are lines of
-//! plugins to the program's: whoever turns up a worker's log wants to see what its plugins do.
+//! plugins to the program's: whoever turns up a worker's log wants to see what its plugins do. Events name their place in the kit's
+//! code when details are logged (60); lines of plugins always name theirs.
 
 mod budget;
 mod limit;
@@ -25,6 +26,7 @@ pub use limit::{LogLevel, ParseLogLevelError};
 pub struct Log {
     name: String,
     program: LogLevel,
+    plugins: LogLevel,
     sdk: LogLevel,
 }
 
@@ -34,7 +36,18 @@ impl Log {
     /// A log whose lines carry `name`; events of this crate and lines of plugins up to `program`, events of other
     /// crates up to `sdk`.
     pub fn new(name: impl Into<String>, program: LogLevel, sdk: LogLevel) -> Log {
-        Log { name: name.into(), program, sdk }
+        Log { name: name.into(), program, plugins: program, sdk }
+    }
+
+    /// That of an embedded service: warnings of the service, which a program did not ask for, and what its
+    /// plugins say down to `INFO`.
+    pub(crate) fn embedded() -> Log {
+        Log { plugins: LogLevel::INFO, ..Log::new("embedded", LogLevel::WARNING, LogLevel::WARNING) }
+    }
+
+    /// The same log under another name.
+    pub(crate) fn named(&self, name: impl Into<String>) -> Log {
+        Log { name: name.into(), ..self.clone() }
     }
 
     /// Makes this the log of the whole process, and of the plugins in it that log through `doca_log`. The first call
@@ -52,12 +65,22 @@ impl Log {
         let none = dispatcher::get_default(|current| current.is::<NoSubscriber>());
         none.then(|| dispatcher::set_default(&Dispatch::new(self)))
     }
+
+    /// The log of the whole process, if it has one.
+    pub(crate) fn of_process() -> Option<&'static Log> {
+        PROCESS.get()
+    }
+
+    /// Up to which level lines of plugins are written.
+    pub(crate) fn plugins(&self) -> LogLevel {
+        self.plugins
+    }
 }
 
-/// Lines of plugins are held to the program's level.
+/// Lines of plugins.
 impl Output for Log {
     fn wants(&self, level: Level) -> bool {
-        self.program.allows(level)
+        self.plugins.allows(level)
     }
 
     fn write(&self, origin: &Origin<'_>, text: &str) {
@@ -87,7 +110,11 @@ impl Subscriber for Log {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        self.write(&Origin::of(event.metadata()), &text_of(event));
+        let origin = Origin::of(event.metadata());
+        // A place in the kit's code helps those who change the kit. Beside a line about a plugin it looks like the
+        // plugin's.
+        let file = if self.program >= LogLevel::DEBUG { origin.file } else { "" };
+        self.write(&Origin { file, ..origin }, &text_of(event));
     }
 
     fn enter(&self, _: &Id) {}

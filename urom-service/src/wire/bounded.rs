@@ -1,4 +1,4 @@
-//! Lists in messages that may have so many elements and no more, and byte strings likewise: an element may take one byte of a
+//! Lists in messages that may have so many elements and no more, and byte strings and texts likewise: an element may take one byte of a
 //! message and dozens in memory, so the length of a message alone says little of what it becomes.
 
 use std::fmt;
@@ -34,6 +34,15 @@ pub(super) fn bytes<'de, D: Deserializer<'de>, const MAX: usize>(
         return Err(D::Error::custom(format_args!("{} bytes where {MAX} may be", bytes.len())));
     }
     Ok(bytes)
+}
+
+/// Reads a text of at most `MAX` bytes.
+pub(super) fn text<'de, D: Deserializer<'de>, const MAX: usize>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.len() > MAX {
+        return Err(D::Error::custom(format_args!("a text of {} bytes where {MAX} may be", text.len())));
+    }
+    Ok(text)
 }
 
 struct Few<T, const MAX: usize>(Vec<T>);

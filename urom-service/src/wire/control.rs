@@ -37,6 +37,9 @@ pub const DEFAULT_PORT: u16 = 18700;
 /// How long the text of a failure may be, in bytes.
 pub const LONGEST_TEXT: usize = 2048;
 
+/// How long the name of a program may be, in bytes.
+pub const LONGEST_PROGRAM: usize = 128;
+
 /// What stands at the end of a text that was longer.
 const CUT: &str = " ...";
 
@@ -277,6 +280,9 @@ pub struct Attach {
     pub max_inflight: u32,
     /// The host's message limit in bytes.
     pub max_message: u64,
+    /// The program and its process, for log lines.
+    #[serde(deserialize_with = "bounded::text::<_, LONGEST_PROGRAM>")]
+    pub program: String,
 }
 
 /// Worker to host.
@@ -411,13 +417,15 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_no_ucx_has_is_not_kept_for_who_looks_at_it_later() {
-        let attach = |len| {
+    fn an_address_and_a_name_that_nobody_has_are_not_kept_for_who_looks_at_them_later() {
+        let attach = |len, program| {
             let (ticket, channel, max_inflight, max_message) = (1, 2, 3, 4096);
+            let program = "p".repeat(program);
             let ucx_address = vec![0; len];
-            HostToWorker::Attach(Attach { ticket, ucx_address, channel, max_inflight, max_message })
+            HostToWorker::Attach(Attach { ticket, ucx_address, channel, max_inflight, max_message, program })
         };
-        assert!(is_read(&attach(MAX_UCX_ADDRESS)) && !is_read(&attach(MAX_UCX_ADDRESS + 1)));
+        assert!(is_read(&attach(MAX_UCX_ADDRESS, LONGEST_PROGRAM)));
+        assert!(!is_read(&attach(MAX_UCX_ADDRESS + 1, 0)) && !is_read(&attach(0, LONGEST_PROGRAM + 1)));
     }
 
     #[test]

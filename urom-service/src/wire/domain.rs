@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use serde::{Deserialize, Serialize};
-use urom_abi::DocaError;
+use urom_abi::{DocaError, WorkerId};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -221,14 +221,16 @@ impl<'a> Table<'a> {
                 if address.plugin.is_empty() || again {
                     return wrong(format!(
                         "worker {} names the plugin `{}` twice, or without a name",
-                        member.id, address.plugin
+                        WorkerId(member.id),
+                        address.plugin
                     ));
                 }
                 // Plugins are told no length: they read as much as a frame says.
                 if !address.address.is_empty() && !urom_abi::address::is_sound(address.address) {
                     return wrong(format!(
                         "the address of plugin `{}` at worker {} was damaged on its way",
-                        address.plugin, member.id
+                        address.plugin,
+                        WorkerId(member.id)
                     ));
                 }
             }

@@ -6,6 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
 
 use crate::log::LogLevel;
@@ -24,7 +25,7 @@ pub(crate) fn is_loopback(address: IpAddr) -> bool {
 pub struct WorkerConfig {
     /// The worker's id.
     #[arg(long)]
-    pub id: u64,
+    pub id: WorkerId,
     /// Its group.
     #[arg(long)]
     pub gid: u32,
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn a_configuration_survives_the_command_line() {
         let config = WorkerConfig {
-            id: u64::MAX - 1,
+            id: WorkerId::generated(3),
             gid: 3,
             max_message: 4096,
             max_hosts: 256,

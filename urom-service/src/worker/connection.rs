@@ -9,6 +9,7 @@ use super::instance::PackError;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::{NOBODY, Slot, SlotError, Token};
+use crate::host_names::HostName;
 use crate::wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
 use crate::wire::pass::Pass;
 
@@ -19,6 +20,8 @@ pub(crate) struct Connection {
     pub(crate) link: LinkKey,
     /// What plugins know it by; never used twice in a worker's life.
     pub(crate) dest_id: u64,
+    /// What log lines call the host.
+    pub(crate) host: HostName,
     /// The message limit in bytes.
     pub(crate) limit: usize,
     /// The longest payload of a notification within that limit, in bytes.
@@ -51,6 +54,8 @@ pub(crate) struct Peer {
     pub(crate) endpoint: Endpoint,
     /// What messages begin with, both ways.
     pub(crate) pass: Pass,
+    /// What log lines call it.
+    pub(crate) name: HostName,
 }
 
 /// How many messages UCX may have unsent while the next one leaves before it is full. Each has a buffer of its own, however few
@@ -83,6 +88,7 @@ impl Connection {
         Connection {
             link,
             dest_id,
+            host: peer.name,
             limit,
             longest: limit.saturating_sub(NOTIFICATION_HEADER) as u64,
             pass: peer.pass,
@@ -307,10 +313,8 @@ mod tests {
             count.set(count.get() + notifications(frames).map(Result::unwrap).count());
         };
         theirs.set_am_handler(AM_NOTIFICATIONS, note).unwrap();
-        let (mut connection, mut pool) = (
-            Connection::new(1, 1, Peer { channel: 3, endpoint, pass: Pass::new(77) }, 1 << 16, LIMIT),
-            Pool::new(LIMIT),
-        );
+        let peer = Peer { channel: 3, endpoint, pass: Pass::new(77), name: HostName::new(1, "host") };
+        let (mut connection, mut pool) = (Connection::new(1, 1, peer, 1 << 16, LIMIT), Pool::new(LIMIT));
         let mut turn = |connection: &mut Connection, frames: usize| {
             for _ in 0..frames {
                 connection.refuse(&mut pool, 0, DocaError::SHUTDOWN).unwrap();

@@ -12,11 +12,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tracing::{debug, info, warn};
-use urom_abi::DocaError;
+use urom_abi::{Count, DocaError, WorkerId};
 
 pub(crate) use self::thread::{Setup, start};
 use super::intake::{Answer, Desk, Intake};
@@ -88,6 +89,8 @@ pub(super) enum Event {
 /// A host's stream.
 struct Link {
     peer: SocketAddr,
+    /// What log lines call it: the address, and what it says of its program once it was let in.
+    name: String,
     outbox: mpsc::Sender<WorkerToHost>,
     /// Has its stream end at once, and not when what it was told is written.
     give_up: oneshot::Sender<()>,
@@ -104,7 +107,7 @@ impl Link {
 }
 
 struct Control {
-    id: u64,
+    id: WorkerId,
     /// How many hosts may be in at a time.
     max_hosts: usize,
     mailbox: Arc<Mailbox<ToData>>,
@@ -147,7 +150,10 @@ impl Control {
             }
             Event::HostCame { link, peer, outbox, give_up } => {
                 self.make_room();
-                self.links.insert(link, Link { peer, outbox, give_up, intake: None, ticket: None });
+                self.links.insert(
+                    link,
+                    Link { peer, name: peer.to_string(), outbox, give_up, intake: None, ticket: None },
+                );
                 let events = self.events.clone();
                 self.timers.spawn(async move {
                     sleep(ADMISSION).await;
@@ -175,7 +181,7 @@ impl Control {
             format!("worker {id} was stopped because its daemon is gone: {error}; start the service again");
         let links: Vec<LinkKey> = self.links.keys().copied().collect();
         for link in links {
-            self.throw_out(link, Failure::new(DocaError::SHUTDOWN, text.clone()));
+            self.send_away(link, Failure::new(DocaError::SHUTDOWN, text.clone()));
         }
     }
 
@@ -251,8 +257,9 @@ impl Control {
         let Control { id, max_hosts, .. } = *self;
         if self.links.values().filter(|link| link.is_admitted()).count() >= max_hosts {
             let text = format!(
-                "worker {id} has {max_hosts} hosts already, which is its limit: end one, use another worker, or start uromd \
-                 with a larger --max-hosts"
+                "worker {id} has {} already, which is its limit: end one, use another worker, or start uromd \
+                 with a larger --max-hosts",
+                Count(max_hosts, "host")
             );
             // Its ticket runs out, as that of a host that never came.
             return self.throw_out(key, Failure::new(DocaError::FULL, text));
@@ -261,31 +268,43 @@ impl Control {
         link.intake = Some(Intake::new(key, self.desk.clone()));
         link.ticket = Some(attach.ticket);
         self.expected.remove(&attach.ticket);
-        info!("host {} is in", link.peer);
+        if !attach.program.is_empty() {
+            let program = attach.program.replace(char::is_control, " ");
+            link.name = format!("{} ({program})", link.peer);
+        }
+        info!("host {} is in", link.name);
+        let host = link.name.clone();
         self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
         let pass = Pass::new(attach.ticket);
-        self.mailbox.post(ToData::Attach { link: key, attach, pass });
+        self.mailbox.post(ToData::Attach { link: key, host, attach, pass });
     }
 
     fn host_gone(&mut self, key: LinkKey, end: Option<StreamError>) {
         let Some(link) = self.links.remove(&key) else {
             return self.lingering.retain(|(link, _)| *link != key);
         };
-        if let Some(more) = self.line_about(&link) {
+        if let Some(more) = self.line_about(link.ticket.is_some()) {
             match end {
-                None | Some(StreamError::Closed) => info!("host {} left{more}", link.peer),
-                Some(error) => warn!("host {} is lost: {error}{more}", link.peer),
+                None | Some(StreamError::Closed) => info!("host {} left{more}", link.name),
+                Some(error) => warn!("host {} is lost: {error}{more}", link.name),
             }
         }
         self.part(key, &link);
     }
 
-    /// Tells a host why it must go, and lets go of it.
+    /// Ends a host's connection, and logs why.
     fn throw_out(&mut self, key: LinkKey, failure: Failure) {
-        let Some(link) = self.links.remove(&key) else { return };
-        if let Some(more) = self.line_about(&link) {
-            warn!("host {} is thrown out: {failure}{more}", link.peer);
+        let Some(link) = self.links.get(&key) else { return };
+        let (name, is_in) = (link.name.clone(), link.ticket.is_some());
+        if let Some(more) = self.line_about(is_in) {
+            warn!("host {name} is thrown out: {failure}{more}");
         }
+        self.send_away(key, failure);
+    }
+
+    /// Tells a host why it must go, and lets go of it.
+    fn send_away(&mut self, key: LinkKey, failure: Failure) {
+        let Some(link) = self.links.remove(&key) else { return };
         // A host that reads nothing does not learn why.
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
         self.part(key, &link);
@@ -304,8 +323,8 @@ impl Control {
     }
 
     /// Whether the end of a link is worth a line: always that of a host that was let in.
-    fn line_about(&mut self, link: &Link) -> Option<LeftOut> {
-        if link.ticket.is_some() { Some(LeftOut::default()) } else { self.strangers.line(Instant::now()) }
+    fn line_about(&mut self, is_in: bool) -> Option<LeftOut> {
+        if is_in { Some(LeftOut::default()) } else { self.strangers.line(Instant::now()) }
     }
 
     /// Has the data thread forget a host that was let in, and tells the daemon.
@@ -349,9 +368,15 @@ impl Control {
     }
 
     fn tell_daemon(&mut self, message: WorkerToDaemon) {
-        if self.daemon.try_send(message).is_err() && !self.stopping {
-            warn!("worker {} ends: the daemon does not listen", self.id);
-            self.stop();
+        match self.daemon.try_send(message) {
+            Err(error) if !self.stopping => {
+                // Of a daemon that is gone there is another line.
+                if matches!(error, TrySendError::Full(_)) {
+                    warn!("worker {} ends: the daemon does not read what it says", self.id);
+                }
+                self.stop();
+            }
+            _ => {}
         }
     }
 

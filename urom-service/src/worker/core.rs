@@ -87,7 +87,7 @@ impl Core {
         for command in frame::commands(message) {
             match command {
                 Ok(command) => self.command(pass, &command),
-                Err(error) => self.unreadable(error),
+                Err(error) => self.unreadable(pass, error),
             }
         }
         for place in self.rounds.take_fresh() {
@@ -100,7 +100,7 @@ impl Core {
     #[cold]
     pub(crate) fn announced(&mut self) {
         if let Some(count) = self.broken.count() {
-            warn!("a host announced a message in place of sending it; it is dropped ({count} times so far)");
+            warn!("a host announced a message in place of sending it, and the message is dropped{count}");
         }
     }
 
@@ -108,16 +108,16 @@ impl Core {
     #[cold]
     pub(crate) fn without_pass(&mut self) {
         if let Some(count) = self.broken.count() {
-            warn!(
-                "a message was dropped: it has no room for the pass that it should begin with ({count} times so far)"
-            );
+            warn!("a message was dropped: it has no room for the pass that it should begin with{count}");
         }
     }
 
     #[cold]
-    fn unreadable(&mut self, error: Broken) {
+    fn unreadable(&mut self, pass: Pass, error: Broken) {
         if let Some(count) = self.broken.count() {
-            warn!("a host sent commands that cannot be read: {error} ({count} times so far)");
+            let host = self.hosts.connections.iter_mut().find(|(_, host)| host.pass == pass);
+            let host = host.map_or_else(|| "a host".to_owned(), |(_, host)| host.host.to_string());
+            warn!("{host} sent commands that cannot be read: {error}{count}");
         }
     }
 
@@ -167,14 +167,14 @@ impl Core {
     fn stray(&mut self, channel: u16) {
         // A host that was lost or thrown out a moment ago may have had commands under way.
         if let Some(count) = self.strays.count() {
-            debug!("dropped a command for channel {channel}, where no host is ({count} so far)");
+            debug!("dropped a command for channel {channel}, where no host is{count}");
         }
     }
 
     #[cold]
     fn forged(&mut self, channel: u16) {
         if let Some(count) = self.forged.count() {
-            warn!("dropped a command for channel {channel} without the pass of its host ({count} so far)");
+            warn!("dropped a command for channel {channel} without the pass of its host{count}");
         }
     }
 

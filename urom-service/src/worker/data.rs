@@ -25,6 +25,7 @@ use super::instance::Instance;
 use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
 use crate::daemon::config::MIN_MAX_MESSAGE;
+use crate::host_names::HostName;
 use crate::mailbox::Mailbox;
 use crate::queue::{self, Awaited, BLOCKED, Doubt, Queue, Verdict};
 use crate::wire::context::context;
@@ -184,9 +185,9 @@ impl Data {
         for message in self.mailbox.take() {
             match message {
                 ToData::Stop => return false,
-                ToData::Attach { link, attach, pass } => {
-                    if let Err(failure) = self.attach(link, &attach, pass) {
-                        warn!("a host was not let in: {failure}");
+                ToData::Attach { link, host, attach, pass } => {
+                    // The control thread logs why.
+                    if let Err(failure) = self.attach(link, &host, &attach, pass) {
                         self.control.send(ToControl::Refused { link, failure });
                     }
                 }
@@ -196,7 +197,7 @@ impl Data {
         true
     }
 
-    fn attach(&mut self, link: LinkKey, attach: &Attach, pass: Pass) -> Result<(), Failure> {
+    fn attach(&mut self, link: LinkKey, host: &str, attach: &Attach, pass: Pass) -> Result<(), Failure> {
         let refuse = |code, text| Err(Failure::new(code, text));
         let max_inflight = attach.max_inflight as usize;
         if max_inflight == 0 || max_inflight > MAX_SLOTS {
@@ -232,13 +233,14 @@ impl Data {
         let connection = Connection::new(
             link,
             dest_id,
-            Peer { channel: attach.channel, endpoint, pass },
+            Peer { channel: attach.channel, endpoint, pass, name: HostName::new(dest_id, host) },
             max_inflight,
             limit,
         );
         self.core.borrow_mut().hosts.connections.insert(channel, connection);
         debug!(
-            "connection {dest_id} is there: channel {channel}, {max_inflight} tasks in flight, {limit} bytes"
+            "host {host} is connection {dest_id}, channel {channel}, with {max_inflight} tasks in flight and messages of \
+             {limit} bytes at most"
         );
         let (ucx_address, max_message) = (self.queue.address.clone(), limit as u64);
         let plugins = self.plugins.clone();
@@ -253,7 +255,7 @@ impl Data {
         let connection = core.hosts.part(channel);
         drop(core);
         if let Some(connection) = connection {
-            debug!("connection {} is over", connection.dest_id);
+            debug!("connection {} of {} is over", connection.dest_id, connection.host);
             connection.abandon();
             self.doubt_queue();
         }
@@ -352,7 +354,7 @@ impl Data {
                 connection.abandon();
             }
         }
-        info!("closed");
+        info!("the plugins are closed");
     }
 }
 

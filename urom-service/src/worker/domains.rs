@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry as Place;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, WorkerId};
 
 use super::messages::LinkKey;
 use super::store::{CAPACITY, Store, Stored};
@@ -260,7 +260,7 @@ fn known_segments(
             let text = format!(
                 "the domain's worker {} is known here from another domain, with other addresses or buffers: stop that domain \
                  first, or use other ids",
-                member.id
+                WorkerId(member.id)
             );
             return Err(Failure::new(DocaError::ALREADY_EXIST, text));
         }

@@ -101,7 +101,10 @@ impl Hosts {
     #[cold]
     pub(crate) fn refuse(&mut self, channel: u16, slot: u16, code: DocaError, why: &str) {
         if let Some(count) = self.refused.count() {
-            warn!("refused a command: {why}: {code} ({count} refused so far)");
+            match self.connections.get(channel) {
+                Some(connection) => warn!("refused a command of {}: {why}: {code}{count}", connection.host),
+                None => warn!("refused a command: {why}: {code}{count}"),
+            }
         }
         self.answer(channel, slot, code);
     }
@@ -181,8 +184,7 @@ impl Hosts {
         let (name, limit) = (&plugin.name, connection.limit);
         let why = format!(
             "plugin `{name}` answered it with {len} bytes and a header of {NOTIFICATION_HEADER}, over the message limit \
-             of {limit}, which is the smaller one of service and host: `uromd --max-msg-size`, and `max_message_size` of \
-             the host's ServiceBuilder"
+             of {limit}, which is the smaller one of service and host"
         );
         self.refuse(token.channel, token.slot, DocaError::TOO_BIG, &why);
     }
@@ -210,7 +212,7 @@ impl Hosts {
             warn!(
                 "plugin `{}` answered what is not in flight: no command waits for a notification with urom_context \
                  {context:#x} and dest_id {dest_id}, so it is not sent, and the command it was for stays unanswered; copy \
-                 both from the command, and answer it once ({count} times so far)",
+                 both from the command, and answer it once{count}",
                 plugin.name
             );
         }
@@ -303,7 +305,7 @@ impl Hosts {
     fn bury(&mut self) {
         while let Some((channel, failure)) = self.lost.pop() {
             if let Some(connection) = self.part(channel) {
-                warn!("connection {} ends: {failure}", connection.dest_id);
+                // The control thread logs why.
                 self.control.send(ToControl::Refused { link: connection.link, failure });
                 connection.abandon();
             }
@@ -351,7 +353,7 @@ fn note_strange(strange: &mut Throttle, plugin: &str, status: DocaError) {
     if let Some(count) = strange.count() {
         warn!(
             "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
-             answer with a doca_error_t ({count} times so far)",
+             answer with a doca_error_t{count}",
             status.0,
             DocaError::UNEXPECTED
         );

@@ -106,7 +106,12 @@ impl Instance {
             // A plugin that failed to open is not closed, and nothing of it is used again.
             // SAFETY: from `leak` above, and `open` was the plugin's only chance to learn of it.
             unsafe { PluginCtx::free(ctx) };
-            return Err(Failure::new(code, format!("plugin `{name}` failed to open: {code}")));
+            return Err(Failure::new(
+                code,
+                format!(
+                    "plugin `{name}` did not open: its line in the service's log, if it wrote one, says why"
+                ),
+            ));
         }
         let mut instance = Instance {
             id,
@@ -190,7 +195,7 @@ impl Instance {
     fn deliver_again(&mut self, mut first: *mut ListLink, mut code: DocaError) -> Result<(), DocaError> {
         while code != DocaError::SUCCESS {
             if let Some(count) = self.failed_commands.count() {
-                warn!("plugin `{}` failed to begin a command: {code} ({count} times so far)", self.name);
+                warn!("plugin `{}` failed to begin a command: {code}{count}", self.name);
             }
             if self.commands.is_empty() {
                 break;
@@ -247,7 +252,7 @@ impl Instance {
     #[cold]
     fn progress_failed(&mut self, code: DocaError) {
         if let Some(count) = self.failed_progress.count() {
-            warn!("plugin `{}` failed to progress: {code} ({count} times so far)", self.name);
+            warn!("plugin `{}` failed to progress: {code}{count}", self.name);
         }
     }
 

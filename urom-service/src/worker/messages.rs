@@ -9,8 +9,8 @@ pub(crate) type LinkKey = u64;
 /// Control thread to data thread.
 #[derive(Debug)]
 pub(crate) enum ToData {
-    /// Let a host in, whose messages begin with this pass.
-    Attach { link: LinkKey, attach: Attach, pass: Pass },
+    /// Let a host in, whose messages begin with this pass; `host` is what log lines call it.
+    Attach { link: LinkKey, host: String, attach: Attach, pass: Pass },
     /// A host is gone.
     Detach { link: LinkKey },
     /// Close the plugins, answer what is in flight, and end.

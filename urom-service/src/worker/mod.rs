@@ -84,7 +84,7 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
             data.run(place);
         }
         Err(failure) => {
-            error!("worker {} cannot work: {failure}", config.id);
+            // The daemon logs it.
             handle.send(ToControl::Failed(failure));
         }
     }

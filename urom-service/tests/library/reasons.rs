@@ -119,7 +119,8 @@ fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
         lines.iter().all(|(level, _)| *level != tracing::Level::WARN),
         "it may release them yet: {lines:?}"
     );
-    let waiting = "worker 7 is stopping and waits for 2 tasks that are not released (doca_urom_worker_cmd_task_release)";
+    let waiting =
+        "worker 7 is stopping and waits for 2 tasks to be released (doca_urom_worker_cmd_task_release)";
     let mut heard = Vec::new();
     let deadline = std::time::Instant::now() + crate::support::PATIENCE;
     while heard.is_empty() {

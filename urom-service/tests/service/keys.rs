@@ -235,8 +235,8 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     let mut wrong = host.pass.as_bytes().to_vec();
     wrong[3] ^= 0x80;
     for (begins_with, said) in [
-        (&wrong[..], "without the pass of its host (2 so far)"),
-        (&[0; 4], "without the pass of its host (4 so far)"),
+        (&wrong[..], "without the pass of its host (2 times so far)"),
+        (&[0; 4], "without the pass of its host (4 times so far)"),
     ] {
         // In a slot that is free, and in one that there is not, for which a host would be thrown out.
         for slot in [9, 99] {

@@ -188,7 +188,7 @@ fn a_plugin_that_fails_to_open_is_named_with_its_code_and_never_closed() {
     let env = Some(vec![format!("TRACE_FILE={}", trace.display())]);
     let failure = client.start(StartWorker { plugins: 0b111, env, ..any() }).unwrap_err();
     assert_eq!(failure.code(), DocaError::DRIVER);
-    assert!(failure.text.contains("`b_fails` failed to open"), "{failure}");
+    assert!(failure.text.contains("`b_fails` did not open"), "{failure}");
     assert_eq!(fs::read_to_string(&trace).unwrap(), "a_opens open\nb_fails open\na_opens close\n");
     // The next one works.
     assert_eq!(client.attach(any(), 1).call(op::ECHO, 1).status, DocaError::SUCCESS);

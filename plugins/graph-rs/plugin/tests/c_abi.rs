@@ -23,6 +23,10 @@ fn faulty() -> PathBuf {
     plugin("faulty-plugin", "worker_faulty")
 }
 
+fn talkative() -> PathBuf {
+    plugin("talkative-plugin", "worker_talkative")
+}
+
 /// Cargo's runner for this test's target: an emulator, when the target is another machine.
 fn emulator() -> Vec<String> {
     let variable =
@@ -92,8 +96,10 @@ fn a_plugin_that_panics_fails_and_hangs_leaks_and_overreads_nothing() {
 
 #[test]
 fn a_plugin_writes_to_docas_log_where_there_is_one() {
-    let words = [program("c_log", "log"), faulty()];
-    let written = run(emulator().into_iter().map(PathBuf::from).chain(words));
-    assert_eq!(written.out, "the plugin found the log\n");
-    assert_eq!(written.err, "", "nothing goes to standard error as well");
+    for (plugin, test) in [(faulty(), "log"), (talkative(), "log-by-others")] {
+        let words = [program("c_log", test), plugin];
+        let written = run(emulator().into_iter().map(PathBuf::from).chain(words));
+        assert_eq!(written.out, "the plugin found the log\n");
+        assert_eq!(written.err, "", "nothing goes to standard error as well");
+    }
 }

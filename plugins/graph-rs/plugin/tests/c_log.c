@@ -1,7 +1,7 @@
 /*
  * A process with DOCA's log in it, as NVIDIA's worker is one: a plugin must find the log and use it.
  *
- * Usage: c_log worker_faulty.so. Linked with -rdynamic, so that the plugin sees the two functions.
+ * Usage: c_log PLUGIN.so, where the plugin is worker_faulty or worker_talkative. Linked with -rdynamic, so that the plugin sees the two functions.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -22,14 +22,33 @@
 
 #define SOURCE 7
 #define LEVEL_WARNING 40
+#define LEVEL_INFO 50
 
+/* What a plugin is told, and what it then logs. */
+struct trial {
+	const char *name;
+	uint64_t command[5];
+	size_t len;
+	int warnings;
+	const char *last;
+};
+
+static const struct trial trials[] = {
+	/* Fail, with DOCA_ERROR_NOT_FOUND. */
+	{"worker_faulty", {2, DOCA_ERROR_NOT_FOUND}, 40, 1,
+	 "connection 9 failed: the command asked for it (DOCA_ERROR_NOT_FOUND)"},
+	/* SayElsewhere: through the crates log and tracing, on a thread of its own. */
+	{"worker_talkative", {1, 5}, 16, 2, "elsewhere by tracing 5"},
+};
+
+static const struct trial *trial;
 static bool registered;
 static int lines;
 static char text[512];
 
 doca_error_t doca_log_register_source(const char *source_name, int *source)
 {
-	CHECK(!registered && strcmp(source_name, "worker_faulty") == 0);
+	CHECK(!registered && strcmp(source_name, trial->name) == 0);
 	registered = true;
 	*source = SOURCE;
 	return DOCA_SUCCESS;
@@ -40,8 +59,12 @@ doca_error_t doca_log(uint32_t level, int source, const char *file, int line, co
 {
 	va_list arguments;
 
-	CHECK(registered && level == LEVEL_WARNING && source == SOURCE);
-	CHECK(strstr(file, ".rs") != NULL && line > 0 && func != NULL);
+	CHECK(registered && source == SOURCE);
+	CHECK(strstr(file, ".rs") != NULL && line > 0 && strcmp(func, trial->name) == 0);
+	/* One that opens says so. */
+	if (level == LEVEL_INFO)
+		return DOCA_SUCCESS;
+	CHECK(level == LEVEL_WARNING);
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
@@ -51,15 +74,14 @@ doca_error_t doca_log(uint32_t level, int source, const char *file, int line, co
 
 int main(int argc, char **argv)
 {
-	/* Fail, with DOCA_ERROR_NOT_FOUND. */
-	static const uint64_t fail[5] = {2, DOCA_ERROR_NOT_FOUND};
 	struct urom_worker_ctx *ctx = calloc(1, sizeof(*ctx));
-	struct urom_worker_cmd_desc *desc = malloc(sizeof(*desc) + sizeof(fail));
+	struct urom_worker_cmd_desc *desc = malloc(sizeof(*desc) + sizeof(trial->command));
 	doca_error_t (*get_iface)(struct urom_plugin_iface *iface);
 	ucs_list_link_t commands;
 	void *library;
 
 	CHECK(argc == 2 && ctx != NULL && desc != NULL);
+	trial = strstr(argv[1], trials[0].name) != NULL ? &trials[0] : &trials[1];
 	library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
 	CHECK(library != NULL);
 	*(void **)&get_iface = dlsym(library, "urom_plugin_get_iface");
@@ -69,16 +91,16 @@ int main(int argc, char **argv)
 	desc->dest_id = 9;
 	desc->worker_cmd.type = 1;
 	desc->worker_cmd.urom_context = 1;
-	desc->worker_cmd.len = sizeof(fail);
-	memcpy(desc->worker_cmd.plugin_cmd, fail, sizeof(fail));
+	desc->worker_cmd.len = trial->len;
+	memcpy(desc->worker_cmd.plugin_cmd, trial->command, trial->len);
 	ucs_list_head_init(&commands);
 	ucs_list_add_tail(&commands, &desc->entry);
 	CHECK(ctx->iface.worker_cmd(ctx, &commands) == DOCA_SUCCESS);
 	ctx->iface.close(ctx);
 	free(ctx);
 
-	CHECK(lines == 1);
-	CHECK(strstr(text, "connection 9: the command asked for it (DOCA_ERROR_NOT_FOUND)") != NULL);
+	CHECK(lines == trial->warnings);
+	CHECK(strstr(text, trial->last) != NULL);
 	printf("the plugin found the log\n");
 	return 0;
 }

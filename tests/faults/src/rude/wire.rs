@@ -134,6 +134,7 @@ impl Wire {
             channel: CHANNEL,
             max_inflight: ware.in_flight.into(),
             max_message: 4096,
+            program: "rude".to_owned(),
         }));
         let (address, channel) = loop {
             match link.receive()? {

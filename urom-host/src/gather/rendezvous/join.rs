@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use urom_abi::DocaError;
+use urom_abi::{Count, DocaError};
 
 use super::super::Error;
 use super::wire::{Answer, Greeting};
@@ -268,7 +268,10 @@ impl Meeting {
             missing.join(", ")
         );
         if let Some(last) = self.last_stranger {
-            text += &format!("; {} connections were of no participant, the last from {last}", self.strangers);
+            text += &format!(
+                "; {} from no participant came, too, the last from {last}",
+                Count(self.strangers, "connection")
+            );
         }
         Error::new(DocaError::TIME_OUT, text)
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Instant;
 
+use urom_abi::WorkerId;
+
 use super::Pe;
 use crate::wire::frame;
 
@@ -25,14 +27,16 @@ impl Lost {
         match self {
             Lost::Nobodys(_, slot, Some(id)) => tracing::debug!(
                 target: "urom_library",
-                "a notification of worker {id} for slot {slot}, which has no command in flight, was dropped"
+                "a notification of worker {} for slot {slot}, which has no command in flight, was dropped",
+                WorkerId(id)
             ),
             Lost::Nobodys(channel, ..) => tracing::debug!(
                 target: "urom_library",
                 "a notification for channel {channel}, which is closed, was dropped"
             ),
             Lost::Forged(id) => pe.unreadable(format_args!(
-                "a notification without the pass of worker {id}, whose channel it names, was dropped"
+                "a notification without the pass of worker {}, whose channel it names, was dropped",
+                WorkerId(id)
             )),
             Lost::TooLong(len, limit) => pe.unreadable(format_args!(
                 "a notification of {len} bytes came where {limit} are allowed; its task fails"

@@ -1,6 +1,6 @@
 //! The tasks of a run: what every command goes through.
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, WorkerId};
 
 use super::Run;
 use crate::library::ctx::Context;
@@ -27,7 +27,7 @@ impl Run {
         plugin: Option<PluginBit>,
     ) -> Result<&'static CmdTask, DocaError> {
         let task = self.flight.allocate(|slot| self.make_task(slot));
-        let Some(task) = task else { return Err(self.flight.full(self.id.get())) };
+        let Some(task) = task else { return Err(self.flight.full(WorkerId(self.id.get()))) };
         task.hold(plugin.map(|plugin| self.command_start(task.slot(), plugin)));
         Ok(task)
     }

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::ptr;
 use std::slice;
 
-use urom_abi::DocaError;
 use urom_abi::host::{self, Ctx, OobColl};
+use urom_abi::{DocaError, WorkerId};
 use urom_log::{guard, guard_or};
 
 use crate::library::ctx::{Context, Kind};
@@ -126,7 +126,8 @@ pub(super) unsafe extern "C" fn set_workers(
         let pairs = ids.iter().zip(workers).map(|(id, pointer)| {
             // SAFETY: the caller's object.
             let worker = unsafe { worker(*pointer) };
-            let (ctx, _) = worker.map_err(|_| invalid(format!("the domain's worker {id} is no worker")))?;
+            let (ctx, _) =
+                worker.map_err(|_| invalid(format!("the domain's worker {} is no worker", WorkerId(*id))))?;
             Ok((*id, ctx.weak()))
         });
         own.set_workers(pairs.collect::<Result<_, Failure>>()?)

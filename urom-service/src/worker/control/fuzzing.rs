@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use urom_abi::WorkerId;
+
 use super::*;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::now;
@@ -54,7 +56,7 @@ impl Worker {
         let (daemon, from_worker) = mpsc::channel(BACKLOG);
         let ((sender, events), (desk, for_clerk)) = (mpsc::channel(BACKLOG), Desk::new());
         let control = Control {
-            id: 1,
+            id: WorkerId(1),
             max_hosts: usize::MAX,
             mailbox: Arc::new(Mailbox::new().expect("a mailbox")),
             desk,

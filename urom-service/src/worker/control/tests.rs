@@ -42,6 +42,7 @@ fn attach(ticket: u128) -> HostToWorker {
         channel: 1,
         max_inflight: 1,
         max_message: 64,
+        program: String::new(),
     })
 }
 

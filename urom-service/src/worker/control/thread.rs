@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{interval, sleep, timeout};
 use tracing::error;
-use urom_abi::DocaError;
+use urom_abi::{DocaError, WorkerId};
 
 use super::turns::pass_on;
 use super::{Control, Event};
@@ -45,7 +45,7 @@ enum End {
 /// What the control thread starts with.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    pub(crate) id: u64,
+    pub(crate) id: WorkerId,
     pub(crate) max_hosts: usize,
     pub(crate) place: Place,
     /// Where hosts connect.
@@ -73,7 +73,7 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
         let (id, place) = (setup.id, setup.place);
         tracing::dispatcher::with_default(&log, || {
             if runtime.block_on(run(setup, at_work)) == End::Stuck {
-                error!("worker {id} does not stop: a plugin does not return");
+                error!("worker {id} does not stop in order: a plugin does not return from a call");
                 if place == Place::Process {
                     // Not `exit`, which would wait for the loader if the plugin hangs as it is loaded, and nobody kills the worker
                     // of a daemon that is gone.
@@ -97,7 +97,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     let (daemon, port, listener) = match streams {
         Ok(streams) => streams,
         Err(problem) => {
-            error!("worker {id} has no control streams: {problem}");
+            error!("worker {id} cannot listen for hosts, and ends: {problem}");
             mailbox.post(ToData::Stop);
             return End::Orderly;
         }
@@ -137,7 +137,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             message = from_data.recv() => match message {
                 Some(message) => if !control.data_says(message) { break End::Orderly },
                 None => {
-                    error!("the data thread of worker {id} is gone");
+                    error!("worker {id} ends: its thread panicked, as the lines before say; please report it");
                     break End::Orderly;
                 }
             },

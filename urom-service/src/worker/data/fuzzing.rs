@@ -11,6 +11,8 @@ use tokio::sync::mpsc;
 use ucx::{Endpoint, Message};
 
 use self::strange::Strange;
+use urom_abi::WorkerId;
+
 use super::*;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::program::Program;
@@ -106,7 +108,7 @@ impl Rig {
         let (control, from_data) = ControlHandle::new();
         let domains = Arc::new(Domains::new());
         let config = WorkerConfig {
-            id: 1,
+            id: WorkerId(1),
             gid: 0,
             max_message: LIMIT,
             max_hosts: 256,
@@ -200,6 +202,7 @@ impl Rig {
             channel: 0,
             max_inflight: u32::from(SLOTS),
             max_message: LIMIT as u64,
+            program: String::new(),
         }
     }
 
@@ -213,7 +216,12 @@ impl Rig {
         self.next += 1;
         let pass = pass_of(link);
         self.hosts.insert(link, Host { own: channel, pass, ..Host::default() });
-        self.data.mailbox.post(ToData::Attach { link, attach: Attach { channel, ..attach }, pass });
+        self.data.mailbox.post(ToData::Attach {
+            link,
+            host: "fuzzed".to_owned(),
+            attach: Attach { channel, ..attach },
+            pass,
+        });
         self.turn();
         // Whether a queue moves after a host is gone is tried with a UCX of its own, which takes a thousand times as long as an input
         // and has tests of its own.

@@ -222,6 +222,7 @@ impl Connection {
             channel: CHANNEL,
             max_inflight,
             max_message,
+            program: "the client".to_owned(),
         }));
         let (address, channel, max_message) = loop {
             match link.receive() {

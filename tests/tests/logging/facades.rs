@@ -1,0 +1,186 @@
+//! Lines of plugins in Rust through `urom_pdk::log`, `log` and `tracing`: in `uromd`, in an embedded service, in a C
+//! program's.
+
+use std::fmt;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Result, ensure};
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
+use urom_host::{Service, Worker};
+use urom_tests::PluginDirectory;
+
+use crate::line::Line;
+use crate::plugins::logged;
+
+const PLUGIN: &str = "worker_talkative";
+
+type Client = talkative_protocol::Client<urom_host::Host>;
+
+/// Has worker `id` write all its lines, on its thread and on another, and fail.
+fn say(service: &Service, id: u64) -> Result<()> {
+    let talkative: Client = service.plugin::<talkative_protocol::Protocol>()?;
+    let worker: Worker = service.worker().id(id).plugin(&talkative).start().wait()?;
+    talkative.task_say_all(&worker, id).submit()?.wait()?;
+    talkative.task_say_elsewhere(&worker, id).submit()?.wait()?;
+    assert!(talkative.task_fail(&worker).submit()?.wait().is_err());
+    Ok(worker.stop().wait()?)
+}
+
+/// `(level, text)` of what [`say`] has a plugin log, from `most` lines of each crate, the gravest ones.
+fn expected(id: u64, most: usize) -> Vec<(&'static str, String)> {
+    let levels = [("ERR", "error"), ("WRN", "warn"), ("INF", "info"), ("DBG", "debug"), ("TRC", "trace")];
+    let mut lines = Vec::new();
+    if most >= 3 {
+        lines.extend(["open by log", "open by tracing"].map(|text| ("INF", text.to_owned())));
+    }
+    for through in ["kit", "log", "tracing"] {
+        let count = if through == "kit" { most.min(4) } else { most };
+        let of_each = levels[..count].iter();
+        lines.extend(of_each.map(|(level, name)| (*level, format!("{name} by {through} {id}"))));
+    }
+    if most >= 3 {
+        let fields = r#"bytes=7 peer="node 7""#;
+        lines.extend(["log", "tracing"].map(|through| ("INF", format!("fields by {through} {id} {fields}"))));
+    }
+    if most >= 2 {
+        lines.extend(["log", "tracing"].map(|through| ("WRN", format!("elsewhere by {through} {id}"))));
+    }
+    lines
+}
+
+/// Those of the plugin, without that of its failed command.
+fn said(lines: &[Line]) -> Vec<(&str, String)> {
+    let own = lines.iter().filter(|line| line.function.starts_with(PLUGIN));
+    let said = own.map(|line| (line.level.as_str(), line.text.clone()));
+    said.filter(|(_, text)| !text.contains("NOT_FOUND")).collect()
+}
+
+#[test]
+fn lines_of_each_crate_reach_the_log_of_uromd_up_to_its_level() -> Result<()> {
+    for (level, most) in [("70", 5), ("60", 4), ("50", 3), ("40", 2), ("30", 1), ("10", 0)] {
+        let lines = logged(level, |service| say(service, 7))?;
+        assert_eq!(said(&lines), expected(7, most), "{level}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_line_names_the_worker_the_plugin_its_part_and_the_place_in_its_code() -> Result<()> {
+    let lines = logged("50", |service| say(service, 7))?;
+    let line = |text: &str| lines.iter().find(|line| line.text.starts_with(text)).unwrap();
+    for text in ["info by kit 7", "info by log 7", "info by tracing 7", "fields by log", "fields by tracing"]
+    {
+        let Line { name, place, function, .. } = line(text);
+        let source = if text.starts_with("fields") { "worker_talkative another::part" } else { PLUGIN };
+        assert_eq!((name.as_str(), function.as_str()), ("worker 7", source), "{text}");
+        assert!(place.starts_with("lib.rs:"), "{place}");
+    }
+    let failure = line("Fail of ");
+    assert_eq!(failure.place, place_of("Err(DocaError::NOT_FOUND)?"), "where the handler failed");
+    let text = &failure.text;
+    assert!(text.contains("from host 127.0.0.1:") && text.contains("DOCA_ERROR_NOT_FOUND"), "{text}");
+    Ok(())
+}
+
+/// Where in the plugin's code a text stands.
+fn place_of(text: &str) -> String {
+    let code = include_str!("../../plugins/talkative/src/lib.rs");
+    let line = code.lines().position(|line| line.contains(text)).map_or(0, |at| at + 1);
+    format!("lib.rs:{line}")
+}
+
+/// Takes events of plugins.
+#[derive(Clone, Default)]
+struct Events(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Events {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "urom_plugin" && *metadata.level() <= tracing::Level::INFO
+    }
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LevelFilter::INFO)
+    }
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, event: &Event<'_>) {
+        struct Text(String);
+        impl Visit for Text {
+            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+                self.0.push_str(&format!(" {}={value:?}", field.name()));
+            }
+        }
+        let mut text = Text(event.metadata().level().to_string());
+        event.record(&mut text);
+        self.0.lock().unwrap().push(text.0);
+    }
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+fn embedded(plugins: &PluginDirectory) -> Result<Service> {
+    Ok(Service::builder().embedded().plugin_path(plugins.variable()).connect()?)
+}
+
+/// The other process of the next test: two workers of one process have the plugin's library in common.
+#[test]
+#[ignore = "the other process of a test in this file"]
+fn embedded_with_a_subscriber() -> Result<()> {
+    let (plugins, events) = (PluginDirectory::with(&[PLUGIN])?, Events::default());
+    dispatcher::set_global_default(Dispatch::new(events.clone()))?;
+    let service = embedded(&plugins)?;
+    say(&service, 1)?;
+    say(&service, 2)?;
+    drop(service);
+    let events = events.0.lock().unwrap();
+    for id in [1, 2] {
+        for text in ["by kit", "by log", "by tracing"] {
+            for (level, name) in [("ERROR", "error"), ("WARN", "warn"), ("INFO", "info")] {
+                let text = format!("{level} message={name} {text} {id} source=worker_talkative at=lib.rs:");
+                let found = events.iter().filter(|event| event.starts_with(&text)).count();
+                assert_eq!(found, 1, "{text} in {events:#?}");
+            }
+        }
+    }
+    assert!(events.iter().all(|event| !event.contains("debug by")), "{events:#?}");
+    Ok(())
+}
+
+/// Runs a test of this file alone, in a process of its own; gives its standard error.
+fn alone(test: &str) -> Result<String> {
+    let test = format!("facades::{test}");
+    let mut command = Command::new(std::env::current_exe()?);
+    let output = command.args(["--exact", "--ignored", "--nocapture", &test]).output()?;
+    let text = String::from_utf8(output.stderr)?;
+    ensure!(output.status.success(), "{text}");
+    Ok(text)
+}
+
+#[test]
+fn workers_of_an_embedded_service_give_lines_to_the_programs_subscriber() -> Result<()> {
+    alone("embedded_with_a_subscriber").map(drop)
+}
+
+/// The other process of the test below.
+#[test]
+#[ignore = "the other process of a test in this file"]
+fn embedded_alone() -> Result<()> {
+    let plugins = PluginDirectory::with(&[PLUGIN])?;
+    let service = embedded(&plugins)?;
+    say(&service, 1)?;
+    say(&service, 2)
+}
+
+#[test]
+fn without_a_subscriber_lines_down_to_info_go_to_standard_error() -> Result<()> {
+    let text = alone("embedded_alone")?;
+    let lines: Vec<Line> = text.lines().filter_map(|line| Line::parse(line).ok()).collect();
+    assert_eq!(said(&lines), [expected(1, 3), expected(2, 3)].concat(), "{text}");
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Lines that the plugin's code writes with the crate `log`.
+
+use std::fmt;
+
+use log::kv::{Error, Key, Value, VisitSource};
+use log::{LevelFilter, Metadata, Record};
+use urom_abi::log::Level;
+
+use super::Place;
+
+/// Makes the plugin's log that of the crate `log` in this library.
+pub(super) fn install() {
+    if log::set_logger(&ToWorker).is_ok() {
+        // The worker's limit may change, so it is asked for each line.
+        log::set_max_level(LevelFilter::Trace);
+    }
+}
+
+struct ToWorker;
+
+fn level_of(metadata: &Metadata<'_>) -> Level {
+    match metadata.level() {
+        log::Level::Error => Level::Error,
+        log::Level::Warn => Level::Warning,
+        log::Level::Info => Level::Info,
+        log::Level::Debug => Level::Debug,
+        log::Level::Trace => Level::Trace,
+    }
+}
+
+impl log::Log for ToWorker {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        super::wants(level_of(metadata))
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        let at = record.file().zip(record.line()).map(|(file, line)| Place::new(file, line));
+        let text = format_args!("{}{}", record.args(), Fields(record));
+        super::write(level_of(record.metadata()), at, record.target(), text);
+    }
+
+    fn flush(&self) {}
+}
+
+/// The key-value pairs of a line: ` name=value` each, behind the text.
+struct Fields<'a>(&'a Record<'a>);
+
+impl fmt::Display for Fields<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct Pairs<'f, 'g>(&'f mut fmt::Formatter<'g>);
+
+        impl<'kvs> VisitSource<'kvs> for Pairs<'_, '_> {
+            fn visit_pair(&mut self, key: Key<'kvs>, value: Value<'kvs>) -> Result<(), Error> {
+                Ok(write!(self.0, " {key}={value:?}")?)
+            }
+        }
+
+        self.0.key_values().visit(&mut Pairs(f)).map_err(|_| fmt::Error)
+    }
+}

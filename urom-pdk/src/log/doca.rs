@@ -1,0 +1,92 @@
+//! DOCA's log, where the process has one.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::sync::OnceLock;
+
+use urom_abi::DocaError;
+
+use super::out::Line;
+use super::source;
+
+type LogFn = unsafe extern "C" fn(
+    level: u32,
+    source: c_int,
+    file: *const c_char,
+    line: c_int,
+    function: *const c_char,
+    format: *const c_char,
+    ...
+) -> DocaError;
+type RegisterFn = unsafe extern "C" fn(name: *const c_char, source: *mut c_int) -> DocaError;
+
+/// DOCA's log, and the number under which this plugin is known there.
+pub(super) struct Doca {
+    log: LogFn,
+    source: c_int,
+}
+
+/// Looks DOCA's log up, once.
+pub(super) fn doca() -> Option<&'static Doca> {
+    static DOCA: OnceLock<Option<Doca>> = OnceLock::new();
+    DOCA.get_or_init(|| {
+        let log = lookup(c"doca_log")?;
+        let register = lookup(c"doca_log_register_source")?;
+        // SAFETY: the symbol is DOCA's function of that name, whose signature is `LogFn`.
+        let log = unsafe { std::mem::transmute::<*mut libc::c_void, LogFn>(log) };
+        // SAFETY: likewise, with `RegisterFn`.
+        let register = unsafe { std::mem::transmute::<*mut libc::c_void, RegisterFn>(register) };
+        let name = c_text(source());
+        let mut source = 0;
+        // SAFETY: a NUL-terminated name that DOCA copies, and a place for an int.
+        let registered = unsafe { register(name.as_ptr(), &mut source) };
+        (registered == DocaError::SUCCESS).then_some(Doca { log, source })
+    })
+    .as_ref()
+}
+
+/// The address of a function anywhere in the process.
+fn lookup(name: &CStr) -> Option<*mut libc::c_void> {
+    if cfg!(miri) {
+        return None;
+    }
+    // SAFETY: a NUL-terminated name; looking a symbol up loads nothing.
+    let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!symbol.is_null()).then_some(symbol)
+}
+
+/// Writes a line, with the source in the place of the function.
+pub(super) fn write(doca: &Doca, line: &Line<'_>, source: &str) {
+    let file = c_text(line.file_name());
+    let number = c_int::try_from(line.line_number()).unwrap_or(0);
+    let (function, text) = (c_text(source), c_text(line.text));
+    // SAFETY: the signature is DOCA's; the format takes exactly one string, and all strings end in NUL and
+    // outlive the call.
+    let _ = unsafe {
+        (doca.log)(
+            line.level.number(),
+            doca.source,
+            file.as_ptr(),
+            number,
+            function.as_ptr(),
+            c"%s".as_ptr(),
+            text.as_ptr(),
+        )
+    };
+}
+
+/// The text for C, without the NULs that it cannot hold.
+fn c_text(text: &str) -> CString {
+    let mut text = text.to_owned();
+    text.retain(|c| c != '\0');
+    CString::new(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nul_bytes_do_not_cut_a_message() {
+        assert_eq!(c_text("a\0b").as_c_str(), c"ab");
+    }
+}

@@ -1,0 +1,150 @@
+//! Log lines of a plugin: to its worker's log, through DOCA's, or to standard error.
+//!
+//! A worker of this project gives the plugin its log. In another worker, such as that of NVIDIA's service,
+//! lines go through `doca_log`, which is looked up when the first line is written; nothing links against it.
+//! A process with neither, such as a test, gets them on standard error, in DOCA's form and down to `INFO`.
+//!
+//! Lines of the crates `log` and `tracing` take the same way, under the features of these names, which are on
+//! by default. A plugin that sets up a logger or a subscriber of its own turns them off.
+//!
+//! Nothing here panics or fails, and every function may be called from any thread:
+//!
+//! ```
+//! urom_pdk::log::info(format_args!("{} endpoints open", 4));
+//! ```
+
+#[cfg(feature = "log")]
+mod by_log;
+#[cfg(feature = "tracing")]
+mod by_tracing;
+mod doca;
+mod out;
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::OnceLock;
+
+use urom_abi::log::Level;
+
+pub(crate) use self::out::host_of;
+use self::out::{Line, limit};
+use crate::guard::contain;
+
+/// Something failed (`DOCA_LOG_ERR`).
+///
+/// ```
+/// urom_pdk::log::error(format_args!("no connection to worker {}", 7));
+/// ```
+#[track_caller]
+pub fn error(text: fmt::Arguments<'_>) {
+    write(Level::Error, Some(Place::of(Location::caller())), "", text);
+}
+
+/// Something is odd, and work goes on (`DOCA_LOG_WARN`).
+///
+/// ```
+/// urom_pdk::log::warn(format_args!("worker {} answers slowly: {} ms", 7, 250));
+/// ```
+#[track_caller]
+pub fn warn(text: fmt::Arguments<'_>) {
+    write(Level::Warning, Some(Place::of(Location::caller())), "", text);
+}
+
+/// Something worth knowing happened (`DOCA_LOG_INFO`).
+///
+/// ```
+/// urom_pdk::log::info(format_args!("{} endpoints open", 4));
+/// ```
+#[track_caller]
+pub fn info(text: fmt::Arguments<'_>) {
+    write(Level::Info, Some(Place::of(Location::caller())), "", text);
+}
+
+/// Details for whoever looks for a fault (`DOCA_LOG_DBG`). Standard error does not get them.
+///
+/// ```
+/// urom_pdk::log::debug(format_args!("tag {:#x} matched", 0x70001));
+/// ```
+#[track_caller]
+pub fn debug(text: fmt::Arguments<'_>) {
+    write(Level::Debug, Some(Place::of(Location::caller())), "", text);
+}
+
+/// Where in the plugin's code a line comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    file: &'a str,
+    line: u32,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn new(file: &'a str, line: u32) -> Place<'a> {
+        Place { file, line }
+    }
+
+    pub(crate) fn of(location: &'a Location<'_>) -> Place<'a> {
+        Place { file: location.file(), line: location.line() }
+    }
+}
+
+/// Writes a line about a failure of the plugin. Its place is the user's code, or none: the kit's own lines
+/// help nobody.
+pub(crate) fn failure(level: Level, at: Option<Place<'_>>, text: fmt::Arguments<'_>) {
+    write(level, at, "", text);
+}
+
+/// The name under which this library's lines appear: that of the plugin it is linked into.
+static SOURCE: OnceLock<&'static str> = OnceLock::new();
+
+/// Names the plugin, and takes the lines of the crates `log` and `tracing`. The first name stays; a plugin
+/// library has only one.
+///
+/// A test that has set a logger or a subscriber up keeps it.
+pub(crate) fn begin(name: &'static str) {
+    SOURCE.get_or_init(|| {
+        #[cfg(feature = "log")]
+        by_log::install();
+        #[cfg(feature = "tracing")]
+        by_tracing::install();
+        name
+    });
+}
+
+fn source() -> &'static str {
+    SOURCE.get().copied().unwrap_or("plugin")
+}
+
+/// Whether a line of this level is written.
+fn wants(level: Level) -> bool {
+    level.number() <= limit()
+}
+
+fn write(level: Level, at: Option<Place<'_>>, target: &str, text: fmt::Arguments<'_>) {
+    if !wants(level) {
+        return;
+    }
+    // The text may be formatted by foreign code, such as the `Display` of a handler's error.
+    let text = contain(|| text.to_string());
+    let text =
+        text.unwrap_or_else(|panic| format!("(the message could not be formatted: its Display {panic})"));
+    let at = at.unwrap_or(Place { file: "", line: 0 });
+    out::write(&Line { level, at, target, text: &text });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Unprintable;
+
+    impl fmt::Display for Unprintable {
+        fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+            panic!("as the test asks");
+        }
+    }
+
+    #[test]
+    fn a_message_that_panics_is_replaced_and_does_not_spread() {
+        error(format_args!("{Unprintable}"));
+    }
+}

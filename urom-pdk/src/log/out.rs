@@ -1,0 +1,136 @@
+//! Where a line goes: to the worker's log, through DOCA's, or to standard error.
+
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use urom_abi::log::Level;
+use urom_abi::worker_log::{self, PluginLine, Text, WorkerLog};
+
+use super::doca::{self, doca};
+use super::{Place, source};
+use crate::guard::contain;
+
+/// A line that is to be written.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    pub(super) level: Level,
+    pub(super) at: Place<'a>,
+    /// What in the plugin wrote it; empty for the plugin itself.
+    pub(super) target: &'a str,
+    pub(super) text: &'a str,
+}
+
+impl Line<'_> {
+    /// The last part of its file's path.
+    pub(super) fn file_name(&self) -> &str {
+        self.at.file.rsplit('/').next().unwrap_or_default()
+    }
+
+    pub(super) fn line_number(&self) -> u32 {
+        self.at.line
+    }
+}
+
+/// The log that the worker gave.
+static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();
+
+/// What this project's worker calls before it opens the plugin. Not part of the macros' output, because
+/// it is the same in every plugin.
+///
+/// # Safety
+/// NULL, or a structure that stays as it is until the process ends.
+// SAFETY: no other symbol has this name, but for that of another release of this crate in the same library,
+// which the linker refuses.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn urom_plugin_set_log(log: *const WorkerLog) {
+    // SAFETY: the caller's promise.
+    let log: Option<&'static WorkerLog> = unsafe { log.as_ref() };
+    // A worker of an older release has less in its log than this plugin would call.
+    if let Some(log) = log.filter(|log| log.size >= size_of::<WorkerLog>()) {
+        // The first one stays.
+        let _ = WORKER.set(log);
+    }
+}
+
+const _: worker_log::SetLogFn = urom_plugin_set_log;
+
+/// The least grave level that is written. DOCA's log decides by itself.
+pub(super) fn limit() -> u32 {
+    match WORKER.get() {
+        Some(log) => (log.limit)(),
+        None if doca().is_some() => Level::Trace.number(),
+        None => Level::Info.number(),
+    }
+}
+
+pub(super) fn write(line: &Line<'_>) {
+    if let Some(log) = WORKER.get() {
+        let line = PluginLine {
+            level: line.level.number(),
+            line: line.line_number(),
+            file: Text::new(line.at.file),
+            plugin: Text::new(source()),
+            target: Text::new(line.target),
+            text: Text::new(line.text),
+        };
+        // SAFETY: the worker's function; the line and its texts live until it returns.
+        unsafe { (log.write)(&line) };
+        return;
+    }
+    let source = worker_log::source(source(), line.target);
+    match doca() {
+        Some(doca) => doca::write(doca, line, &source),
+        None => to_stderr(line, &source),
+    }
+}
+
+/// How log lines call the host behind a connection: its name where the worker knows one.
+pub(crate) fn host_of(dest_id: u64) -> String {
+    let mut room = [0; 256];
+    let len = WORKER.get().map_or(0, |log| {
+        // SAFETY: the worker's function, with as much room as it is told of.
+        unsafe { (log.host)(dest_id, room.as_mut_ptr(), room.len()) }
+    });
+    let name = room.get(..len).filter(|name| !name.is_empty());
+    match name {
+        Some(name) => format!("host {}", String::from_utf8_lossy(name)),
+        None => format!("connection {dest_id}"),
+    }
+}
+
+/// `[HH:MM:SS:uuuuuu][thread][DOCA][INF][file:line][source] text`, time in UTC; without the place where
+/// there is none.
+fn to_stderr(line: &Line<'_>, source: &str) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (day, micros) = (now.as_secs() % 86_400, now.subsec_micros());
+    let (hour, minute, second) = (day / 3600, day / 60 % 60, day % 60);
+    let (thread, level) = (thread_id(), line.level.tag());
+    let place = match line.file_name() {
+        "" => String::new(),
+        file => format!("[{file}:{}]", line.line_number()),
+    };
+    let text = line.text;
+    let line = format!(
+        "[{hour:02}:{minute:02}:{second:02}:{micros:06}][{thread}][DOCA][{level}]{place}[{source}] {text}\n"
+    );
+    print(&line);
+}
+
+/// One write, so that lines of several threads do not mix. There is nobody to tell when it fails.
+#[cfg(not(feature = "test-util"))]
+fn print(line: &str) {
+    use std::io::Write;
+    let _ = contain(|| std::io::stderr().write_all(line.as_bytes()));
+}
+
+/// As part of the running test's output, which is shown when the test fails.
+#[cfg(feature = "test-util")]
+fn print(line: &str) {
+    // It panics when standard error is closed, and nobody is there to read the line then.
+    let _ = contain(|| eprint!("{line}"));
+}
+
+fn thread_id() -> libc::pid_t {
+    // SAFETY: gettid has no preconditions.
+    unsafe { libc::gettid() }
+}

@@ -1,0 +1,122 @@
+//! The log that workers give to plugins of the kit: where the service's own lines go, theirs go too.
+//!
+//! | the process | its plugins' lines |
+//! | --- | --- |
+//! | `uromd` or one of its workers | lines of the process's log |
+//! | a host in Rust with an embedded service | events of the target `urom_plugin`, or lines of the service's own log where the program has no subscriber |
+//! | a host in C with an embedded service | lines of the program's `doca_log`, which plugins find by themselves |
+
+use tracing::level_filters::LevelFilter;
+use tracing::subscriber::NoSubscriber;
+use tracing::{Level as Grade, dispatcher, event};
+use urom_abi::log::{DISABLE, Level};
+use urom_abi::worker_log::{self, PluginLine, WorkerLog};
+use urom_log::{Origin, Output, guard_or, sdk};
+
+use crate::host_names;
+use crate::log::{Log, LogLevel};
+
+/// For every plugin of this process.
+static WORKER_LOG: WorkerLog = WorkerLog { size: size_of::<WorkerLog>(), limit, write, host };
+
+/// The log for plugins of this process; none where `doca_log` is the program's.
+pub(crate) fn worker_log() -> Option<&'static WorkerLog> {
+    let is_of_program = dispatcher::get_default(sdk::is_log_of);
+    (!is_of_program).then_some(&WORKER_LOG)
+}
+
+/// Asks the service's own log, if lines of this thread go there. They go to the program's subscriber otherwise:
+/// `tracing` takes no event while it is asked for that, so events come afterwards.
+fn of_log<T>(ask: impl Fn(&Log) -> T) -> Option<T> {
+    if let Some(log) = Log::of_process() {
+        return Some(ask(log));
+    }
+    dispatcher::get_default(|current| match current.downcast_ref::<Log>() {
+        Some(log) => Some(ask(log)),
+        // A thread of the plugin's own has none of its worker's.
+        None if current.is::<NoSubscriber>() => Some(ask(&Log::embedded())),
+        None => None,
+    })
+}
+
+extern "C" fn limit() -> u32 {
+    guard_or(DISABLE, || match of_log(|log| log.plugins().number()) {
+        Some(limit) => limit.into(),
+        None => LogLevel::of_filter(LevelFilter::current()).number().into(),
+    })
+}
+
+unsafe extern "C" fn write(line: *const PluginLine) {
+    guard_or((), || {
+        // SAFETY: the plugin gives a line of its own.
+        let Some(line) = (unsafe { line.as_ref() }) else { return };
+        let Some(level) = Level::from_number(line.level) else { return };
+        // SAFETY: as above, with texts that live as long as the call.
+        let [file, plugin, target, text] =
+            [line.file, line.plugin, line.target, line.text].map(|text| unsafe { text.get() });
+        let source = worker_log::source(&plugin, &target);
+        let origin = Origin { level, file: &file, line: line.line, function: Some(&source) };
+        let to_log = |log: &Log| {
+            if log.wants(level) {
+                log.write(&origin, &text);
+            }
+        };
+        if of_log(to_log).is_none() {
+            to_subscriber(&origin, &text);
+        }
+    });
+}
+
+/// Events are made of constants, so there is one for each level.
+fn to_subscriber(origin: &Origin<'_>, text: &str) {
+    let (source, place) = (origin.function.unwrap_or_default(), origin.place());
+    macro_rules! line {
+        ($level:expr) => {
+            match &place {
+                Some(place) => event!(target: "urom_plugin", $level, %source, at = %place, "{text}"),
+                None => event!(target: "urom_plugin", $level, %source, "{text}"),
+            }
+        };
+    }
+    match origin.level {
+        Level::Crit | Level::Error => line!(Grade::ERROR),
+        Level::Warning => line!(Grade::WARN),
+        Level::Info => line!(Grade::INFO),
+        Level::Debug => line!(Grade::DEBUG),
+        Level::Trace => line!(Grade::TRACE),
+    }
+}
+
+unsafe extern "C" fn host(dest_id: u64, name: *mut u8, room: usize) -> usize {
+    guard_or(0, || {
+        let Some(found) = host_names::find(dest_id).filter(|_| !name.is_null()) else { return 0 };
+        let end = (0..=room.min(found.len())).rev().find(|end| found.is_char_boundary(*end));
+        let len = end.unwrap_or(0);
+        // SAFETY: the plugin says how much room there is, and the name lies elsewhere.
+        unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), name, len) };
+        len
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host_names::HostName;
+
+    #[test]
+    fn a_name_is_cut_where_the_room_ends() {
+        let _name = HostName::new(7, "abcü");
+        let mut room = [0xee; 5];
+        let mut ask = |dest_id, len| {
+            // SAFETY: so much room is there.
+            let len = unsafe { host(dest_id, room.as_mut_ptr(), len) };
+            room[..len].to_vec()
+        };
+        assert_eq!(ask(7, 5), "abcü".as_bytes());
+        assert_eq!(ask(7, 4), b"abc");
+        assert_eq!(ask(7, 0), b"");
+        assert_eq!(ask(8, 5), b"");
+        // SAFETY: no room.
+        assert_eq!(unsafe { host(7, std::ptr::null_mut(), 5) }, 0);
+    }
+}
