@@ -12,8 +12,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// A source that was changed after the library was built. `None` without one, and for a file that no list of cargo's is
-/// about: one that was copied or moved from where it was built.
+/// about: a link, and one that was copied or moved from where it was built.
 pub(crate) fn newer_source(library: &Path) -> Option<PathBuf> {
+    if library.is_symlink() {
+        return None;
+    }
     let library = library.canonicalize().ok()?;
     let list = fs::read(library.with_extension("d")).ok()?;
     let built = modified(&library).ok()?;
@@ -134,6 +137,8 @@ mod tests {
             fs::copy(place.path(&from), place.path(&to)).unwrap();
         }
         assert_eq!(newer_source(&place.path("elsewhere/libp.so")), None);
+        std::os::unix::fs::symlink(place.path("target/debug/libp.so"), place.path("elsewhere/p.so")).unwrap();
+        assert_eq!(newer_source(&place.path("elsewhere/p.so")), None);
         for list in ["", ":", "no rule", "libp.so: a", ": a"] {
             fs::write(place.path("target/debug/libp.d"), list).unwrap();
             assert_eq!(place.newer(), None, "{list:?}");

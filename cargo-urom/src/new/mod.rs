@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let files = template::render(&answers)?;
     make(&args.path, &answers, &files)?;
     output::progress("Created", &format!("{} in {}", answers.plugin, args.path.display()));
-    next::print(&args.path, &answers);
+    next::print(&args.path, &answers)?;
     Ok(exit::DONE)
 }
 

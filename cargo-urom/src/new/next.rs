@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
-use anstream::{eprintln, println};
+use anstream::eprintln;
 
 use super::answers::Answers;
+use crate::output;
 
 /// Prints the next steps to standard output, and what is missing for them to standard error.
-pub(super) fn print(directory: &Path, answers: &Answers) {
+///
+/// # Errors
+/// Nobody reads it.
+pub(super) fn print(directory: &Path, answers: &Answers) -> anyhow::Result<()> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let target_directory =
         std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| directory.join("target").into());
@@ -16,9 +20,11 @@ pub(super) fn print(directory: &Path, answers: &Answers) {
     if let Err(missing) = search.find() {
         eprintln!("missing on this machine: {missing}");
     }
-    println!("next:");
-    println!("    cd {}", directory.display());
-    println!("    cargo run           # builds plugin and host, and prints what the plugin answers");
-    println!("    cargo test          # in process, and through a service");
-    println!("    cargo urom build    # {}.so, as a service wants it", answers.plugin);
+    output::result(&format!(
+        "next:\n    cd {}\n    cargo run           # builds plugin and host, and prints what the plugin answers\n    \
+         cargo test          # in process, and through a service\n    \
+         cargo urom build    # {}.so, as a service wants it\n",
+        directory.display(),
+        answers.plugin
+    ))
 }
