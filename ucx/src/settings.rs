@@ -1,5 +1,5 @@
-//! What UCX is told of a context's settings: old releases take those of a single transport in another way, or not at all. And which
-//! settings make a release fail later on.
+//! What UCX is told of a context's settings: old releases take those of a single transport in another way, or not at
+//! all. And which settings make a release fail later on.
 
 use std::borrow::Cow;
 
@@ -35,8 +35,9 @@ pub(crate) type Setting<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// The settings as `release` takes them, where the environment gives `environment` as the list of transports.
 ///
-/// Before 1.20 UCX warns of a setting of a transport that the context does not use: it is left out. UCX 1.16 knows no setting of a
-/// single transport, only those of all with a receive queue in memory (`MM_..`): `posix` has them, and `sysv` is not used.
+/// Before 1.20 UCX warns of a setting of a transport that the context does not use: it is left out. UCX 1.16 knows no
+/// setting of a single transport, only those of all with a receive queue in memory (`MM_..`): `posix` has them, and `sysv`
+/// is not used.
 pub(crate) fn for_release<'a>(
     settings: &'a [(String, String)],
     release: Version,
@@ -53,6 +54,8 @@ pub(crate) fn for_release<'a>(
     if release >= BY_TRANSPORT {
         return used.map(plain).collect();
     }
+    let is_of_posix = |(name, _): &(String, String)| transport(name) == Some("posix");
+    let without = used.clone().any(is_of_posix) && allows(list, "sysv");
     let mut taken: Vec<_> = used
         .filter(|(name, _)| transport(name) != Some("sysv"))
         .map(|(name, value)| match name.strip_prefix("POSIX_") {
@@ -60,7 +63,7 @@ pub(crate) fn for_release<'a>(
             None => (Cow::from(name), Cow::from(value)),
         })
         .collect();
-    if taken.iter().any(|(name, _)| name.starts_with("MM_")) && allows(list, "sysv") {
+    if without {
         taken.push(("TLS".into(), without_sysv(list).into()));
     }
     taken
@@ -227,5 +230,10 @@ mod tests {
             assert_eq!(taken(&[QUEUE, SYSV], "1.16.0", list), expected, "{list:?}");
         }
         assert_eq!(taken(&[OTHER], "1.16.0", None), "KEEPALIVE_INTERVAL=inf", "sysv stays");
+        assert_eq!(
+            taken(&[("MM_SEG_SIZE", "9000")], "1.16.0", None),
+            "MM_SEG_SIZE=9000",
+            "as the program has it"
+        );
     }
 }

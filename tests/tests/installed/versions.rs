@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use urom_tests::PluginDirectory;
-use urom_tests::c::{DEVICE, Host, Output, Service, Source};
+use urom_tests::c::{DEVICE, Host, Output, Service, Source, prefix};
+
+use crate::linking::entries;
 
 /// A library to be loaded before UCX, whose version it gives.
 fn ucx_of(major: u32, minor: u32, directory: &tempfile::TempDir) -> Result<PathBuf> {
@@ -55,5 +57,15 @@ fn a_daemon_with_another_ucx_is_not_said_to_be_missing() -> Result<()> {
         ensure!(output.stderr.contains(part), "{part}: {output:?}");
     }
     ensure!(!output.stderr.contains("no UROM daemon answers"), "{output:?}");
+    Ok(())
+}
+
+/// What `LD_LIBRARY_PATH` names goes before the new kind of run path, and after the old one.
+#[test]
+fn the_loader_takes_the_ucx_of_ld_library_path_before_the_builds() -> Result<()> {
+    let root = prefix()?.root().to_owned();
+    for file in ["bin/uromd", "lib/libdoca_urom.so.2"].map(|file| root.join(file)) {
+        ensure!(entries(&file, "RPATH")?.is_empty(), "{} has a run path of the old kind", file.display());
+    }
     Ok(())
 }

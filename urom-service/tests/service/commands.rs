@@ -5,6 +5,7 @@ use urom_service::wire::control::StartWorker;
 use urom_service::wire::frame::AM_COMMANDS;
 
 use crate::support::client::{Client, Connection, Note, any, op};
+use crate::support::is_reached_over_tcp;
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
 
@@ -409,6 +410,9 @@ fn a_plugin_that_owes_nothing_is_polled_beside_a_busy_one() {
 
 #[test]
 fn answers_that_wait_for_room_at_the_host_are_forgotten_once_they_have_left() {
+    if !is_reached_over_tcp() {
+        return;
+    }
     let setting = setting();
     let Setting { mut client, uromd: _uromd, _plugins } = setting;
     let started = client.start(any()).unwrap();

@@ -11,6 +11,7 @@ use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::stream::StreamError;
 
 use crate::support::client::{Client, Connection, Started, any, op};
+use crate::support::is_reached_over_tcp;
 use crate::support::link::Link;
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, wait_gone};
@@ -272,6 +273,9 @@ fn a_worker_that_is_stopped_is_given_up_and_killed() {
 
 #[test]
 fn a_host_whose_ucx_connection_breaks_is_thrown_out() {
+    if !is_reached_over_tcp() {
+        return;
+    }
     let plugins = Plugins::obedient();
     let uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
