@@ -14,9 +14,26 @@ use crate::state::{Config, Start};
 use crate::{json, usage};
 
 // Of libdoca_common.
+#[cfg(not(test))]
 unsafe extern "C" {
     safe fn doca_log_level_set_global_lower_limit(level: u32) -> DocaError;
     safe fn doca_log_level_set_global_sdk_limit(level: u32) -> DocaError;
+}
+#[cfg(test)]
+use without_common::{doca_log_level_set_global_lower_limit, doca_log_level_set_global_sdk_limit};
+
+/// Unit tests parse, and are not linked with libdoca_common: nothing of theirs reaches its log.
+#[cfg(test)]
+mod without_common {
+    use urom_abi::DocaError;
+
+    pub(super) fn doca_log_level_set_global_lower_limit(_: u32) -> DocaError {
+        DocaError::NOT_SUPPORTED
+    }
+
+    pub(super) fn doca_log_level_set_global_sdk_limit(_: u32) -> DocaError {
+        DocaError::NOT_SUPPORTED
+    }
 }
 
 /// What the program is called when nobody says: by the path it was started with.

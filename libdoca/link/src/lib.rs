@@ -28,7 +28,8 @@ pub fn library(name: &str) {
 /// Has the library that is being built need `libdoca_common.so.2`.
 ///
 /// Cargo does not link a C library with another one. So a stand-in with the name and the functions is linked, and the loader
-/// takes the real one.
+/// takes the real one. The stand-in's directory is no search path: cargo would put it into the `LD_LIBRARY_PATH` of
+/// tests, whose programs would load the stand-in.
 ///
 /// # Panics
 /// When the C compiler does not make the stand-in: a build script ends with that.
@@ -37,10 +38,8 @@ pub fn needs_common() {
     let stand_in = stand_in(&out).display().to_string();
     // It is needed by what looks for functions by their names, too.
     for argument in ["-Wl,--no-as-needed", &stand_in, "-Wl,--as-needed"] {
-        println!("cargo:rustc-link-arg={argument}");
+        println!("cargo:rustc-cdylib-link-arg={argument}");
     }
-    // Unit tests are programs, and load it.
-    println!("cargo:rustc-link-search=native={}", out.display());
 }
 
 fn stand_in(out: &Path) -> PathBuf {

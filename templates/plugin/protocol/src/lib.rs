@@ -5,7 +5,7 @@ use urom_abi::{Elements, urom_command, urom_notification};
 
 /// What a host can ask.
 ///
-/// Raise `version` with every change of a command or a notification: host and plugin compare nothing else.
+/// Raise `version` with every change of a command or a notification: it is all that NVIDIA's service compares.
 #[urom_command(plugin = "worker_example", version = 1)]
 #[derive(Debug, Clone, Copy)]
 pub enum Command<'a> {
