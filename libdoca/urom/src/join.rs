@@ -7,6 +7,16 @@ use urom_abi::host::join::{Head, OfCommon, OfUrom, SdkLine, Text};
 use urom_abi::log::Level;
 use urom_log::{Origin, Output, guard_or, sdk};
 
+/// As where `libdoca_common` refuses: a program of unit tests is not linked with it.
+///
+/// # Safety
+/// It reads nothing.
+#[cfg(test)]
+unsafe fn urom_libdoca_join(_: *const OfUrom) -> *const OfCommon {
+    ptr::null()
+}
+
+#[cfg(not(test))]
 #[allow(improper_ctypes, reason = "both libraries are of one build, as size and format of the tables show")]
 unsafe extern "C" {
     /// [`urom_abi::host::join::Join`].
