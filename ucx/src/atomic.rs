@@ -56,7 +56,8 @@ impl RemoteMemory {
             Ok(_) => return Atomic(Request::failed(Status::INVALID_PARAM, words)),
             Err(status) => return Atomic(Request::failed(status, words)),
         };
-        if endpoint.error_mode() == ErrorMode::Peer && version() < ENDS && !endpoint.has_device() {
+        if endpoint.error_mode() == ErrorMode::Peer && version() < ENDS && !endpoint.has_device_with_atomics()
+        {
             return Atomic(Request::failed(Status::UNSUPPORTED, words));
         }
         let mut words = Held::new(words);

@@ -21,7 +21,8 @@ const NEW_PROTOCOLS_ONLY: Version = Version { major: 1, minor: 22, patch: 0 };
 /// What the settings of the transports with a receive queue in memory begin with.
 const QUEUES: [(&str, &str); 2] = [("POSIX_", "posix"), ("SYSV_", "sysv")];
 
-/// What UCX's list of transports has for several of them.
+/// What UCX's list of transports has for several of them. Without `xpmem` and `knem`: UCX warns of those that it lacks when
+/// they are named.
 const SEVERAL: [(&str, &[&str]); 5] = [
     ("all", &["posix", "sysv", "cma", "tcp", "self"]),
     ("shm", &["posix", "sysv", "cma"]),
@@ -93,7 +94,7 @@ pub(crate) fn refused(
     })
 }
 
-/// The transport with a receive queue in memory of which a setting is.
+/// The transport, one with a receive queue in memory, that a setting is for.
 fn transport(name: &str) -> Option<&'static str> {
     QUEUES.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, transport)| *transport)
 }

@@ -15,8 +15,8 @@ const MOST: usize = 64;
 /// Those with a receive queue in memory. Others that use memory of both processes only move the bytes of long messages.
 const SHARED_MEMORY: [&str; 3] = ["posix", "sysv", "xpmem"];
 
-/// Those that take no device.
-const WITHOUT_DEVICE: [&str; 7] = ["tcp", "self", "posix", "sysv", "xpmem", "cma", "knem"];
+/// What the names of those begin with whose devices carry out atomic operations: InfiniBand's and RoCE's.
+const WITH_ATOMICS: [&str; 2] = ["rc", "dc"];
 
 impl Endpoint {
     /// The names of the transports it uses, such as `posix` or `tcp`, one as often as the endpoint uses it: `ucp_ep_query`.
@@ -75,8 +75,9 @@ impl Endpoint {
         Ok(self.transports()?.iter().any(|name| SHARED_MEMORY.contains(&name.as_str())))
     }
 
-    /// Whether it uses a device such as InfiniBand's.
-    pub(crate) fn has_device(&self) -> bool {
-        self.transports().is_ok_and(|names| names.iter().any(|name| !WITHOUT_DEVICE.contains(&name.as_str())))
+    /// Whether it uses a device that carries out atomic operations.
+    pub(crate) fn has_device_with_atomics(&self) -> bool {
+        let is_one = |name: &String| WITH_ATOMICS.iter().any(|begin| name.starts_with(begin));
+        self.transports().is_ok_and(|names| names.iter().any(is_one))
     }
 }

@@ -15,6 +15,7 @@ use tokio::task::{LocalSet, spawn_local};
 use tokio::time::timeout;
 use urom_host::tokio::{HostThread, drive};
 use urom_host::{DocaError, Error, Host, Result, Service, Worker};
+use urom_tests::PluginDirectory;
 
 fn current_thread() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
@@ -90,17 +91,15 @@ fn drivers_of_one_thread_take_over_from_each_other() {
 
 #[test]
 fn a_deadline_ends_a_task_while_nothing_else_happens() {
-    let service = connect();
+    let plugins = PluginDirectory::with(&["worker_faulty"]).expect("it was built");
+    let service = Service::builder().plugin_path(plugins.path()).connect().expect("it serves");
     let run = drive(async {
-        let graph = service.plugin::<Graph>()?;
-        let worker = service.worker().plugin(&graph).start().await?;
-        // Deadlines that pass at once, and answers that may be there before: none may be waited for longer.
-        for _ in 0..20 {
-            let task = graph.task_loopback(&worker, 1).deadline(Duration::from_nanos(1)).submit()?;
-            match task.await {
-                Ok(answer) => assert_eq!(answer.data, 1),
-                Err(error) => assert_eq!(error.code(), DocaError::TIME_OUT),
-            }
+        let faulty = service.plugin::<faulty_protocol::Protocol>()?;
+        let worker = service.worker().plugin(&faulty).start().await?;
+        // No answer ever comes, so only a timer of the driver's can end it.
+        for deadline in [0, 1, 50].map(Duration::from_millis) {
+            let error = faulty.task_hang(&worker).deadline(deadline).submit()?.await.expect_err("no answer");
+            assert_eq!(error.code(), DocaError::TIME_OUT);
         }
         worker.stop().await
     });

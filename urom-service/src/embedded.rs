@@ -210,10 +210,8 @@ pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String)
         false => vec![place.clone()],
     });
     for file in files {
-        if let Some(source) = freshness::newer_source(&file) {
-            let again = freshness::command_for(file.parent().unwrap_or(&file));
-            let why = format!("{} is older than its source {}", file.display(), source.display());
-            return (why, format!("run {}", again.as_deref().unwrap_or("`cargo build`")));
+        if let Some((why, hint)) = freshness::stale(&file) {
+            return (format!("{} is {why}", file.display()), hint);
         }
     }
     let looked: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();

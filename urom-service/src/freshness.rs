@@ -63,12 +63,28 @@ pub(crate) fn command_for(directory: &Path) -> Option<String> {
 /// The same for the workspace around `place`.
 fn command_in(place: &Path, directory: &Path) -> Option<String> {
     let root = place.ancestors().find(|place| place.join("Cargo.lock").is_file())?;
+    let above = directory.parent().and_then(Path::file_name).and_then(OsStr::to_str);
+    let target = above.filter(|name| is_triple(name)).map(|name| format!(" --target {name}"));
+    let target = target.unwrap_or_default();
     let profile = match directory.file_name().and_then(OsStr::to_str) {
         Some("debug") | None => String::new(),
         Some("release") => " --release".to_owned(),
         Some(name) => format!(" --profile {name}"),
     };
-    Some(format!("`cargo build --workspace{profile}` in {}", root.display()))
+    Some(format!("`cargo build --workspace{profile}{target}` in {}", root.display()))
+}
+
+/// Whether a directory's name is the triple of a target: the kit is for Linux with its usual C library.
+fn is_triple(name: &str) -> bool {
+    name.ends_with("-unknown-linux-gnu")
+}
+
+/// Why a file is not served: it is older than one of its sources. With what to do about it.
+pub(crate) fn stale(library: &Path) -> Option<(String, String)> {
+    let source = newer_source(library)?;
+    let again = command_for(library.parent().unwrap_or(library));
+    let again = again.unwrap_or_else(|| "`cargo build`".to_owned());
+    Some((format!("older than its source {}", source.display()), format!("run {again}")))
 }
 
 #[cfg(test)]
@@ -152,13 +168,18 @@ mod tests {
         let place = Place::new();
         let root = place.path("");
         let root = root.to_str().unwrap().trim_end_matches('/');
-        for (directory, options) in
-            [("target/debug", ""), ("target/release", " --release"), ("target/dist", " --profile dist")]
-        {
+        let aarch64 = "target/aarch64-unknown-linux-gnu/debug";
+        for (directory, options) in [
+            ("target/debug", ""),
+            ("target/release", " --release"),
+            ("target/dist", " --profile dist"),
+            (aarch64, " --target aarch64-unknown-linux-gnu"),
+        ] {
             let expected = format!("`cargo build --workspace{options}` in {root}");
             let directory = place.path(directory);
             assert_eq!(command_in(&directory, &directory).as_ref(), Some(&expected), "{directory:?}");
-            let elsewhere = Path::new("/elsewhere").join(directory.file_name().unwrap());
+            let elsewhere =
+                Path::new("/elsewhere").join(directory.strip_prefix(place.path("target")).unwrap());
             assert_eq!(command_in(&place.path("a src"), &elsewhere), Some(expected), "{directory:?}");
         }
         assert_eq!(command_in(Path::new("/proc"), Path::new("/proc")), None);

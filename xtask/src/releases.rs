@@ -37,7 +37,7 @@ const WAYS: [(&str, Option<(&str, &str)>); 3] = [
 /// What releases cannot do by any of these ways, by the variable, and why.
 const CANNOT: [(&str, &str, &str); 2] = [
     ("1.20.", "UCX_TLS", "UCX 1.20 does not reach the loopback device over TCP"),
-    ("1.22.", "UCX_PROTO_ENABLE", "UCX 1.22 has no access to remote memory with them"),
+    ("1.22.", "UCX_PROTO_ENABLE", "UCX 1.22 and newer have no access to remote memory with them"),
 ];
 
 /// A program with tests, and where cargo runs it.

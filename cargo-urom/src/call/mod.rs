@@ -154,7 +154,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
     };
     let service = connect(args, &target)?;
-    let plugin = match protocol(args, &target, &source)? {
+    // Who gives the bytes by hand answers for their layout.
+    let protocol = protocol(args, &target, &source)?.filter(|_| args.raw.is_none());
+    let plugin = match protocol {
         Some(protocol) => service.plugin_with(&target.name, protocol)?,
         None => service.plugin_named(&target.name)?,
     };

@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::{Context as _, Result, bail, ensure};
 use sandbox_protocol::{Client, MapParams};
 use ucx::{Context, Features, Memory};
-use urom_host::{Data, Host, Received, Registered, State, Worker};
+use urom_host::{Data, Host, Received, Registered, Worker};
 
 /// The message that goes out, and where messages come in.
 pub(crate) struct Buffers {
@@ -108,10 +108,8 @@ fn check_windows(sandbox: &Client<Host>, worker: &Worker) -> Result<()> {
     match sandbox.task_mem_map(worker, MapParams::asking_for_windows()).submit()?.wait() {
         Ok(answer) if answer.memh_id == MapParams::TAKES_WINDOWS => Ok(()),
         Ok(_) => bail!(REFUSAL),
-        // That a worker is gone is another matter.
-        Err(error) if worker.state().is_ok_and(|state| state == State::Running) => {
-            Err(error).context(REFUSAL)
-        }
+        // The plugin answered. That a worker is gone, or that there is no answer in time, is another matter.
+        Err(error) if error.reply().is_some() => Err(error).context(REFUSAL),
         Err(error) => Err(error.into()),
     }
 }

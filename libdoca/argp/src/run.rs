@@ -22,20 +22,6 @@ unsafe extern "C" {
 #[cfg(test)]
 use without_common::{doca_log_level_set_global_lower_limit, doca_log_level_set_global_sdk_limit};
 
-/// Unit tests parse, and are not linked with libdoca_common: nothing of theirs reaches its log.
-#[cfg(test)]
-mod without_common {
-    use urom_abi::DocaError;
-
-    pub(super) fn doca_log_level_set_global_lower_limit(_: u32) -> DocaError {
-        DocaError::NOT_SUPPORTED
-    }
-
-    pub(super) fn doca_log_level_set_global_sdk_limit(_: u32) -> DocaError {
-        DocaError::NOT_SUPPORTED
-    }
-}
-
 /// What the program is called when nobody says: by the path it was started with.
 pub(crate) fn file_name(path: &CStr) -> String {
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
@@ -153,4 +139,18 @@ fn sdk_log_level(flag: &Flag, number: c_int) -> Result<(), Refusal> {
 
 fn not_set(flag: &Flag, code: DocaError) -> Refusal {
     Refusal::new(code, format!("flag {flag}: the log does not take the level: {code}"))
+}
+
+/// Unit tests parse, and are not linked with libdoca_common: nothing of theirs reaches its log.
+#[cfg(test)]
+mod without_common {
+    use urom_abi::DocaError;
+
+    pub(super) fn doca_log_level_set_global_lower_limit(_: u32) -> DocaError {
+        DocaError::NOT_SUPPORTED
+    }
+
+    pub(super) fn doca_log_level_set_global_sdk_limit(_: u32) -> DocaError {
+        DocaError::NOT_SUPPORTED
+    }
 }

@@ -19,7 +19,7 @@ pub fn library(name: &str) {
     // Programs record this name.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{}", file_name(name));
     // Where the other libraries are.
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,--enable-new-dtags,-rpath,$ORIGIN");
     // Threads and other libraries know its functions: a program that loads it itself and then closes it must not take them
     // away.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");

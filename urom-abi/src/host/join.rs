@@ -8,6 +8,7 @@ use std::ffi::c_char;
 
 use super::{Api, DevInfo};
 use crate::error::DocaError;
+use crate::hash::Hash;
 
 /// The name of [`Join`], which `libdoca_common.so` exports.
 pub const SYMBOL: &str = "urom_libdoca_join";
@@ -18,14 +19,20 @@ pub const SYMBOL: &str = "urom_libdoca_join";
 pub struct Head {
     /// Of the whole table, in bytes.
     size: usize,
-    /// Counts what changes in it without another size.
-    format: u32,
+    /// A hash of the release and of the functions' names, in order.
+    format: u64,
 }
 
 impl Head {
     /// That of a table of this release.
     pub const fn of<T>() -> Head {
-        Head { size: size_of::<T>(), format: 1 }
+        let mut hash = Hash::new().text(env!("CARGO_PKG_VERSION"));
+        let mut i = 0;
+        while i < Api::SYMBOLS.len() {
+            hash = hash.text(Api::SYMBOLS[i]);
+            i += 1;
+        }
+        Head { size: size_of::<T>(), format: hash.value() }
     }
 }
 

@@ -20,8 +20,8 @@ use crate::wait::PollSet;
 /// How long the library may take to connect and to disconnect, where it does not do so at once.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The longest description that a message of the service can carry, in bytes.
-const LONGEST_DESCRIPTION: usize = 1 << 20;
+/// How many bytes a description has at most, unless the protocol is a large one: the library says how many then.
+const LIKELY_DESCRIPTION: usize = 16 << 10;
 
 pub(super) struct Session {
     library: Library,
@@ -232,17 +232,25 @@ impl Session {
         let what = "asking the service for a plugin's description";
         let extensions =
             self.library.extensions().ok_or_else(|| Error::new(DocaError::NOT_SUPPORTED, what))?;
-        let mut bytes = vec![0u8; LONGEST_DESCRIPTION];
-        let mut length = bytes.len();
-        // SAFETY: the service is live; there are as many bytes as `length` says, which is a local variable.
-        let code = unsafe {
-            (extensions.urom_service_get_plugin_description)(
-                self.service.as_ptr(),
-                plugin,
-                bytes.as_mut_ptr().cast(),
-                &mut length,
-            )
+        let mut bytes = vec![0u8; LIKELY_DESCRIPTION];
+        let ask = |bytes: &mut Vec<u8>| {
+            let mut length = bytes.len();
+            // SAFETY: the service is live; there are as many bytes as `length` says, which is a local variable.
+            let code = unsafe {
+                (extensions.urom_service_get_plugin_description)(
+                    self.service.as_ptr(),
+                    plugin,
+                    bytes.as_mut_ptr().cast(),
+                    &mut length,
+                )
+            };
+            (code, length)
         };
+        let (mut code, mut length) = ask(&mut bytes);
+        if code == DocaError::TOO_BIG && length > bytes.len() {
+            bytes.resize(length, 0);
+            (code, length) = ask(&mut bytes);
+        }
         check(code, || what).map_err(|error| error.why(self.failure()))?;
         let read = section::read(bytes.get(..length).unwrap_or_default());
         read.map_err(|error| Error::new(DocaError::IO_FAILED, what).caused_by(error))

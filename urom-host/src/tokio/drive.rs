@@ -163,7 +163,9 @@ impl Driver {
         if moved || self.moved.elapsed() < SPIN {
             return Ok(Rest::Yield);
         }
-        self.arm()?;
+        if !self.arm()? {
+            return Ok(Rest::Yield);
+        }
         for watched in &self.watched {
             // What is left of a notification that was cleared counts once, and is cleared with it.
             if let Poll::Ready(guard) = watched.handle.poll_read_ready(cx) {
@@ -175,9 +177,11 @@ impl Driver {
         Ok(Rest::Sleep)
     }
 
-    /// Asks all engines of the thread for a notification, and has tokio watch those that are new.
-    fn arm(&mut self) -> io::Result<()> {
+    /// Asks all engines of the thread for a notification, and has tokio watch those that are new. Whether all
+    /// of them will tell: one that cannot is looked at instead.
+    fn arm(&mut self) -> io::Result<bool> {
         self.armed = true;
+        let mut all = true;
         self.watched.retain(|watched| watched.engine.strong_count() > 0);
         let mut index = 0;
         while let Some(engine) = thread::engine(index) {
@@ -190,9 +194,9 @@ impl Driver {
                 let handle = unsafe { AsyncFd::register_with_interest(own, Interest::READABLE) }?;
                 self.watched.push(Watched { engine: Rc::downgrade(&core), handle });
             }
-            engine.request_notification().map_err(io::Error::other)?;
+            all &= engine.request_notification().is_ok();
         }
-        Ok(())
+        Ok(all)
     }
 
     fn disarm(&mut self) {

@@ -43,12 +43,17 @@ static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();
 // which the linker refuses.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn urom_plugin_set_log(log: *const WorkerLog) {
-    // SAFETY: the caller's promise.
-    let log: Option<&'static WorkerLog> = unsafe { log.as_ref() };
-    // A worker of an older release has less in its log than this plugin would call.
-    if let Some(log) = log.filter(|log| log.size >= size_of::<WorkerLog>()) {
+    if log.is_null() {
+        return;
+    }
+    // A worker of an older release has less in its log than this plugin would call. So the size is read
+    // before there is a reference, which would stand for all of the structure.
+    // SAFETY: the caller's promise; every release's structure begins with its size.
+    let size = unsafe { log.cast::<usize>().read() };
+    if size >= size_of::<WorkerLog>() {
         // The first one stays.
-        let _ = WORKER.set(log);
+        // SAFETY: the structure is as long as this release's, and stays.
+        let _ = WORKER.set(unsafe { &*log });
     }
 }
 

@@ -9,7 +9,7 @@ use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSection};
 use urom_abi::DocaError;
 use urom_abi::describe::Protocol;
-use urom_abi::describe::section::{self, Description, SECTION};
+use urom_abi::describe::section::{self, Description, ReadError, SECTION};
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface};
 
 use crate::log;
@@ -61,7 +61,12 @@ pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<Plugin
         return Err(DocaError::UNSUPPORTED_VERSION);
     }
     // A plugin without a description goes by its version alone.
-    if let Some(difference) = described(library).and_then(|theirs| protocol.difference(theirs.protocol)) {
+    let difference = match described(library) {
+        Some(Ok(theirs)) => protocol.difference(theirs.protocol),
+        Some(Err(error)) => Some(error.to_string()),
+        None => None,
+    };
+    if let Some(difference) = difference {
         log::error(format_args!(
             "{}: {difference}; rebuild the plugin, or raise `version` in the definition that changed",
             library.display()
@@ -76,10 +81,10 @@ pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<Plugin
 }
 
 /// What the file says of its plugin; `None` for one in C.
-fn described(library: &Path) -> Option<Description> {
+fn described(library: &Path) -> Option<Result<Description, ReadError>> {
     let bytes = std::fs::read(library).ok()?;
     let elf = ElfFile64::<Endianness>::parse(&*bytes).ok()?;
-    section::read(elf.section_by_name(SECTION)?.data().ok()?).ok()
+    Some(section::read(elf.section_by_name(SECTION)?.data().ok()?))
 }
 
 /// What the loader says of the last failure on this thread.

@@ -11,10 +11,11 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tracing::{debug, info, warn};
 use urom_abi::MAX_PLUGINS;
-use urom_abi::describe::section::Description;
+use urom_abi::describe::section::{self, Description};
 use urom_abi::version;
 
 use super::trust::{self, Distrust};
@@ -38,8 +39,8 @@ pub fn entries(path: &OsStr) -> Vec<PathBuf> {
 pub(crate) struct Found {
     pub(crate) entry: PluginEntry,
     pub(crate) file: PathBuf,
-    /// What the file says of itself.
-    pub(crate) description: Option<Description>,
+    /// What the file says of itself, without documentation, as hosts get it.
+    pub(crate) description: Option<Arc<[u8]>>,
 }
 
 /// Everything the daemon knows of plugins.
@@ -61,6 +62,8 @@ struct Known {
     /// The path it is loaded by. The loader takes a path it knows for the file it knows, so a file in the place of
     /// another is loaded by another spelling of the path.
     spelling: PathBuf,
+    /// Its description, as hosts get it, once that was made.
+    shown: Option<Arc<[u8]>>,
     /// What loading it gave, if it came to that.
     opened: Option<Result<PluginFile, PluginFileError>>,
 }
@@ -166,6 +169,10 @@ impl Walk<'_> {
             Ok(PluginElf { missing, .. }) if !missing.is_empty() => {
                 return Err(PluginFileError::Symbol(missing[0]).to_string().into());
             }
+            // Hosts could not tell whether it lays out messages as they do.
+            Ok(PluginElf { description: Some(Err(error)), .. }) => {
+                return Err(format!("{error}; build it with this kit").into());
+            }
             Ok(looked) => (plugin_name(file, looked.stated_name())?, looked.described()),
             Err(reason) => return Err(reason.clone().into()),
         };
@@ -176,13 +183,12 @@ impl Walk<'_> {
             )
             .into());
         }
-        if let Some(source) = freshness::newer_source(file) {
-            let directory = file.parent().unwrap_or(file);
-            let again = freshness::command_for(directory).unwrap_or_else(|| "cargo build".to_owned());
-            return Err(format!("it is older than its source {}: run {again}", source.display()).into());
+        if let Some((why, hint)) = freshness::stale(file) {
+            return Err(format!("it is {why}: {hint}").into());
         }
         let plugin = known.open(file)?;
-        let file = known.spelling.clone();
+        let fingerprint = description.map(|description| description.protocol.fingerprint());
+        let (file, description) = (known.spelling.clone(), known.shown());
         let bits = &mut self.catalogue.bits;
         let bit = match bits.get(&name) {
             Some(bit) => *bit,
@@ -198,7 +204,6 @@ impl Walk<'_> {
                 .into());
             }
         };
-        let fingerprint = description.map(|description| description.protocol.fingerprint());
         let build = PluginBuild { version: plugin.version, fingerprint };
         let entry = PluginEntry { id: 1 << bit, build, name };
         self.found.push(Found { entry, file, description });
@@ -224,7 +229,7 @@ impl Catalogue {
             before => {
                 let spelling = before.map_or_else(|| file.to_owned(), |known| known.respelled());
                 let looked = plugin_elf::look(file).map_err(|error| error.to_string());
-                Known { identity, looked, spelling, opened: None }
+                Known { identity, looked, spelling, shown: None, opened: None }
             }
         };
         Ok(self.known.entry(file.to_owned()).or_insert(known))
@@ -252,6 +257,15 @@ impl Known {
             Ok(plugin) => Ok(*plugin),
             Err(error) => Err(error.to_string().into()),
         }
+    }
+
+    /// The description for hosts. It is made once: the daemon's loop hands it out.
+    fn shown(&mut self) -> Option<Arc<[u8]>> {
+        if self.shown.is_none() {
+            let Description { protocol, build } = self.looked.as_ref().ok()?.described()?;
+            self.shown = Some(section::without_docs(protocol, &build).into());
+        }
+        self.shown.clone()
     }
 
     /// The path for the next file at this place.

@@ -68,8 +68,13 @@ pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
 }
 
 /// Who owns a file and the directories on the way to it, which is a path without links.
+///
+/// In a user namespace every owner without a number there shows as one number, which stands for nobody in particular.
 fn owners(program: &Path) -> Vec<u32> {
-    program.ancestors().filter_map(|part| Some(fs::symlink_metadata(part).ok()?.uid())).collect()
+    let unmapped = fs::read_to_string("/proc/sys/kernel/overflowuid");
+    let unmapped = unmapped.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(65_534);
+    let owners = program.ancestors().filter_map(|part| Some(fs::symlink_metadata(part).ok()?.uid()));
+    owners.filter(|owner| *owner != unmapped).collect()
 }
 
 impl Truster {

@@ -1,9 +1,9 @@
 //! What hosts and workers say to the daemon, and what the roster makes of it: for the server, and for whoever tries it.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use urom_abi::DocaError;
-use urom_abi::describe::section;
 
 use super::discovery::Found;
 use super::roster::{Action, HostKey, Roster, Serial};
@@ -40,17 +40,16 @@ pub(super) fn of_host(
 }
 
 /// The description of one of these plugins, as it travels.
-fn describe(plugins: &[Found], plugin: u64) -> Result<Vec<u8>, Failure> {
+fn describe(plugins: &[Found], plugin: u64) -> Result<Arc<[u8]>, Failure> {
     let found = plugins.iter().find(|found| found.entry.id == plugin).ok_or_else(|| {
         let text = format!("{plugin:#x} is no plugin's id: take one from the plugin list");
         Failure::new(DocaError::INVALID_VALUE, text)
     })?;
     let name = &found.entry.name;
-    let description = found.description.ok_or_else(|| {
+    let bytes = found.description.clone().ok_or_else(|| {
         let text = format!("the plugin `{name}` has no description: it is not built with this kit");
         Failure::new(DocaError::NOT_FOUND, text)
     })?;
-    let bytes = section::without_docs(description.protocol, &description.build);
     if bytes.len() > LONGEST_DESCRIPTION {
         let text = format!("the description of `{name}` has {} bytes", bytes.len());
         return Err(Failure::new(DocaError::TOO_BIG, text));

@@ -64,7 +64,7 @@ pub(super) fn of_control() -> Vec<(String, Vec<u8>)> {
         sent(&DaemonToHost::Started { request: 1, id: 7, address, ticket: 7 }),
         sent(&DaemonToHost::Group { request: 3, ids: vec![7, u64::MAX] }),
         sent(&DaemonToHost::Failed { request: 2, failure: failure() }),
-        sent(&DaemonToHost::Description { request: 4, description: vec![1, 2, 3] }),
+        sent(&DaemonToHost::Description { request: 4, description: Arc::from([1, 2, 3]) }),
     ];
     let host_to_worker = [
         sent(&HostToWorker::Attach(attach)),

@@ -37,8 +37,11 @@ pub(super) enum Request {
     /// Ask for a group.
     Group { query: u64, gid: u32 },
     /// Ask for the description of a plugin. The caller waits on its thread.
-    Describe { plugin: u64, answer: SyncSender<Result<Vec<u8>, Failure>> },
+    Describe { plugin: u64, answer: Described },
 }
+
+/// Takes a plugin's description, or why there is none.
+pub(super) type Described = SyncSender<Result<Arc<[u8]>, Failure>>;
 
 /// A worker that expects the host.
 #[derive(Debug, Clone, Copy)]
@@ -171,7 +174,7 @@ pub(super) async fn answer(
 ) -> Option<Failure> {
     let mut starts: HashMap<u64, oneshot::Sender<Result<Started, Failure>>> = HashMap::new();
     let mut queries: HashMap<u64, u64> = HashMap::new();
-    let mut descriptions: HashMap<u64, SyncSender<Result<Vec<u8>, Failure>>> = HashMap::new();
+    let mut descriptions: HashMap<u64, Described> = HashMap::new();
     let mut next_request = 0;
     loop {
         tokio::select! {

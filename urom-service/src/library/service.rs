@@ -153,7 +153,7 @@ impl Service {
     }
 
     /// Asks the daemon for a plugin's description; blocks until it answers, and not for long.
-    pub(super) fn description(&self, ctx: &Context, plugin: u64) -> Result<Vec<u8>, Failure> {
+    pub(super) fn description(&self, ctx: &Context, plugin: u64) -> Result<Arc<[u8]>, Failure> {
         let gone = |code| failure(code, "the service does not run, or its daemon was lost");
         ctx.require_running().map_err(gone)?;
         let session = self.shared.session().ok_or_else(|| gone(DocaError::BAD_STATE))?;

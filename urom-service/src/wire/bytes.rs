@@ -3,11 +3,15 @@
 use serde::{Deserialize, Deserializer, Serializer};
 
 /// For `#[serde(serialize_with)]`.
-pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_bytes(bytes)
+pub(crate) fn serialize<S: Serializer>(bytes: &impl AsRef<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bytes(bytes.as_ref())
 }
 
 /// For `#[serde(deserialize_with)]`. Works where the message is in memory, which it always is here.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    <&[u8]>::deserialize(deserializer).map(<[u8]>::to_vec)
+pub(crate) fn deserialize<'de, D, B>(deserializer: D) -> Result<B, D::Error>
+where
+    D: Deserializer<'de>,
+    B: From<&'de [u8]>,
+{
+    <&[u8]>::deserialize(deserializer).map(B::from)
 }

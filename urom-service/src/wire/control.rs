@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::Error;
@@ -208,7 +209,7 @@ pub enum DaemonToHost {
         request: u64,
         /// As `urom_abi::describe::section` has it.
         #[serde(with = "bytes")]
-        description: Vec<u8>,
+        description: Arc<[u8]>,
     },
     /// The first message to a host that may not stay.
     Refused(Failure),

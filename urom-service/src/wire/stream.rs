@@ -16,7 +16,8 @@ use super::hello::{HELLO_LEN, Hello, HelloError, Role};
 use super::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN, Prover, Transcript};
 use crate::key::Secret;
 
-/// The longest message that is believed, in bytes. Nothing that is sent comes near it.
+/// The longest message that is believed, in bytes. Descriptions of plugins come near it, and
+/// nothing else that is sent.
 const MAX_MESSAGE: u32 = 1 << 20;
 
 /// The longest description of a plugin that one message holds, in bytes.

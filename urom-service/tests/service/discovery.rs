@@ -262,24 +262,35 @@ fn a_host_gets_the_fingerprint_and_on_request_the_description_of_a_file() {
     let (plugins, text) = (Plugins::new(), source("*version = 1; return 0;", "return 0;"));
     plugins.add_source("described", &format!("{text}{}", described("described")));
     plugins.add_source("in_c", &text);
-    let damaged = described("damaged").replace("{117,", "{118,");
-    plugins.add_source("damaged", &format!("{text}{damaged}"));
     let uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
     let of = |name: &str| client.plugins.iter().find(|entry| entry.name == name).unwrap().clone();
-    let [with, in_c, damaged] = ["described", "in_c", "damaged"].map(of);
+    let [with, in_c] = ["described", "in_c"].map(of);
     let bytes = client.describe(with.id).unwrap();
     let description = section::read(&bytes).unwrap();
     assert_eq!(description.protocol.name, "described");
     assert_eq!(with.build.fingerprint, Some(description.protocol.fingerprint()));
-    for without in [in_c, damaged] {
-        assert_eq!(without.build.fingerprint, None, "{}", without.name);
-        let failure = client.describe(without.id).unwrap_err();
-        assert_eq!(failure.code(), DocaError::NOT_FOUND, "{failure}");
-    }
+    assert_eq!(in_c.build.fingerprint, None);
+    let failure = client.describe(in_c.id).unwrap_err();
+    assert_eq!(failure.code(), DocaError::NOT_FOUND, "{failure}");
     for no_id in [0, 1 << 40, u64::MAX] {
         assert_eq!(client.describe(no_id).unwrap_err().code(), DocaError::INVALID_VALUE);
     }
+}
+
+/// Whether such a plugin lays out messages as a host does, nobody could tell.
+#[test]
+fn a_plugin_whose_description_cannot_be_read_is_not_served() {
+    let (plugins, text) = (Plugins::new(), source("*version = 1; return 0;", "return 0;"));
+    // Another beginning, and another layout's number behind the eight bytes of it.
+    let damaged = described("damaged").replace("{117,", "{118,");
+    let foreign = described("foreign").replace(",115,99,2,0,0,0,", ",115,99,99,0,0,0,");
+    plugins.add_source("damaged", &format!("{text}{damaged}"));
+    plugins.add_source("foreign", &format!("{text}{foreign}"));
+    let uromd = Uromd::start(&plugins);
+    assert_eq!(Client::connect(uromd.address).plugins, []);
+    uromd.logged(&["damaged.so is not served", "build it with this kit"]);
+    uromd.logged(&["foreign.so is not served", "layout 99", "build it with this kit"]);
 }
 
 /// Plugins find each other by name, across workers of services that may have the file under other names.

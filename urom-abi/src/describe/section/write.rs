@@ -258,7 +258,7 @@ impl Writer<'_> {
             Type::Utf8 => self.choice(7),
             Type::Enum(of) => {
                 self.chosen(8, of.name);
-                self.text(of.docs);
+                self.docs(of.docs);
                 self.length(of.bytes);
                 self.choice(of.signed as u8);
                 list!(self, of.values, value);
