@@ -5,6 +5,7 @@ use urom_pdk::test_util::Worker;
 
 macro_rules! large {
     ($($command:ident $method:ident)*) => {
+        #[allow(dead_code, reason = "no host is here to use its tasks")]
         mod protocol {
             use urom_abi::{urom_command, urom_notification};
 
