@@ -110,7 +110,7 @@ impl Client {
     pub(crate) fn describe(&mut self, plugin: u64) -> Result<Vec<u8>, Failure> {
         self.link.send(HostToDaemon::Describe { request: 78, plugin });
         match self.receive() {
-            DaemonToHost::Description { request: 78, description } => Ok(description),
+            DaemonToHost::Description { request: 78, description } => Ok(description.to_vec()),
             DaemonToHost::Failed { request: 78, failure } => Err(failure),
             other => panic!("a Description, not {other:?}"),
         }
