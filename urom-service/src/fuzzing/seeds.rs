@@ -1,5 +1,7 @@
 //! Real messages, and programs with them, as first inputs of the targets.
 
+use std::sync::Arc;
+
 use zerocopy::IntoBytes;
 
 use super::now;
