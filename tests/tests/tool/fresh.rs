@@ -64,11 +64,14 @@ impl Calc {
         Ok(())
     }
 
-    /// Makes what was built so far older than what is edited from now on, by any clock.
+    /// Makes what was built so far older than what is edited from now on, by any clock, and its sources older yet.
     fn age(&self, plugin: &str) -> Result<()> {
-        let file = self.target.join(format!("debug/libworker_{plugin}.so"));
-        let file = fs::File::options().append(true).open(file)?;
-        Ok(file.set_modified(SystemTime::now() - Duration::from_secs(5))?)
+        let set = |file: PathBuf, seconds| -> Result<()> {
+            let file = fs::File::options().append(true).open(file)?;
+            Ok(file.set_modified(SystemTime::now() - Duration::from_secs(seconds))?)
+        };
+        set(self.root().join("plugin/src/lib.rs"), 10)?;
+        set(self.target.join(format!("debug/libworker_{plugin}.so")), 5)
     }
 }
 
@@ -138,12 +141,11 @@ fn after_an_edit_no_old_plugin_runs_however_the_host_is_started() -> Result<()> 
 fn a_host_that_cargo_builds_elsewhere_finds_the_plugin() -> Result<()> {
     let calc = Calc::new("apart")?;
     calc.edit("host/src/main.rs", "fn main()", "#[test]\nfn sums() {\n    main().unwrap();\n}\n\nfn main()")?;
-    let config = calc.root().join(".cargo/config.toml");
     let elsewhere = calc.target.join("elsewhere");
-    let text = fs::read_to_string(&config)?;
+    fs::create_dir(calc.root().join(".cargo"))?;
     fs::write(
-        &config,
-        format!("[build]\nbuild-dir = {:?}\n\n{text}", elsewhere.to_str().context("a text")?),
+        calc.root().join(".cargo/config.toml"),
+        format!("[build]\nbuild-dir = {:?}\n", elsewhere.to_str().context("a text")?),
     )?;
     calc.cargo("", &["build", "--workspace"])?.good()?;
     assert!(Path::new(&elsewhere).join("debug/deps").is_dir(), "it builds there");
