@@ -25,6 +25,7 @@ const CATEGORIES: &[&str] = &[
     "command-line-utilities",
     "development-tools::build-utils",
     "development-tools::cargo-plugins",
+    "development-tools::debugging",
     "development-tools::procedural-macro-helpers",
     "encoding",
     "external-ffi-bindings",

@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use urom_abi::describe::section::Panic;
 use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
+use urom_abi::worker_log::SET_LOG_SYMBOL;
 use urom_service::plugin_elf;
 
 use crate::elf::{ElfFile, Machine, SYMBOLS, bytes_of};
@@ -191,7 +192,9 @@ fn exports(elf: &ElfFile, findings: &mut Vec<Finding>) {
         }
     }
     names.dedup();
-    others.extend(names.into_iter().filter(|name| !SYMBOLS.contains(name)).map(str::to_owned));
+    // The kit's own function, by which its workers hand over their log.
+    let is_asked_for = |name: &&str| SYMBOLS.contains(name) || *name == SET_LOG_SYMBOL;
+    others.extend(names.into_iter().filter(|name| !is_asked_for(name)).map(str::to_owned));
     if !others.is_empty() {
         findings.push(Finding::OtherExports(others));
     }
