@@ -1,8 +1,7 @@
 //! Layouts, names and documentation that C does not have as they are.
 
-use std::sync::LazyLock;
-
 use std::mem::offset_of;
+use std::sync::LazyLock;
 
 use urom_abi::describe::{
     Described, Field, FieldKind, Messages, Protocol, Struct, StructField, Type, Variant, c_header,
