@@ -57,10 +57,11 @@ mod tests {
 
     #[test]
     fn names_that_differ_by_one_character_or_number_differ() {
-        let names = (0..100_000).map(|number| of(&[&format!("a_field_{number}"), "data"]));
-        assert_eq!(names.collect::<HashSet<_>>().len(), 100_000);
-        let numbers = (0..100_000).map(|number| Hash::new().number(number).number(8).value());
-        assert_eq!(numbers.collect::<HashSet<_>>().len(), 100_000);
+        let count = if cfg!(miri) { 100 } else { 100_000 };
+        let names = (0..count).map(|number| of(&[&format!("a_field_{number}"), "data"]));
+        assert_eq!(names.collect::<HashSet<_>>().len(), count);
+        let numbers = (0..count as u64).map(|number| Hash::new().number(number).number(8).value());
+        assert_eq!(numbers.collect::<HashSet<_>>().len(), count);
     }
 
     #[test]

@@ -207,7 +207,8 @@ fn for_every_changed_byte_of_a_description_fingerprint_and_difference_agree() {
     let mut bytes = vec![0; section::len(host, &build)];
     section::write(host, &build, &mut bytes);
     let mut differ = 0;
-    for at in 0..bytes.len() {
+    let step = if cfg!(miri) { 97 } else { 1 };
+    for at in (0..bytes.len()).step_by(step) {
         for change in [1, 0x20, 0x80] {
             let mut changed = bytes.clone();
             changed[at] ^= change;
@@ -218,7 +219,7 @@ fn for_every_changed_byte_of_a_description_fingerprint_and_difference_agree() {
             differ += usize::from(!is_same);
         }
     }
-    assert!(differ > bytes.len() / 3, "{differ} of {} bytes", bytes.len());
+    assert!(differ > bytes.len() / step / 3, "{differ} of {} bytes", bytes.len());
 }
 
 #[test]
