@@ -208,7 +208,9 @@ fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
         eprintln!("left out: {test}: {why}");
         tests.args(["--skip", test]);
     }
-    shell::run(tests.env("UROM_C_LAUNCHER", VALGRIND).env("VALGRIND_OPTS", VALGRIND_OPTIONS))
+    let suppressions = workspace.root.join("xtask/src/valgrind.suppressions");
+    let launcher = format!("{VALGRIND} --suppressions={}", suppressions.display());
+    shell::run(tests.env("UROM_C_LAUNCHER", launcher).env("VALGRIND_OPTS", VALGRIND_OPTIONS))
 }
 
 /// Prints the errors that the sanitizers reported, and gives their number. Other reports are warnings of allocations that
