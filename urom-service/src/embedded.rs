@@ -109,6 +109,7 @@ impl Embedded {
             if let Err(problem) = served {
                 error!("the embedded service ended: {problem}");
             }
+            Log::flush();
         };
         // The workers' threads inherit it from this one.
         let thread =

@@ -135,6 +135,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
         Some(Role::Worker(config)) => run_worker(config),
         None => run_daemon(&cli.daemon, words),
     };
+    Log::flush();
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

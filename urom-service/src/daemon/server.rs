@@ -41,6 +41,7 @@ pub(crate) enum Event {
     Host { key: HostKey, message: HostToDaemon },
     HostGone { key: HostKey },
     Worker { serial: Serial, message: WorkerToDaemon },
+    NotStarted { serial: Serial, failure: Failure },
     WorkerSilent { serial: Serial },
     WorkerGone { serial: Serial, cause: String },
     Overdue { serial: Serial },
@@ -59,7 +60,7 @@ pub(crate) struct HostLink {
 }
 
 struct Server {
-    config: DaemonConfig,
+    config: Arc<DaemonConfig>,
     launcher: Launcher,
     address: SocketAddr,
     roster: Roster,
@@ -110,7 +111,7 @@ pub(crate) async fn serve(
     let mut server = Server {
         address: listener.local_addr()?,
         roster: Roster::new(config.limits),
-        config,
+        config: Arc::new(config),
         launcher,
         hosts: HashMap::new(),
         workers: HashMap::new(),
@@ -125,7 +126,7 @@ pub(crate) async fn serve(
             () = &mut stop => break,
             Some(event) = happened.recv() => {
                 server.handle(event);
-                // Starting a process takes milliseconds, and hundreds may be asked for at once: heartbeats go on in between.
+                // Hundreds may wait: heartbeats go on in between.
                 yield_now().await;
             }
             Some(_) = server.supervisors.join_next() => {}
@@ -171,6 +172,7 @@ impl Server {
                 self.roster.host_gone(key)
             }
             Event::Worker { serial, message } => self.worker_says(serial, message),
+            Event::NotStarted { serial, failure } => self.not_started(serial, &failure),
             Event::WorkerSilent { serial } => {
                 self.roster.silent(serial);
                 Vec::new()
@@ -213,15 +215,7 @@ impl Server {
     fn act(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Spawn { serial, id, host, worker } => {
-                    if let Err(failure) = self.spawn(serial, id, host, worker) {
-                        if let Some(more) = self.not_started.line(Instant::now()) {
-                            warn!("worker {} was not started: {failure}{more}", WorkerId(id));
-                        }
-                        let actions = self.roster.failed(serial, &failure);
-                        self.act(actions);
-                    }
-                }
+                Action::Spawn { serial, id, host, worker } => self.spawn(serial, id, host, worker),
                 Action::ToWorker(serial, message) => self.tell_worker(serial, message),
                 Action::Abandon(serial) => drop(self.workers.remove(&serial)),
                 Action::ToHost(key, message) => self.tell_host(key, message),
@@ -230,28 +224,41 @@ impl Server {
         }
     }
 
-    fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) -> Result<(), Failure> {
+    /// Has a worker started. Looking at its plugins' files and starting a process may take long, and are done elsewhere.
+    fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) {
         debug_assert_ne!(id, WORKER_ID_ANY);
         let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
         let id = WorkerId(id);
         let plugins = self.hosts.get(&host).map_or(&[][..], |host| &host.plugins);
-        let (config, env) = request::resolve(id, &worker, plugins, &self.config, self.address.ip())?;
         let wanted = plugins.iter().filter(|found| worker.plugins & found.entry.id != 0);
-        let names: Vec<&str> = wanted.map(|found| &found.entry.name[..]).collect();
-        let launched = self.launcher.launch(config, env).map_err(|error| {
-            Failure::new(DocaError::OPERATING_SYSTEM, format!("worker {id} could not be started: {error}"))
-        })?;
-        let process = launched.body.process();
-        let plugins = names.join(", ");
-        info!("worker {id} (group {}) is starting with {plugins}{process}", worker.gid);
+        let plugins: Vec<Found> = wanted.cloned().collect();
+        let names: Vec<&str> = plugins.iter().map(|found| &found.entry.name[..]).collect();
+        let names = names.join(", ");
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
         // The queue is new and has room.
         let _ = outbox.try_send(DaemonToWorker::Open { secret });
-        self.workers.insert(serial, WorkerLink { id, plugins, outbox });
-        let events = self.events.clone();
-        self.supervisors.spawn(supervisor::supervise(serial, id, launched, outgoing, events));
+        self.workers.insert(serial, WorkerLink { id, plugins: names.clone(), outbox });
+        let (config, launcher) = (Arc::clone(&self.config), self.launcher.clone());
+        let (gid, listen) = (worker.gid, self.address.ip());
+        let launch = move || {
+            let (config, env) = request::resolve(id, &worker, &plugins, &config, listen)?;
+            let launched = launcher.launch(config, env).map_err(|error| {
+                let text = format!("worker {id} could not be started: {error}");
+                Failure::new(DocaError::OPERATING_SYSTEM, text)
+            })?;
+            let process = launched.body.process();
+            info!("worker {id} (group {gid}) is starting with {names}{process}");
+            Ok(launched)
+        };
+        self.supervisors.spawn(supervisor::start(serial, id, launch, outgoing, self.events.clone()));
         self.later(self.launcher.ready_deadline(), Event::Overdue { serial });
-        Ok(())
+    }
+
+    fn not_started(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
+        if let Some(more) = self.not_started.line(Instant::now()) {
+            warn!("worker {} was not started: {failure}{more}", self.name(serial));
+        }
+        self.roster.failed(serial, failure)
     }
 
     fn later(&self, delay: Duration, event: Event) {

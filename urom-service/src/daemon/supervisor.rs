@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
-use tracing::warn;
-use urom_abi::WorkerId;
+use tracing::{dispatcher, warn};
+use urom_abi::{DocaError, WorkerId};
 
 use super::launcher::{Body, Launched};
 use super::roster::Serial;
 use super::server::Event;
 use crate::session;
-use crate::wire::control::{DaemonToWorker, HEARTBEAT};
+use crate::wire::control::{DaemonToWorker, Failure, HEARTBEAT};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{StreamError, greet};
 
@@ -21,8 +22,27 @@ pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// How long to wait for the cause of a death before reporting it without.
 const CAUSE: Duration = Duration::from_millis(300);
 
+/// Starts a worker on a thread that may wait for a file system, then supervises it.
+pub(crate) async fn start(
+    serial: Serial,
+    id: WorkerId,
+    launch: impl FnOnce() -> Result<Launched, Failure> + Send + 'static,
+    outgoing: mpsc::Receiver<DaemonToWorker>,
+    events: mpsc::Sender<Event>,
+) {
+    let log = dispatcher::get_default(Clone::clone);
+    let launched = spawn_blocking(move || dispatcher::with_default(&log, launch)).await;
+    let failure = match launched {
+        Ok(Ok(launched)) => return supervise(serial, id, launched, outgoing, events).await,
+        Ok(Err(failure)) => failure,
+        Err(panic) => Failure::new(DocaError::UNEXPECTED, format!("starting it failed: {panic}; please report it")),
+    };
+    // Nobody listens when the daemon ends.
+    let _ = events.send(Event::NotStarted { serial, failure }).await;
+}
+
 /// Carries messages until the stream ends, then sees to it that the worker ends too.
-pub(crate) async fn supervise(
+async fn supervise(
     serial: Serial,
     id: WorkerId,
     launched: Launched,

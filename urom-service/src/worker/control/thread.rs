@@ -17,7 +17,7 @@ use urom_abi::{DocaError, WorkerId};
 use super::turns::pass_on;
 use super::{Control, Event};
 use crate::entrance::Entrance;
-use crate::log::Budget;
+use crate::log::{Budget, Log};
 use crate::mailbox::Mailbox;
 use crate::session::{self, BACKLOG};
 use crate::wire::control::{Failure, PATIENCE, WorkerToHost};
@@ -75,6 +75,7 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
             if runtime.block_on(run(setup, at_work)) == End::Stuck {
                 error!("worker {id} does not stop in order: a plugin does not return from a call");
                 if place == Place::Process {
+                    Log::flush();
                     // Not `exit`, which would wait for the loader if the plugin hangs as it is loaded, and nobody kills the worker
                     // of a daemon that is gone.
                     // SAFETY: it ends the process, and asks for nothing.
