@@ -77,9 +77,6 @@ fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|word| word == UROMD) {
         return urom_service::uromd::main_of(arguments.into_iter().skip(1), vec![UROMD.into()]);
     }
-    if arguments.get(1).is_some_and(|word| word == check::PROBE) {
-        return check::probe_child(arguments.get(2).map(AsRef::as_ref));
-    }
     let verb = Cli::parse_from(arguments).verb;
     output::own_stdout();
     let result = match verb {

@@ -22,6 +22,7 @@ use crate::daemon::{Launcher, serve};
 use crate::freshness;
 use crate::key::Key;
 use crate::log::Log;
+use crate::patience::Patience;
 use crate::threads::{Alive, wait_for_all};
 
 /// Names the CPUs hosts are told of, as `uromd --cpus` does.
@@ -86,6 +87,8 @@ impl Embedded {
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
             cpus,
             plugin_path: Some(places(options.plugin_path.as_deref())).filter(|places| !places.is_empty()),
+            // Whoever is silent is paused together with this end.
+            patience: Patience::OFF,
             ..DaemonConfig::default()
         };
         let listener = std::net::TcpListener::bind(config.listen)?;

@@ -19,9 +19,11 @@
 //! [`embedded`] is the same daemon and worker code on threads of the host's process. [`wire`] is what the three say to
 //! each other; [`log`] is how daemon and workers say what they do, and [`urom_log`] how C programs and plugins do.
 
+mod awake;
 pub mod daemon;
 pub mod embedded;
 mod entrance;
+pub mod examine;
 mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
@@ -33,6 +35,7 @@ mod lobby;
 pub mod log;
 mod mailbox;
 mod own_output;
+mod patience;
 pub mod plugin_elf;
 pub mod plugin_file;
 mod plugin_log;
@@ -45,4 +48,5 @@ pub mod wire;
 pub mod worker;
 
 pub use own_output::take_stdout;
+pub use patience::{PATIENCE_VARIABLE, ParsePatienceError, Patience};
 pub use urom_log::export_doca_log;

@@ -226,7 +226,7 @@ mod tests {
         let strangers = [
             HelloError::NotUrom.into(),
             StreamError::Closed,
-            StreamError::Silent,
+            StreamError::Silent(crate::Patience::default()),
             StreamError::Garbage("an opening that says 7".to_owned()),
             broken().into(),
         ];

@@ -15,8 +15,10 @@ use urom_abi::cpu::CpuSet;
 
 use crate::daemon::config::{Limits, MAX_MAX_MESSAGE, MIN_MAX_MESSAGE, process_cpus};
 use crate::daemon::{DaemonConfig, WorkerVariable};
+use crate::examine::{self, EXAMINE};
 use crate::key::{Key, key_file_of_environment};
 use crate::log::{Log, LogLevel};
+use crate::patience::{PATIENCE_VARIABLE, Patience};
 use crate::wire::control::DEFAULT_PORT;
 use crate::worker::{self, Place, WorkerConfig};
 
@@ -36,6 +38,9 @@ enum Role {
     /// A worker; its standard input is the stream to the daemon.
     #[command(hide = true)]
     Worker(WorkerConfig),
+    /// Loads one plugin, and tells what it answers on standard output.
+    #[command(hide = true, name = EXAMINE)]
+    Examine { file: PathBuf },
 }
 
 /// A daemon's arguments: those of `uromd`, for other programs that run one to flatten into theirs.
@@ -58,6 +63,11 @@ pub struct DaemonArgs {
     /// The most of them that one host may use at a time.
     #[arg(long, value_name = "N", default_value_t = Limits::default().workers_per_host, value_parser = count())]
     max_workers_per_host: usize,
+    /// How many seconds a host, or a worker, may be silent before it counts as lost: 3 or more, or `off` to wait for ever, as
+    /// for a program in a debugger. Workers have the same patience with this program and with hosts. That of the variable
+    /// UROM_PATIENCE, or 3.5, if not given.
+    #[arg(long, value_name = "SECONDS")]
+    patience: Option<Patience>,
     /// What to log of this program: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace.
     #[arg(short, long, value_name = "LEVEL", default_value = "50")]
     log_level: LogLevel,
@@ -121,8 +131,8 @@ pub fn main() -> ExitCode {
 
 /// The same, as a part of another program: `arguments` are those of `uromd`, its name the first of them.
 ///
-/// The program starts itself (`/proc/self/exe`) for each worker, with the arguments `words`, `worker` and what the worker has
-/// to know. Called like this, it has to come back here with all of them but `words`.
+/// The program starts itself (`/proc/self/exe`) for each worker and to examine plugins, with the arguments `words`, `worker`
+/// or `examine`, and what the process has to know. Called like this, it has to come back here with all of them but `words`.
 ///
 /// Plugins in C log with functions that only the program itself can export: it says
 /// [`export_doca_log!`](crate::export_doca_log), and links with what this package's build script tells as metadata.
@@ -133,6 +143,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
     let cli = Cli::parse_from(arguments);
     let result = match cli.worker {
         Some(Role::Worker(config)) => run_worker(config),
+        Some(Role::Examine { file }) => examine::run_child(&file),
         None => run_daemon(&cli.daemon, words),
     };
     Log::flush();
@@ -168,6 +179,7 @@ impl DaemonArgs {
         Log::new("uromd", self.log_level, sdk_log_level).install();
         let own = process_cpus().context("asking for this process's CPUs")?;
         let key = self.key_file().map(|file| Key::read(&file)).transpose()?;
+        let of_environment = || Patience::of_environment().context(PATIENCE_VARIABLE);
         let config = DaemonConfig {
             listen: self.listen,
             limits: Limits {
@@ -176,6 +188,7 @@ impl DaemonArgs {
                 workers_per_host: self.max_workers_per_host,
             },
             key,
+            patience: self.patience.map_or_else(of_environment, Ok)?,
             max_message: self.max_msg_size,
             cpus: self.cpus.unwrap_or(own),
             limit_workers_to_cpus: self.cpus.is_some(),

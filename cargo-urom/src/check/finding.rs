@@ -2,8 +2,8 @@
 
 use urom_abi::plugin::{GET_IFACE_SYMBOL, PLUGIN_NAME_CAPACITY};
 use urom_abi::version;
+use urom_service::examine::Stage;
 
-use super::probe::Stage;
 use crate::elf::{Glibc, Machine, SYMBOLS};
 
 /// How bad a finding is.
@@ -56,7 +56,7 @@ pub(crate) enum Finding {
     /// The word is that of a release that did not have this interface.
     OldWord(u64),
     /// Methods that are NULL.
-    NoMethods(Vec<String>),
+    NoMethods(Vec<&'static str>),
     /// A library that images may not have.
     Library { name: String, images: Vec<&'static str> },
     /// A library that no image has.
@@ -333,12 +333,12 @@ fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("a {what}") } else { format!("{count} {what}s") }
 }
 
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+fn quoted(names: &[impl AsRef<str>]) -> String {
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 /// The first names, and how many more there are.
-fn some(names: &[String]) -> String {
+fn some(names: &[impl AsRef<str>]) -> String {
     const SHOWN: usize = 4;
     let shown = quoted(&names[..names.len().min(SHOWN)]);
     match names.len().saturating_sub(SHOWN) {

@@ -11,6 +11,7 @@ use urom_abi::cpu::CpuSet;
 use super::environment::WorkerVariable;
 use crate::key::Key;
 use crate::log::LogLevel;
+use crate::patience::Patience;
 use crate::wire::control::DEFAULT_PORT;
 use crate::wire::frame::MAX_PAYLOAD;
 
@@ -37,6 +38,8 @@ pub struct DaemonConfig {
     pub limit_workers_to_cpus: bool,
     /// The directories and files where plugins lie, in place of those of `UROM_PLUGIN_PATH`.
     pub plugin_path: Option<Vec<PathBuf>>,
+    /// How long hosts and workers may be silent; the workers' own, too.
+    pub patience: Patience,
     /// What the logs show of this program.
     pub log_level: LogLevel,
     /// What the logs show of libraries.
@@ -69,7 +72,7 @@ impl Default for Limits {
 }
 
 impl Default for DaemonConfig {
-    /// Loopback and the standard port, 4096 bytes, no CPUs.
+    /// Loopback and the standard port, 4096 bytes, no CPUs, a patience of 3.5 s.
     fn default() -> DaemonConfig {
         DaemonConfig {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
@@ -79,6 +82,7 @@ impl Default for DaemonConfig {
             cpus: CpuSet::empty(),
             limit_workers_to_cpus: false,
             plugin_path: None,
+            patience: Patience::default(),
             log_level: LogLevel::INFO,
             sdk_log_level: LogLevel::WARNING,
             worker_words: Vec::new(),

@@ -2,7 +2,7 @@
 //!
 //! A host that connects gets what is there at that moment. An id belongs to a plugin's name for as long as the daemon
 //! runs. A file is looked at before it is loaded: one that has not a plugin's symbols, or is for another machine, is passed
-//! over. Plugins are loaded into the daemon to be listed, so one whose constructor crashes takes the daemon along.
+//! over. It is loaded where the [`Examiner`] says, and once, as long as it stays the same.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -18,10 +18,11 @@ use urom_abi::MAX_PLUGINS;
 use urom_abi::describe::section::{self, Description};
 use urom_abi::version;
 
+use super::examiner::{Answer, Examiner};
 use super::trust::{self, Distrust};
 use crate::freshness;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
-use crate::plugin_file::{PluginFile, PluginFileError};
+use crate::plugin_file::PluginFileError;
 use crate::wire::control::{PluginBuild, PluginEntry};
 
 /// Where a daemon looks for plugins: directories and files, separated by `;`.
@@ -44,8 +45,9 @@ pub(crate) struct Found {
 }
 
 /// Everything the daemon knows of plugins.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Catalogue {
+    examiner: Examiner,
     /// Bit numbers by name, in the order of first discovery.
     bits: BTreeMap<String, usize>,
     /// What is known of a file, as long as it is the same.
@@ -59,13 +61,13 @@ struct Known {
     identity: Identity,
     /// What it shows without being loaded; a reason against that otherwise.
     looked: Result<PluginElf, String>,
-    /// The path it is loaded by. The loader takes a path it knows for the file it knows, so a file in the place of
-    /// another is loaded by another spelling of the path.
+    /// The path it is loaded by. Where files are loaded into this process, the loader takes a path it knows for the file it
+    /// knows, so a file in the place of another is loaded by another spelling of the path.
     spelling: PathBuf,
     /// Its description, as hosts get it, once that was made.
     shown: Option<Arc<[u8]>>,
-    /// What loading it gave, if it came to that.
-    opened: Option<Result<PluginFile, PluginFileError>>,
+    /// What it answered, or why it cannot be served, if it came to that.
+    answer: Option<Result<Answer, String>>,
 }
 
 /// Why a file is not served.
@@ -87,6 +89,7 @@ impl<T: Into<String>> From<T> for PassedOver {
 struct Identity {
     device: u64,
     inode: u64,
+    size: u64,
     modified: (i64, i64),
 }
 
@@ -104,6 +107,11 @@ pub(crate) fn path_of_environment() -> Option<Vec<PathBuf>> {
 }
 
 impl Catalogue {
+    /// Nothing yet.
+    pub(crate) fn new(examiner: Examiner) -> Catalogue {
+        Catalogue { examiner, bits: BTreeMap::new(), known: HashMap::new(), complaints: HashSet::new() }
+    }
+
     /// Walks the directories and files of `path` and returns what can be served, in order of discovery. Whatever is wrong with the rest is logged.
     pub(crate) fn discover(&mut self, path: Option<&[PathBuf]>) -> Vec<Found> {
         let mut walk = Walk { catalogue: self, found: Vec::new(), complaints: HashSet::new() };
@@ -161,6 +169,7 @@ impl Walk<'_> {
 
     fn try_file(&mut self, file: &Path) -> Result<(), PassedOver> {
         trust::check(file).map_err(|reason| reason.to_string())?;
+        let examiner = self.catalogue.examiner.clone();
         let known = self.catalogue.know(file)?;
         let (name, description) = match &known.looked {
             Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {
@@ -186,7 +195,7 @@ impl Walk<'_> {
         if let Some((why, hint)) = freshness::stale(file) {
             return Err(format!("it is {why}: {hint}").into());
         }
-        let plugin = known.open(file)?;
+        let answer = known.ask(file, &examiner)?;
         let fingerprint = description.map(|description| description.protocol.fingerprint());
         let (file, description) = (known.spelling.clone(), known.shown());
         let bits = &mut self.catalogue.bits;
@@ -204,7 +213,7 @@ impl Walk<'_> {
                 .into());
             }
         };
-        let build = PluginBuild { version: plugin.version, fingerprint };
+        let build = PluginBuild { version: answer.version, fingerprint };
         let entry = PluginEntry { id: 1 << bit, build, name };
         self.found.push(Found { entry, file, description });
         Ok(())
@@ -227,9 +236,12 @@ impl Catalogue {
         let known = match self.known.remove(file) {
             Some(known) if known.identity == identity => known,
             before => {
-                let spelling = before.map_or_else(|| file.to_owned(), |known| known.respelled());
+                let keeps = self.examiner.keeps_what_it_loads();
+                let spelling = before
+                    .filter(|_| keeps)
+                    .map_or_else(|| file.to_owned(), |known| respell(&known.spelling));
                 let looked = plugin_elf::look(file).map_err(|error| error.to_string());
-                Known { identity, looked, spelling, shown: None, opened: None }
+                Known { identity, looked, spelling, shown: None, answer: None }
             }
         };
         Ok(self.known.entry(file.to_owned()).or_insert(known))
@@ -237,26 +249,21 @@ impl Catalogue {
 }
 
 impl Known {
-    /// Loads the file, unless that was done before.
-    fn open(&mut self, file: &Path) -> Result<PluginFile, PassedOver> {
-        let open = || {
-            // One that crashes takes the daemon along, and leaves this line behind.
-            info!("loading {}", file.display());
-            let opened = PluginFile::open(&self.spelling);
-            if let Ok(plugin) = &opened {
-                let api = version::display(plugin.iface.api_version);
-                info!(
-                    "found the plugin {}, version {}, built for DOCA {api}",
-                    file.display(),
-                    plugin.version
-                );
-            }
-            opened
+    /// Has the file examined, unless that was done before.
+    fn ask(&mut self, file: &Path, examiner: &Examiner) -> Result<Answer, PassedOver> {
+        let (shown, path) = (&self.looked, &self.spelling);
+        let ask = || {
+            debug!("examining {}", file.display());
+            let shown = shown.as_ref().map_err(Clone::clone)?;
+            let answer = examiner.ask(path, shown)?;
+            let api = answer
+                .api_version
+                .map(|word| format!(", built for DOCA {}", version::display(word as usize)));
+            let api = api.unwrap_or_default();
+            info!("found the plugin {}, version {}{api}", file.display(), answer.version);
+            Ok(answer)
         };
-        match self.opened.get_or_insert_with(open) {
-            Ok(plugin) => Ok(*plugin),
-            Err(error) => Err(error.to_string().into()),
-        }
+        self.answer.get_or_insert_with(ask).clone().map_err(PassedOver::Because)
     }
 
     /// The description for hosts. It is made once: the daemon's loop hands it out.
@@ -266,11 +273,6 @@ impl Known {
             self.shown = Some(section::without_docs(protocol, &build).into());
         }
         self.shown.clone()
-    }
-
-    /// The path for the next file at this place.
-    fn respelled(self) -> PathBuf {
-        if self.opened.is_some() { respell(&self.spelling) } else { self.spelling }
     }
 }
 
@@ -309,6 +311,7 @@ fn identity(file: &Path) -> io::Result<Identity> {
     Ok(Identity {
         device: metadata.dev(),
         inode: metadata.ino(),
+        size: metadata.size(),
         modified: (metadata.mtime(), metadata.mtime_nsec()),
     })
 }
@@ -323,7 +326,7 @@ mod tests {
         let place = directory.path().join("a;b");
         fs::create_dir(&place).unwrap();
         fs::write(place.join("text.so"), "This is not an ELF file.").unwrap();
-        let mut catalogue = Catalogue::default();
+        let mut catalogue = Catalogue::new(Examiner::Thread);
         assert_eq!(catalogue.discover(Some(std::slice::from_ref(&place))), []);
         let complaints: Vec<_> = catalogue.complaints.iter().collect();
         assert!(

@@ -4,6 +4,7 @@ pub mod config;
 mod descriptors;
 pub(crate) mod discovery;
 mod environment;
+mod examiner;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod host;
@@ -11,6 +12,7 @@ mod launcher;
 mod process;
 mod request;
 mod roster;
+mod search;
 mod server;
 mod supervisor;
 mod tickets;

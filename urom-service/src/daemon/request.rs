@@ -31,6 +31,7 @@ pub(crate) fn resolve(
         gid: wish.gid,
         max_message: daemon.max_message,
         max_hosts: daemon.limits.hosts,
+        patience: daemon.patience,
         listen,
         cpus: cpus(wish.cpus.as_deref(), daemon)?,
         log_level: daemon.log_level,

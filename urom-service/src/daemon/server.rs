@@ -12,21 +12,23 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, yield_now};
-use tokio::time::{sleep, timeout};
-use tracing::{debug, dispatcher, info, warn};
+use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
 
 use super::DaemonConfig;
-use super::discovery::{Catalogue, Found, path_of_environment};
+use super::discovery::{Catalogue, Found};
 use super::host::{self, Reception};
 use super::launcher::Launcher;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
+use super::search::Search;
 use super::supervisor::{self, GRACE};
 use super::{tickets, words};
+use crate::awake::timeout;
 use crate::entrance::Entrance;
 use crate::key::Key;
 use crate::log::Budget;
+use crate::patience::Patience;
 use crate::session::{self, BACKLOG};
 use crate::wire::control::{
     DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
@@ -54,7 +56,7 @@ pub(crate) struct HostLink {
     pub(crate) outbox: mpsc::Sender<DaemonToHost>,
     /// Has its stream end at once, and not when what it was told is written.
     pub(crate) give_up: oneshot::Sender<()>,
-    pub(crate) plugins: Vec<Found>,
+    pub(crate) plugins: Arc<[Found]>,
     /// What log lines call it.
     pub(crate) peer: SocketAddr,
 }
@@ -89,24 +91,17 @@ pub(crate) async fn serve(
     launcher: Launcher,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    // A plugin that hangs as it is loaded keeps the loader's lock, which a thread takes for the first use of such a variable of its
-    // own: the first line of the log would keep this thread waiting for ever.
-    dispatcher::with_default(&dispatcher::get_default(Clone::clone), || ());
     let (events, mut happened) = session::events();
-    let mut catalogue = Catalogue::default();
-    if config.plugin_path.is_none() && path_of_environment().is_none() {
-        // Says so, before a host comes, and only once.
-        catalogue.discover(None);
-    }
+    let catalogue = Catalogue::new(launcher.examiner(config.listen.ip()));
     let reception = Arc::new(Reception {
-        catalogue: Arc::new(tokio::sync::Mutex::new(catalogue)),
-        plugin_path: config.plugin_path.clone(),
+        search: Search::begin(catalogue, config.plugin_path.clone()),
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.limits.hosts)),
         limit: config.limits.hosts,
         refusals: Mutex::default(),
         cpus: config.cpus.to_string(),
         max_message: config.max_message,
+        patience: config.patience,
     });
     let mut server = Server {
         address: listener.local_addr()?,
@@ -179,10 +174,7 @@ impl Server {
             }
             Event::WorkerGone { serial, cause } => self.worker_gone(serial, &cause),
             Event::Overdue { serial } => {
-                let text = format!(
-                    "the worker did not open its plugins within {} s",
-                    self.launcher.ready_deadline().as_secs()
-                );
+                let text = format!("the worker did not open its plugins within {} s", self.ready_within());
                 self.roster.overdue(serial, &Failure::new(DocaError::TIME_OUT, text))
             }
             Event::Expired { serial, ticket } => self.roster.expired(serial, ticket),
@@ -219,7 +211,9 @@ impl Server {
                 Action::ToWorker(serial, message) => self.tell_worker(serial, message),
                 Action::Abandon(serial) => drop(self.workers.remove(&serial)),
                 Action::ToHost(key, message) => self.tell_host(key, message),
-                Action::Expire(serial, ticket) => self.later(TICKET_LIFE, Event::Expired { serial, ticket }),
+                Action::Expire(serial, ticket) => {
+                    self.later(self.config.patience.at_least(TICKET_LIFE), Event::Expired { serial, ticket })
+                }
             }
         }
     }
@@ -250,8 +244,15 @@ impl Server {
             info!("worker {id} (group {gid}) is starting with {names}{process}");
             Ok(launched)
         };
-        self.supervisors.spawn(supervisor::start(serial, id, launch, outgoing, self.events.clone()));
-        self.later(self.launcher.ready_deadline(), Event::Overdue { serial });
+        self.supervisors.spawn(supervisor::start(
+            serial,
+            id,
+            launch,
+            outgoing,
+            self.events.clone(),
+            self.config.patience,
+        ));
+        self.later(self.ready_within(), Event::Overdue { serial });
     }
 
     fn not_started(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
@@ -261,10 +262,15 @@ impl Server {
         self.roster.failed(serial, failure)
     }
 
-    fn later(&self, delay: Duration, event: Event) {
+    /// How long a worker may take to open its plugins.
+    fn ready_within(&self) -> Patience {
+        self.config.patience.at_least(self.launcher.ready_deadline())
+    }
+
+    fn later(&self, delay: Patience, event: Event) {
         let events = self.events.clone();
         tokio::spawn(async move {
-            sleep(delay).await;
+            delay.run_out().await;
             // Nobody listens when the daemon ends.
             let _ = events.send(event).await;
         });

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::key::Secret;
+use crate::patience::Patience;
 use crate::session::{self, BACKLOG, Message};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{StreamError, greet, prepare};
@@ -36,25 +37,25 @@ where
         address: SocketAddr,
         expected: Role,
         secret: Option<&Secret>,
+        patience: Patience,
     ) -> Result<Stream<In, Out>, StreamError> {
         let mut tcp = TcpStream::connect(address).await?;
         prepare(&tcp);
         let peer = tcp.peer_addr()?;
-        greet(&mut tcp, Hello::new(Role::Host), expected, secret).await?;
-        Ok(Stream::carry(tcp, peer))
+        greet(&mut tcp, Hello::new(Role::Host), expected, secret, patience).await?;
+        Ok(Stream::carry(tcp, peer, patience))
     }
 
     /// Takes over a stream whose ends have greeted each other.
-    pub(super) fn carry<S>(stream: S, peer: SocketAddr) -> Stream<In, Out>
+    pub(super) fn carry<S>(stream: S, peer: SocketAddr, patience: Patience) -> Stream<In, Out>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (outgoing, to_send) = mpsc::channel(BACKLOG);
         let (received, incoming) = mpsc::channel(BACKLOG);
-        let carrier =
-            tokio::spawn(
-                async move { session::run(stream, to_send, &received, |message: In| message).await },
-            );
+        let carry =
+            async move { session::run(stream, to_send, &received, patience, |message: In| message).await };
+        let carrier = tokio::spawn(carry);
         Stream { incoming, outgoing, carrier, peer }
     }
 

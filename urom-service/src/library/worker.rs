@@ -198,6 +198,7 @@ impl Worker {
             max_inflight: self.max_inflight.get(),
             max_message: session.max_message,
             key: session.key.clone(),
+            patience: session.patience,
             plugins: session.plugins.clone(),
         };
         let mailbox = Arc::clone(pe.mailbox());

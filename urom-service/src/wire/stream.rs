@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 use zerocopy::IntoBytes;
 
-use super::control::PATIENCE;
 use super::hello::{HELLO_LEN, Hello, HelloError, Role};
 use super::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN, Prover, Transcript};
+use crate::awake;
 use crate::key::Secret;
+use crate::patience::Patience;
 
 /// The longest message that is believed, in bytes. Descriptions of plugins come near it, and
 /// nothing else that is sent.
@@ -30,9 +30,9 @@ pub enum StreamError {
     /// The peer closed it: it ended, or it died.
     #[error("the connection was closed by the other side")]
     Closed,
-    /// Nothing came for [`PATIENCE`]: the peer was stopped, or the link was cut.
-    #[error("the other side was silent for {} s: it was stopped, or the link to it was cut", PATIENCE.as_secs_f32())]
-    Silent,
+    /// Nothing came for as long as this end is patient: the peer was stopped, or the link was cut.
+    #[error("the other side was silent for {0} s: it was stopped, or the link to it was cut")]
+    Silent(Patience),
     /// The operating system says so.
     #[error("the connection broke: {0}")]
     Io(#[from] io::Error),
@@ -61,7 +61,7 @@ pub(crate) fn prepare(stream: &TcpStream) {
 }
 
 /// Says hello, hears the other's, and judges it; then both prove that they hold the secret, where there is one. All of it
-/// takes [`PATIENCE`] at most, however slowly the peer speaks.
+/// has to end before this end's patience does, however slowly the peer speaks.
 ///
 /// # Errors
 /// The stream's, or why the two ends do not go together.
@@ -70,11 +70,13 @@ pub async fn greet<S>(
     ours: Hello,
     expected: Role,
     secret: Option<&Secret>,
+    patience: Patience,
 ) -> Result<(), StreamError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    match timeout(PATIENCE, meet(stream, ours, expected, secret)).await.unwrap_or(Err(StreamError::Silent)) {
+    let met = patience.wait(meet(stream, ours, expected, secret)).await;
+    match met.unwrap_or(Err(StreamError::Silent(patience))) {
         // So it looks when a service hangs up with something of this host unread.
         Err(StreamError::Io(error))
             if error.kind() == io::ErrorKind::ConnectionReset && expected != Role::Host =>
@@ -103,7 +105,7 @@ where
     hear(stream, &mut hello, HelloError::NotUrom.into()).await?;
     if let Err(error) = ours.check(&hello, expected) {
         // Whatever it is, it is not read.
-        let _ = timeout(LAST_WORDS, stream.read_exact(&mut [0; OPENING_LEN])).await;
+        let _ = awake::timeout(LAST_WORDS, stream.read_exact(&mut [0; OPENING_LEN])).await;
         return Err(error.into());
     }
     let mut theirs = Opening { keyed: 0, challenge: [0; 32] };
@@ -172,9 +174,12 @@ pub async fn send<T: Serialize>(stream: &mut (impl AsyncWrite + Unpin), message:
 /// Receives one message. **Not cancel-safe**: give it a task or a `select!` branch that is never dropped half-way.
 ///
 /// # Errors
-/// Why the stream is over. A peer that is silent for [`PATIENCE`] is given up.
-pub async fn receive<T: DeserializeOwned>(stream: &mut (impl AsyncRead + Unpin)) -> Result<T, StreamError> {
-    let patient = timeout(PATIENCE, async {
+/// Why the stream is over. A peer that is silent until this end's patience runs out is given up.
+pub async fn receive<T: DeserializeOwned>(
+    stream: &mut (impl AsyncRead + Unpin),
+    patience: Patience,
+) -> Result<T, StreamError> {
+    let received = patience.wait(async {
         let mut len = [0; 4];
         match stream.read_exact(&mut len).await {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(StreamError::Closed),
@@ -199,7 +204,7 @@ pub async fn receive<T: DeserializeOwned>(stream: &mut (impl AsyncRead + Unpin))
         }
         Ok(message)
     });
-    patient.await.unwrap_or(Err(StreamError::Silent))
+    received.await.unwrap_or(Err(StreamError::Silent(patience)))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::*;
 use crate::key::Key;
 use crate::lobby::Lobby;
+use crate::patience::Patience;
 use crate::wire::control::HostToDaemon;
 use tokio::io::{DuplexStream, duplex};
 use tokio::net::{TcpListener, TcpStream};
@@ -22,7 +23,7 @@ fn a_message_arrives_as_it_was_sent() {
     run(async {
         let (mut a, mut b) = duplex(64);
         let sent = send(&mut a, &HostToDaemon::Group { request: 5, gid: 7 });
-        let (sent, got) = tokio::join!(sent, receive(&mut b));
+        let (sent, got) = tokio::join!(sent, receive(&mut b, Patience::default()));
         sent.unwrap();
         assert!(matches!(got.unwrap(), HostToDaemon::Group { request: 5, gid: 7 }));
     });
@@ -32,14 +33,23 @@ fn a_message_arrives_as_it_was_sent() {
 fn silence_closing_and_garbage_are_told_apart() {
     run(async {
         let (a, mut b) = duplex(64);
-        assert!(matches!(receive::<HostToDaemon>(&mut b).await, Err(StreamError::Silent)));
+        assert!(matches!(
+            receive::<HostToDaemon>(&mut b, Patience::default()).await,
+            Err(StreamError::Silent(_))
+        ));
         drop(a);
-        assert!(matches!(receive::<HostToDaemon>(&mut b).await, Err(StreamError::Closed)));
+        assert!(matches!(
+            receive::<HostToDaemon>(&mut b, Patience::default()).await,
+            Err(StreamError::Closed)
+        ));
         for bytes in [&[0xff; 4][..], &[1, 0, 0, 0, 99], &[2, 0, 0, 0, 0, 0]] {
             let (mut a, mut b) = duplex(64);
             a.write_all(bytes).await.unwrap();
             assert!(
-                matches!(receive::<HostToDaemon>(&mut b).await, Err(StreamError::Garbage(_))),
+                matches!(
+                    receive::<HostToDaemon>(&mut b, Patience::default()).await,
+                    Err(StreamError::Garbage(_))
+                ),
                 "{bytes:?}"
             );
         }
@@ -54,11 +64,11 @@ fn secret() -> Secret {
 }
 
 async fn host(stream: &mut DuplexStream, secret: Option<&Secret>) -> Result<(), StreamError> {
-    greet(stream, Hello::new(Role::Host), Role::Daemon, secret).await
+    greet(stream, Hello::new(Role::Host), Role::Daemon, secret, Patience::default()).await
 }
 
 async fn daemon(stream: &mut DuplexStream, secret: Option<&Secret>) -> Result<(), StreamError> {
-    greet(stream, Hello::new(Role::Daemon), Role::Host, secret).await
+    greet(stream, Hello::new(Role::Daemon), Role::Host, secret, Patience::default()).await
 }
 
 /// How both sides end, each on its own stream, closed when it is done.
@@ -124,7 +134,7 @@ async fn a_host_that_is_pushed_out_does_not_hear_that_its_key_is_wrong() {
     let lobby = Lobby::new(1);
     let host = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        greet(&mut stream, Hello::new(Role::Host), Role::Daemon, Some(&secret())).await
+        greet(&mut stream, Hello::new(Role::Host), Role::Daemon, Some(&secret()), Patience::default()).await
     };
     let daemon = async {
         let (mut stream, peer) = listener.accept().await.unwrap();
@@ -349,17 +359,17 @@ fn who_says_nothing_or_drips_is_given_up_in_the_same_time() {
             let drip = async {
                 for byte in &whole[..said] {
                     a.write_all(std::slice::from_ref(byte)).await.unwrap();
-                    sleep(PATIENCE / 40).await;
+                    sleep(crate::wire::control::PATIENCE / 40).await;
                 }
                 std::future::pending::<()>().await;
             };
             tokio::select! {
                 () = drip => {}
                 end = daemon(&mut b, Some(&secret)) => {
-                    assert!(matches!(end, Err(StreamError::Silent)), "{said} bytes: {end:?}");
+                    assert!(matches!(end, Err(StreamError::Silent(_))), "{said} bytes: {end:?}");
                 }
             }
-            assert_eq!(begin.elapsed(), PATIENCE, "{said} bytes");
+            assert_eq!(begin.elapsed(), crate::wire::control::PATIENCE, "{said} bytes");
         }
     });
 }
@@ -368,7 +378,9 @@ fn who_says_nothing_or_drips_is_given_up_in_the_same_time() {
 fn an_end_that_is_not_understood_hears_why_before_the_stream_is_closed() {
     run(async {
         let (mut a, mut b) = duplex(256);
-        let end = async move { greet(&mut a, Hello::new(Role::Worker), Role::Host, None).await };
+        let end = async move {
+            greet(&mut a, Hello::new(Role::Worker), Role::Host, None, Patience::default()).await
+        };
         let peer = async { host(&mut b, None).await };
         let (end, peer) = tokio::join!(end, peer);
         end.unwrap();

@@ -10,6 +10,7 @@ use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
 
 use crate::log::LogLevel;
+use crate::patience::Patience;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 
 /// The device of loopback addresses, as UCX calls it.
@@ -35,6 +36,9 @@ pub struct WorkerConfig {
     /// The most hosts that it lets in at a time.
     #[arg(long)]
     pub max_hosts: usize,
+    /// How long daemon and hosts may be silent.
+    #[arg(long)]
+    pub patience: Patience,
     /// The address its control stream listens on.
     #[arg(long)]
     pub listen: IpAddr,
@@ -70,6 +74,7 @@ impl WorkerConfig {
         option("gid", self.gid.to_string());
         option("max-message", self.max_message.to_string());
         option("max-hosts", self.max_hosts.to_string());
+        option("patience", self.patience.to_string());
         option("listen", self.listen.to_string());
         option("log-level", self.log_level.to_string());
         option("sdk-log-level", self.sdk_log_level.to_string());
@@ -137,6 +142,7 @@ mod tests {
             gid: 3,
             max_message: 4096,
             max_hosts: 256,
+            patience: "60".parse().unwrap(),
             listen: "::1".parse().unwrap(),
             cpus: Some("0-3,9".parse().unwrap()),
             log_level: LogLevel::DEBUG,

@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
 use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError, WorkerId};
 
 pub(crate) use self::thread::{Setup, start};
 use super::intake::{Answer, Desk, Intake};
 use super::messages::{LinkKey, ToControl, ToData};
+use crate::awake::sleep;
 use crate::key::Secret;
 use crate::lobby::{UNPROVEN, who_goes};
 use crate::log::{Budget, LeftOut};
@@ -314,9 +314,9 @@ impl Control {
     }
 
     /// Throws out hosts whose table takes too long.
-    fn throw_out_late(&mut self, now: Instant) {
-        let late = |(key, link): (&LinkKey, &Link)| Some((*key, link.intake.as_ref()?.is_late(now)?));
-        let late: Vec<(LinkKey, Failure)> = self.links.iter().filter_map(late).collect();
+    fn throw_out_late(&mut self) {
+        let late = |(key, link): (&LinkKey, &mut Link)| Some((*key, link.intake.as_mut()?.round()?));
+        let late: Vec<(LinkKey, Failure)> = self.links.iter_mut().filter_map(late).collect();
         for (key, failure) in late {
             self.throw_out(key, failure);
         }

@@ -70,6 +70,7 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
     let setup = Setup {
         id: config.id,
         max_hosts: config.max_hosts,
+        patience: config.patience,
         place,
         listener,
         daemon,

@@ -9,6 +9,7 @@ use super::control::Event;
 use super::messages::LinkKey;
 use crate::key::Secret;
 use crate::lobby::Seat;
+use crate::patience::Patience;
 use crate::session::{self, BACKLOG};
 use crate::wire::control::WorkerToDaemon;
 use crate::wire::hello::{Hello, Role};
@@ -19,9 +20,10 @@ pub(super) async fn daemon_session(
     mut stream: UnixStream,
     outgoing: mpsc::Receiver<WorkerToDaemon>,
     events: mpsc::Sender<Event>,
+    patience: Patience,
 ) {
-    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None).await {
-        Ok(()) => session::run(stream, outgoing, &events, Event::Daemon).await,
+    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None, patience).await {
+        Ok(()) => session::run(stream, outgoing, &events, patience, Event::Daemon).await,
         Err(error) => Some(error),
     };
     // Nobody listens when the worker ends.
@@ -35,8 +37,10 @@ pub(super) async fn host_session(
     (peer, seat): (SocketAddr, Seat),
     secret: Option<Secret>,
     events: mpsc::Sender<Event>,
+    patience: Patience,
 ) {
-    let greeting = greet(&mut stream, Hello::new(Role::Worker), Role::Host, secret.as_ref());
+    let greeting =
+        greet(&mut stream, Hello::new(Role::Worker), Role::Host, secret.as_ref(), Patience::default());
     if !seat.admit(peer, greeting).await {
         return;
     }
@@ -45,7 +49,7 @@ pub(super) async fn host_session(
     if events.send(Event::HostCame { link, peer, outbox, give_up }).await.is_err() {
         return;
     }
-    let session = session::run(stream, outgoing, &events, |message| Event::Host { link, message });
+    let session = session::run(stream, outgoing, &events, patience, |message| Event::Host { link, message });
     let end = tokio::select! {
         end = session => end,
         // Its place was needed.

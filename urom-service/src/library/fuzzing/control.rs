@@ -15,6 +15,7 @@ use crate::library::event::{Event, Mailbox};
 use crate::library::order::{Order, Reply, Start};
 use crate::library::stream::Stream;
 use crate::library::worker_link;
+use crate::patience::Patience;
 use crate::wire::control::StartWorker;
 
 /// A message's length is believed before its bytes are there; beside it, what a stream and its queues take.
@@ -59,7 +60,7 @@ async fn from_daemon(said: Cursor<Vec<u8>>) {
         assert!(asked, "somebody takes requests");
     }
     let loopback = ([127, 0, 0, 1], 5000).into();
-    let stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback);
+    let stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
     let end = daemon_link::answer(stream, requests, &mailbox, RUN, loopback).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
@@ -86,8 +87,9 @@ async fn from_worker(said: Cursor<Vec<u8>>) {
     let given = give.send(start).is_ok() && give.send(Order::End { domain: 6, done }).is_ok();
     assert!(given, "somebody takes orders");
     let loopback = ([127, 0, 0, 1], 5000).into();
-    let mut stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback);
-    let end = worker_link::watch(&mut stream, "worker 9", RUN, &mailbox, &mut orders).await;
+    let mut stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
+    let end =
+        worker_link::watch(&mut stream, "worker 9", RUN, &mailbox, &mut orders, Patience::default()).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
     drop(give);

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use super::fuzzing::Worker;
 use super::*;
 use crate::lobby::Lobby;
+use crate::patience::Patience;
 use crate::session::BACKLOG;
 use crate::wire::domain::{Member, Participant};
 use crate::wire::hello::{Hello, Role};
@@ -53,8 +54,8 @@ async fn greeted() -> (TcpStream, JoinHandle<()>, mpsc::Receiver<Event>) {
     let (stream, peer) = listener.accept().await.unwrap();
     let (events, happened) = mpsc::channel(BACKLOG);
     let seat = Lobby::new(1).enter(peer.ip());
-    let session = tokio::spawn(host_session(1, stream, (peer, seat), None, events));
-    greet(&mut host, Hello::new(Role::Host), Role::Worker, None).await.unwrap();
+    let session = tokio::spawn(host_session(1, stream, (peer, seat), None, events, Patience::default()));
+    greet(&mut host, Hello::new(Role::Host), Role::Worker, None, Patience::default()).await.unwrap();
     (host, session, happened)
 }
 
@@ -124,7 +125,7 @@ async fn who_reads_why_and_is_pushed_out_is_hung_up_on_at_once() {
     worker.control.handle(happened.recv().await.unwrap());
     send(&mut host, &wrong_ticket()).await.unwrap();
     worker.control.handle(happened.recv().await.unwrap());
-    assert!(matches!(receive(&mut host).await, Ok(WorkerToHost::Refused(_))));
+    assert!(matches!(receive(&mut host, Patience::default()).await, Ok(WorkerToHost::Refused(_))));
     tokio::time::pause();
     let begin = tokio::time::Instant::now();
     for link in 2..=1 + UNPROVEN as LinkKey {

@@ -5,33 +5,32 @@ use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, yield_now};
-use tokio::time::{interval, sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval};
 use tracing::error;
 use urom_abi::{DocaError, WorkerId};
 
 use super::turns::pass_on;
 use super::{Control, Event};
+use crate::awake::{sleep, timeout};
 use crate::entrance::Entrance;
 use crate::log::{Budget, Log};
 use crate::mailbox::Mailbox;
+use crate::patience::Patience;
 use crate::session::{self, BACKLOG};
 use crate::wire::control::{Failure, PATIENCE, WorkerToHost};
 use crate::worker::Place;
 use crate::worker::domains::Domains;
-use crate::worker::intake::{Desk, clerk};
+use crate::worker::intake::{Desk, ROUND, clerk};
 use crate::worker::messages::{ToControl, ToData};
 use crate::worker::sessions::{daemon_session, host_session};
 
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
-
-/// How often the control thread looks for hosts that are late with something.
-const ROUND: Duration = Duration::from_secs(4);
 
 /// How the control thread ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +46,7 @@ enum End {
 pub(crate) struct Setup {
     pub(crate) id: WorkerId,
     pub(crate) max_hosts: usize,
+    pub(crate) patience: Patience,
     pub(crate) place: Place,
     /// Where hosts connect.
     pub(crate) listener: std::net::TcpListener,
@@ -92,7 +92,7 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
 }
 
 async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
-    let Setup { id, max_hosts, listener, daemon, mailbox, mut from_data, domains, .. } = setup;
+    let Setup { id, max_hosts, patience, listener, daemon, mailbox, mut from_data, domains, .. } = setup;
     let streams = UnixStream::from_std(daemon)
         .and_then(|daemon| Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?)));
     let (daemon, port, listener) = match streams {
@@ -106,7 +106,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     let (events, mut happened) = session::events();
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let mut sessions = JoinSet::new();
-    sessions.spawn(daemon_session(daemon, outgoing, events.clone()));
+    sessions.spawn(daemon_session(daemon, outgoing, events.clone(), patience));
     let (desk, for_clerk) = Desk::new();
     let mut control = Control {
         id,
@@ -129,6 +129,8 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
     let mut round = interval(ROUND);
+    // A pause of this process is one round.
+    round.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // All that was spawned has had a turn then.
     yield_now().await;
     let _ = at_work.send(());
@@ -146,12 +148,12 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             Some(_) = control.sessions.join_next() => {}
             Some(_) = control.timers.join_next() => {}
             () = &mut deadline, if stopping => break End::Stuck,
-            _ = round.tick() => control.throw_out_late(Instant::now()),
+            _ = round.tick() => control.throw_out_late(),
             (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
                 last_link += 1;
                 let secret = door.as_ref().and_then(|door| door.secret.clone());
                 let (says, heard) = mpsc::channel(1);
-                control.sessions.spawn(host_session(last_link, stream, (peer, seat), secret, says));
+                control.sessions.spawn(host_session(last_link, stream, (peer, seat), secret, says, patience));
                 control.timers.spawn(pass_on(heard, control.events.clone()));
             }
         }

@@ -112,6 +112,7 @@ impl Rig {
             gid: 0,
             max_message: LIMIT,
             max_hosts: 256,
+            patience: crate::Patience::OFF,
             listen: [127, 0, 0, 1].into(),
             cpus: None,
             log_level: LogLevel::WARNING,
