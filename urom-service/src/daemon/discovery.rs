@@ -12,13 +12,14 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tracing::{debug, info, warn};
 use urom_abi::MAX_PLUGINS;
 use urom_abi::describe::section::{self, Description};
 use urom_abi::version;
 
-use super::examiner::{Answer, Examiner};
+use super::examiner::{Answer, Examiner, Question};
 use super::trust::{self, Distrust};
 use crate::freshness;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
@@ -34,6 +35,9 @@ pub fn entries(path: &OsStr) -> Vec<PathBuf> {
     let entries = path.as_bytes().split(|byte| *byte == b';').filter(|entry| !entry.is_empty());
     entries.map(|entry| PathBuf::from(OsStr::from_bytes(entry))).collect()
 }
+
+/// For how long a look waits for files that are examined. One that takes longer is listed by a later look.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// A plugin that hosts are told of, and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,8 +70,8 @@ struct Known {
     spelling: PathBuf,
     /// Its description, as hosts get it, once that was made.
     shown: Option<Arc<[u8]>>,
-    /// What it answered, or why it cannot be served, if it came to that.
-    answer: Option<Result<Answer, String>>,
+    /// What it was asked, if it came to that.
+    question: Option<Question>,
 }
 
 /// Why a file is not served.
@@ -96,6 +100,8 @@ struct Identity {
 /// One walk over the path.
 struct Walk<'a> {
     catalogue: &'a mut Catalogue,
+    /// Files that may be plugins, by the names that these would have. All of them are examined at the same time.
+    candidates: Vec<(PathBuf, String)>,
     found: Vec<Found>,
     complaints: HashSet<String>,
 }
@@ -114,7 +120,8 @@ impl Catalogue {
 
     /// Walks the directories and files of `path` and returns what can be served, in order of discovery. Whatever is wrong with the rest is logged.
     pub(crate) fn discover(&mut self, path: Option<&[PathBuf]>) -> Vec<Found> {
-        let mut walk = Walk { catalogue: self, found: Vec::new(), complaints: HashSet::new() };
+        let mut walk =
+            Walk { catalogue: self, candidates: Vec::new(), found: Vec::new(), complaints: HashSet::new() };
         match path {
             Some(path) => path.iter().for_each(|entry| walk.entry(entry)),
             None => {
@@ -124,6 +131,7 @@ impl Catalogue {
                 ))
             }
         }
+        walk.hear();
         let Walk { found, complaints, .. } = walk;
         self.complaints = complaints;
         found
@@ -158,12 +166,27 @@ impl Walk<'_> {
 
     /// Takes one file in, or says why not.
     fn file(&mut self, file: &Path) {
-        match self.try_file(file) {
-            Ok(()) => {}
-            Err(PassedOver::Because(reason)) => {
+        if let Err(reason) = self.try_file(file) {
+            self.pass_over(file, reason);
+        }
+    }
+
+    fn pass_over(&mut self, file: &Path, reason: PassedOver) {
+        match reason {
+            PassedOver::Because(reason) => {
                 self.complain(format!("{} is not served: {reason}", file.display()));
             }
-            Err(PassedOver::NoPlugin) => debug!("{} is a library and no plugin", file.display()),
+            PassedOver::NoPlugin => debug!("{} is a library and no plugin", file.display()),
+        }
+    }
+
+    /// Takes in the plugins among the candidates.
+    fn hear(&mut self) {
+        let until = Instant::now() + ANSWERS_WITHIN;
+        for (file, name) in std::mem::take(&mut self.candidates) {
+            if let Err(reason) = self.take_in(&file, name, until) {
+                self.pass_over(&file, reason);
+            }
         }
     }
 
@@ -171,7 +194,7 @@ impl Walk<'_> {
         trust::check(file).map_err(|reason| reason.to_string())?;
         let examiner = self.catalogue.examiner.clone();
         let known = self.catalogue.know(file)?;
-        let (name, description) = match &known.looked {
+        let name = match &known.looked {
             Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {
                 return Err(PassedOver::NoPlugin);
             }
@@ -182,9 +205,18 @@ impl Walk<'_> {
             Ok(PluginElf { description: Some(Err(error)), .. }) => {
                 return Err(format!("{error}; build it with this kit").into());
             }
-            Ok(looked) => (plugin_name(file, looked.stated_name())?, looked.described()),
+            Ok(looked) => plugin_name(file, looked.stated_name())?,
             Err(reason) => return Err(reason.clone().into()),
         };
+        if let Some((why, hint)) = freshness::stale(file) {
+            return Err(format!("it is {why}: {hint}").into());
+        }
+        known.ask(&examiner);
+        self.candidates.push((file.to_owned(), name));
+        Ok(())
+    }
+
+    fn take_in(&mut self, file: &Path, name: String, until: Instant) -> Result<(), PassedOver> {
         if let Some(first) = self.found.iter().find(|found| found.entry.name == name) {
             return Err(format!(
                 "a plugin of the name `{name}` was found at {} before",
@@ -192,11 +224,9 @@ impl Walk<'_> {
             )
             .into());
         }
-        if let Some((why, hint)) = freshness::stale(file) {
-            return Err(format!("it is {why}: {hint}").into());
-        }
-        let answer = known.ask(file, &examiner)?;
-        let fingerprint = description.map(|description| description.protocol.fingerprint());
+        let Some(known) = self.catalogue.known.get_mut(file) else { return Ok(()) };
+        let answer = known.answer(file, until)?;
+        let fingerprint = known.looked.as_ref().ok().and_then(PluginElf::fingerprint);
         let (file, description) = (known.spelling.clone(), known.shown());
         let bits = &mut self.catalogue.bits;
         let bit = match bits.get(&name) {
@@ -241,7 +271,7 @@ impl Catalogue {
                     .filter(|_| keeps)
                     .map_or_else(|| file.to_owned(), |known| respell(&known.spelling));
                 let looked = plugin_elf::look(file).map_err(|error| error.to_string());
-                Known { identity, looked, spelling, shown: None, answer: None }
+                Known { identity, looked, spelling, shown: None, question: None }
             }
         };
         Ok(self.known.entry(file.to_owned()).or_insert(known))
@@ -250,20 +280,27 @@ impl Catalogue {
 
 impl Known {
     /// Has the file examined, unless that was done before.
-    fn ask(&mut self, file: &Path, examiner: &Examiner) -> Result<Answer, PassedOver> {
-        let (shown, path) = (&self.looked, &self.spelling);
-        let ask = || {
-            debug!("examining {}", file.display());
-            let shown = shown.as_ref().map_err(Clone::clone)?;
-            let answer = examiner.ask(path, shown)?;
-            let api = answer
-                .api_version
-                .map(|word| format!(", built for DOCA {}", version::display(word as usize)));
-            let api = api.unwrap_or_default();
-            info!("found the plugin {}, version {}{api}", file.display(), answer.version);
-            Ok(answer)
+    fn ask(&mut self, examiner: &Examiner) {
+        if let (Ok(shown), None) = (&self.looked, &self.question) {
+            self.question = Some(Question::ask(examiner, &self.spelling, shown));
+        }
+    }
+
+    /// What it answers.
+    fn answer(&mut self, file: &Path, until: Instant) -> Result<Answer, PassedOver> {
+        let Some(question) = &mut self.question else { return Err(PassedOver::NoPlugin) };
+        let is_new = question.is_open();
+        let Some(answer) = question.answer(until) else {
+            return Err("it is being examined, which takes long: hosts that come later may find it".into());
         };
-        self.answer.get_or_insert_with(ask).clone().map_err(PassedOver::Because)
+        let answer = answer.clone()?;
+        if is_new {
+            let api = answer.api_version.and_then(|word| usize::try_from(word).ok());
+            let api = api.map(|word| format!(", built for DOCA {}", version::display(word)));
+            let (file, version, api) = (file.display(), answer.version, api.unwrap_or_default());
+            info!("found the plugin {file}, version {version}{api}");
+        }
+        Ok(answer)
     }
 
     /// The description for hosts. It is made once: the daemon's loop hands it out.

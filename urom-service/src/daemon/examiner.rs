@@ -1,10 +1,10 @@
 //! How the daemon learns what a plugin answers. Nothing that a file does as it is loaded may harm the daemon.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::Path;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tracing::dispatcher;
 
@@ -37,7 +37,7 @@ impl Examiner {
     ///
     /// # Errors
     /// Why it cannot be served.
-    pub(crate) fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, String> {
+    fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, String> {
         let in_process = |launcher: &[OsString], words: &[OsString], env: &[(OsString, OsString)]| {
             let mut command = command(launcher, words)?;
             command.env_clear().envs(env.iter().cloned());
@@ -57,7 +57,7 @@ impl Examiner {
             }
             Examiner::Thread => match shown.described() {
                 Some(description) => Ok(Answer { version: description.protocol.version, api_version: None }),
-                None => on_a_thread(file),
+                None => load(file),
             },
         }
     }
@@ -73,20 +73,75 @@ fn served(examined: &Examined) -> Result<Answer, String> {
     Ok(Answer { version, api_version: Some(word) })
 }
 
-/// A plugin that hangs keeps its thread.
-fn on_a_thread(file: &Path) -> Result<Answer, String> {
-    let (tell, told) = sync_channel(1);
-    let (path, log) = (file.to_owned(), dispatcher::get_default(Clone::clone));
-    let load = move || {
-        // Nobody listens any more when it came too late.
-        let _ = tell.send(dispatcher::with_default(&log, || PluginFile::open(&path)));
+/// A file that is examined, or was.
+#[derive(Debug)]
+pub(crate) enum Question {
+    /// It is, on a thread. `awaited` says whether somebody has waited for that already.
+    Open {
+        answer: Receiver<Result<Answer, String>>,
+        awaited: bool,
+    },
+    Answered(Result<Answer, String>),
+}
+
+impl Question {
+    /// Has a file examined that shows this.
+    pub(crate) fn ask(examiner: &Examiner, file: &Path, shown: &PluginElf) -> Question {
+        let (examiner, path, shown) = (examiner.clone(), file.to_owned(), shown.clone());
+        match on_a_thread(move || examiner.ask(&path, &shown)) {
+            Ok(answer) => Question::Open { answer, awaited: false },
+            Err(reason) => Question::Answered(Err(reason)),
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Question::Open { .. })
+    }
+
+    /// The answer, which is waited for once and not later than `until`.
+    pub(crate) fn answer(&mut self, until: Instant) -> Option<&Result<Answer, String>> {
+        if let Question::Open { answer, awaited } = self {
+            let left =
+                if *awaited { Duration::ZERO } else { until.saturating_duration_since(Instant::now()) };
+            *awaited = true;
+            let heard = match answer.recv_timeout(left) {
+                Ok(heard) => heard,
+                Err(RecvTimeoutError::Timeout) => return None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    Err("examining it panicked; please report it".to_owned())
+                }
+            };
+            *self = Question::Answered(heard);
+        }
+        match self {
+            Question::Answered(answer) => Some(answer),
+            Question::Open { .. } => None,
+        }
+    }
+}
+
+/// Loads a file into this process. A plugin that hangs keeps its thread.
+fn load(file: &Path) -> Result<Answer, String> {
+    let path = file.to_owned();
+    let loaded = on_a_thread(move || PluginFile::open(&path))?;
+    let loaded = match awake::receive(&loaded, DEADLINE) {
+        Ok(loaded) => loaded,
+        Err(_) => return Err(Trouble::Hang { stage: Stage::Load, limit: DEADLINE }.to_string()),
     };
-    thread::Builder::new()
-        .name("urom-examine".to_owned())
-        .spawn(load)
-        .map_err(|error: io::Error| format!("cannot be examined: {error}"))?;
-    let opened = awake::receive(&told, DEADLINE);
-    let opened = opened.map_err(|_| Trouble::Hang { stage: Stage::Load, limit: DEADLINE }.to_string())?;
-    let plugin = opened.map_err(|error| error.to_string())?;
+    let plugin = loaded.map_err(|error| error.to_string())?;
     Ok(Answer { version: plugin.version, api_version: Some(plugin.iface.api_version as u64) })
+}
+
+/// Does something that may take for ever, and logs where this thread does.
+fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<Receiver<T>, String> {
+    let (tell, told) = sync_channel(1);
+    let log = dispatcher::get_default(Clone::clone);
+    let work = move || {
+        // Nobody listens any more when it took too long.
+        let _ = tell.send(dispatcher::with_default(&log, work));
+    };
+    match thread::Builder::new().name("urom-examine".to_owned()).spawn(work) {
+        Ok(_) => Ok(told),
+        Err(error) => Err(format!("cannot be examined: {error}")),
+    }
 }

@@ -72,7 +72,7 @@ pub enum Trouble {
     #[error(transparent)]
     Refused(#[from] PluginFileError),
     /// It did not come back in time.
-    #[error("did not come back within {} s {stage}: change it, and the service looks again", .limit.as_secs())]
+    #[error("it did not come back within {} s {stage}: change it, and the service looks again", .limit.as_secs())]
     Hang {
         /// Where.
         stage: Stage,
@@ -80,7 +80,7 @@ pub enum Trouble {
         limit: Duration,
     },
     /// It ended its process.
-    #[error("ended its process ({how}) {stage}{}", said_so(.said.as_deref()))]
+    #[error("it ended its process ({how}) {stage}{}", said_so(.said.as_deref()))]
     Crash {
         /// Where.
         stage: Stage,
