@@ -65,9 +65,9 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 256 hosts, 1024 workers, 256 of them for one host.
+    /// 1024 hosts, 1024 workers, 256 of them for one host.
     fn default() -> Limits {
-        Limits { hosts: 256, workers: 1024, workers_per_host: 256 }
+        Limits { hosts: 1024, workers: 1024, workers_per_host: 256 }
     }
 }
 

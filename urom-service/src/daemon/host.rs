@@ -50,7 +50,7 @@ pub(crate) struct Reception {
 pub(crate) async fn serve(
     key: HostKey,
     mut stream: TcpStream,
-    (peer, seat): (SocketAddr, Seat),
+    (peer, mut seat): (SocketAddr, Seat),
     reception: Arc<Reception>,
     events: mpsc::Sender<Event>,
 ) {
@@ -64,6 +64,7 @@ pub(crate) async fn serve(
     if !seat.admit(peer, greeting).await {
         return;
     }
+    drop(seat);
     let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
         let text = format!(
             "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",

@@ -1,6 +1,7 @@
 //! One control stream of a host: opened, greeted, and carried by a task of its own.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,6 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::awake::sleep;
 use crate::key::Secret;
 use crate::patience::Patience;
 use crate::session::{self, BACKLOG, Message};
@@ -17,6 +19,10 @@ use crate::wire::stream::{StreamError, greet, prepare};
 
 /// How many long messages may wait to leave.
 const IN_TURN: usize = 4;
+
+/// How long to wait before a service is tried again that hung up, and how long before the last time.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LAST_PAUSE: Duration = Duration::from_millis(800);
 
 /// A stream under way.
 pub(super) struct Stream<In, Out> {
@@ -32,8 +38,27 @@ where
     In: Message + DeserializeOwned + Send + 'static,
     Out: Message + Serialize + Send + Sync + 'static,
 {
-    /// Connects, says hello and hears it, and proves to hold the secret.
+    /// Connects, says hello and hears it, and proves to hold the secret. A service that hung up in the middle of it had no
+    /// time for this host, and is tried again.
     pub(super) async fn open(
+        address: SocketAddr,
+        expected: Role,
+        secret: Option<&Secret>,
+        patience: Patience,
+    ) -> Result<Stream<In, Out>, StreamError> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match Self::try_open(address, expected, secret, patience).await {
+                Err(StreamError::CutOff(_)) if pause <= LAST_PAUSE => {
+                    sleep(pause).await;
+                    pause *= 2;
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    async fn try_open(
         address: SocketAddr,
         expected: Role,
         secret: Option<&Secret>,

@@ -45,11 +45,19 @@ pub enum StreamError {
     /// They do not hold the same key.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The service hung up on this host in the middle of the greeting.
+    #[error(
+        "the {0} hung up before this program had greeted it: it ended, or more connections came than it can greet; try again"
+    )]
+    CutOff(Role),
 }
 
 /// How long a peer that was not understood has to finish what it says first: closing a stream with something unread makes
 /// the kernel throw away what was said on it.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What a service says in the place of its proof to a host whose proof is wrong.
+const NOT_TAKEN: [u8; PROOF_LEN] = [0; PROOF_LEN];
 
 /// Sets what a control stream wants of TCP. It works without, only less well.
 pub(crate) fn prepare(stream: &TcpStream) {
@@ -77,14 +85,12 @@ where
 {
     let met = patience.wait(meet(stream, ours, expected, secret)).await;
     match met.unwrap_or(Err(StreamError::Silent(patience))) {
+        Err(StreamError::Closed) if expected != Role::Host => Err(StreamError::CutOff(expected)),
         // So it looks when a service hangs up with something of this host unread.
         Err(StreamError::Io(error))
             if error.kind() == io::ErrorKind::ConnectionReset && expected != Role::Host =>
         {
-            let text = format!(
-                "the {expected} ended, or was full, before this program had greeted ({error}); try again"
-            );
-            Err(io::Error::new(error.kind(), text).into())
+            Err(StreamError::CutOff(expected))
         }
         result => result,
     }
@@ -129,7 +135,10 @@ where
     if is_host {
         let said = Transcript::new((&ours, &opening), (&hello, &theirs));
         stream.write_all(&said.prove(secret, Prover::Host)).await?;
-        hear(stream, &mut proof, KeyError::NotTaken(expected).into()).await?;
+        hear(stream, &mut proof, StreamError::Closed).await?;
+        if proof == NOT_TAKEN {
+            return Err(KeyError::NotTaken(expected).into());
+        }
         if !said.verify(secret, Prover::Service, &proof) {
             return Err(KeyError::Impostor(expected).into());
         }
@@ -138,6 +147,7 @@ where
         let said = Transcript::new((&hello, &theirs), (&ours, &opening));
         hear(stream, &mut proof, StreamError::Closed).await?;
         if !said.verify(secret, Prover::Host, &proof) {
+            stream.write_all(&NOT_TAKEN).await?;
             return Err(KeyError::HostHasAnother.into());
         }
         Ok(stream.write_all(&said.prove(secret, Prover::Service)).await?)

@@ -7,13 +7,13 @@ mod tests;
 mod thread;
 mod turns;
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
 use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError, WorkerId};
@@ -23,7 +23,7 @@ use super::intake::{Answer, Desk, Intake};
 use super::messages::{LinkKey, ToControl, ToData};
 use crate::awake::sleep;
 use crate::key::Secret;
-use crate::lobby::{UNPROVEN, who_goes};
+use crate::lobby::Seat;
 use crate::log::{Budget, LeftOut};
 use crate::mailbox::Mailbox;
 use crate::wire::control::{
@@ -65,7 +65,7 @@ pub(super) enum Event {
         link: LinkKey,
         peer: SocketAddr,
         outbox: mpsc::Sender<WorkerToHost>,
-        give_up: oneshot::Sender<()>,
+        seat: Seat,
     },
     Host {
         link: LinkKey,
@@ -92,8 +92,8 @@ struct Link {
     /// What log lines call it: the address, and what it says of its program once it was let in.
     name: String,
     outbox: mpsc::Sender<WorkerToHost>,
-    /// Has its stream end at once, and not when what it was told is written.
-    give_up: oneshot::Sender<()>,
+    /// Its place among those that are not in.
+    seat: Option<Seat>,
     /// Its domains, once it was let in: the data thread knows it then.
     intake: Option<Intake>,
     /// What it came with, once it was let in.
@@ -117,8 +117,8 @@ struct Control {
     port: u16,
     expected: HashSet<u128>,
     links: HashMap<LinkKey, Link>,
-    /// Who was thrown out without having been let in and still reads why, the first one first, and what has its stream end.
-    lingering: VecDeque<(LinkKey, oneshot::Sender<()>)>,
+    /// The places of those who were thrown out without having been let in, and still read why.
+    lingering: HashMap<LinkKey, Seat>,
     /// Lines about the ends of links that were not let in.
     strangers: Budget,
     events: mpsc::Sender<Event>,
@@ -148,11 +148,17 @@ impl Control {
                 }
                 self.stop();
             }
-            Event::HostCame { link, peer, outbox, give_up } => {
-                self.make_room();
+            Event::HostCame { link, peer, outbox, seat } => {
                 self.links.insert(
                     link,
-                    Link { peer, name: peer.to_string(), outbox, give_up, intake: None, ticket: None },
+                    Link {
+                        peer,
+                        name: peer.to_string(),
+                        outbox,
+                        seat: Some(seat),
+                        intake: None,
+                        ticket: None,
+                    },
                 );
                 let events = self.events.clone();
                 self.timers.spawn(async move {
@@ -182,31 +188,6 @@ impl Control {
         let links: Vec<LinkKey> = self.links.keys().copied().collect();
         for link in links {
             self.send_away(link, Failure::new(DocaError::SHUTDOWN, text.clone()));
-        }
-    }
-
-    /// Hangs up on a host that is not in, if there are as many as may be: the first of those that read why, or else the one that
-    /// the lobby would. To tell that one why would keep its descriptor for a while, and those are limited.
-    fn make_room(&mut self) {
-        let waiting = self.links.iter().filter(|(_, link)| !link.is_admitted());
-        let mut waiting: Vec<(LinkKey, IpAddr)> = waiting.map(|(key, link)| (*key, link.peer.ip())).collect();
-        if waiting.len() + self.lingering.len() < UNPROVEN {
-            return;
-        }
-        if let Some((_, give_up)) = self.lingering.pop_front() {
-            // Its stream may have ended by itself.
-            let _ = give_up.send(());
-            return;
-        }
-        // The oldest first.
-        waiting.sort_unstable();
-        let goes = who_goes(waiting.iter().map(|(_, from)| *from));
-        if let Some(link) = goes.and_then(|at| waiting.get(at)).and_then(|(key, _)| self.links.remove(key)) {
-            if let Some(more) = self.strangers.line(Instant::now()) {
-                info!("host {} is hung up on: too many show no ticket{more}", link.peer);
-            }
-            // Its stream may have ended by itself.
-            let _ = link.give_up.send(());
         }
     }
 
@@ -267,6 +248,7 @@ impl Control {
         let Some(link) = self.links.get_mut(&key) else { return };
         link.intake = Some(Intake::new(key, self.desk.clone()));
         link.ticket = Some(attach.ticket);
+        link.seat = None;
         self.expected.remove(&attach.ticket);
         if !attach.program.is_empty() {
             let program = attach.program.replace(char::is_control, " ");
@@ -281,7 +263,8 @@ impl Control {
 
     fn host_gone(&mut self, key: LinkKey, end: Option<StreamError>) {
         let Some(link) = self.links.remove(&key) else {
-            return self.lingering.retain(|(link, _)| *link != key);
+            self.lingering.remove(&key);
+            return;
         };
         if let Some(more) = self.line_about(link.ticket.is_some()) {
             match end {
@@ -308,8 +291,8 @@ impl Control {
         // A host that reads nothing does not learn why.
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
         self.part(key, &link);
-        if link.ticket.is_none() {
-            self.lingering.push_back((key, link.give_up));
+        if let Some(seat) = link.seat {
+            self.lingering.insert(key, seat);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use super::control::Event;
 use super::messages::LinkKey;
@@ -34,7 +34,7 @@ pub(super) async fn daemon_session(
 pub(super) async fn host_session(
     link: LinkKey,
     mut stream: TcpStream,
-    (peer, seat): (SocketAddr, Seat),
+    (peer, mut seat): (SocketAddr, Seat),
     secret: Option<Secret>,
     events: mpsc::Sender<Event>,
     patience: Patience,
@@ -45,16 +45,11 @@ pub(super) async fn host_session(
         return;
     }
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
-    let (give_up, given_up) = oneshot::channel();
-    if events.send(Event::HostCame { link, peer, outbox, give_up }).await.is_err() {
+    if events.send(Event::HostCame { link, peer, outbox, seat }).await.is_err() {
         return;
     }
     let session = session::run(stream, outgoing, &events, patience, |message| Event::Host { link, message });
-    let end = tokio::select! {
-        end = session => end,
-        // Its place was needed.
-        Ok(()) = given_up => None,
-    };
+    let end = session.await;
     // Nobody listens when the worker ends.
     let _ = events.send(Event::HostGone { link, end }).await;
 }

@@ -8,6 +8,7 @@ use super::*;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::now;
 use crate::fuzzing::program::Program;
+use crate::lobby::Lobby;
 use crate::session::BACKLOG;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
@@ -64,7 +65,7 @@ impl Worker {
             port: 5000,
             expected: HashSet::new(),
             links: HashMap::new(),
-            lingering: VecDeque::new(),
+            lingering: HashMap::new(),
             strangers: Budget::default(),
             events: sender,
             sessions: JoinSet::new(),
@@ -106,9 +107,9 @@ impl Worker {
                 self.leave(link).await;
                 let (outbox, told) = mpsc::channel(BACKLOG);
                 self.hosts.insert(link, told);
-                let peer = ([127, 0, 0, 1], 4000).into();
-                let give_up = oneshot::channel().0;
-                self.handle(Event::HostCame { link, peer, outbox, give_up }).await;
+                let peer = SocketAddr::from(([127, 0, 0, 1], 4000));
+                let seat = Lobby::new(1).enter(peer.ip());
+                self.handle(Event::HostCame { link, peer, outbox, seat }).await;
             }
             6 => self.leave(link).await,
             _ => {

@@ -1,6 +1,6 @@
 //! The thread that the control part runs on: its event loop, from the streams it starts with to the last word to hosts.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
         port,
         expected: HashSet::new(),
         links: HashMap::new(),
-        lingering: VecDeque::new(),
+        lingering: HashMap::new(),
         strangers: Budget::default(),
         events,
         sessions,
