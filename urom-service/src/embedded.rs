@@ -18,7 +18,7 @@ use urom_abi::signals;
 
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::discovery::{PLUGIN_PATH_VARIABLE, entries};
-use crate::daemon::{Launcher, serve};
+use crate::daemon::{AllowedVariables, Launcher, serve};
 use crate::freshness;
 use crate::key::Key;
 use crate::log::Log;
@@ -89,6 +89,8 @@ impl Embedded {
             plugin_path: Some(places(options.plugin_path.as_deref())).filter(|places| !places.is_empty()),
             // Whoever is silent is paused together with this end.
             patience: Patience::OFF,
+            // It has no effect on threads of the host's own process.
+            worker_env_allow: vec![AllowedVariables::ALL],
             ..DaemonConfig::default()
         };
         let listener = std::net::TcpListener::bind(config.listen)?;

@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 use urom_abi::cpu::CpuSet;
 
 use crate::daemon::config::{Limits, MAX_MAX_MESSAGE, MIN_MAX_MESSAGE, process_cpus};
-use crate::daemon::{DaemonConfig, WorkerVariable};
+use crate::daemon::{AllowedVariables, DaemonConfig, WorkerVariable};
 use crate::examine::{self, EXAMINE};
 use crate::key::{Key, key_file_of_environment};
 use crate::log::{Log, LogLevel};
@@ -91,6 +91,11 @@ pub struct DaemonArgs {
     /// their host asks for.
     #[arg(long, value_name = "NAME[=VALUE]", value_parser = OsStringValueParser::new().try_map(WorkerVariable::try_from))]
     worker_env: Vec<WorkerVariable>,
+    /// What hosts may set in the environment of their workers: a name, or all names that begin so; may be given several times.
+    /// They may in any case set UCX_TLS, UCX_LOG_LEVEL, what --worker-env gives, and names that begin with UROM_, but for the
+    /// kit's own.
+    #[arg(long, value_name = "NAME|PREFIX*", value_parser = OsStringValueParser::new().try_map(AllowedVariables::try_from))]
+    worker_env_allow: Vec<AllowedVariables>,
 }
 
 /// A command line, taken apart.
@@ -197,6 +202,7 @@ impl DaemonArgs {
             sdk_log_level,
             worker_words: words,
             worker_env: self.worker_env.clone(),
+            worker_env_allow: self.worker_env_allow.clone(),
             worker_launcher: self.worker_launcher.clone().map_or_else(Vec::new, |words| words.0),
         };
         crate::daemon::run(config, self.sdk_log_level, ready)

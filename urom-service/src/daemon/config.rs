@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::CpuSet;
 
-use super::environment::WorkerVariable;
+use super::environment::{AllowedVariables, WorkerVariable};
 use crate::key::Key;
 use crate::log::LogLevel;
 use crate::patience::Patience;
@@ -51,6 +51,8 @@ pub struct DaemonConfig {
     pub worker_launcher: Vec<OsString>,
     /// What workers that are processes find in their environment besides the little they always do.
     pub worker_env: Vec<WorkerVariable>,
+    /// What hosts may set in a worker's environment besides `UROM_*`, `UCX_TLS` and `UCX_LOG_LEVEL`.
+    pub worker_env_allow: Vec<AllowedVariables>,
 }
 
 /// How many of everything a daemon takes.
@@ -88,6 +90,7 @@ impl Default for DaemonConfig {
             worker_words: Vec::new(),
             worker_launcher: Vec::new(),
             worker_env: Vec::new(),
+            worker_env_allow: Vec::new(),
         }
     }
 }

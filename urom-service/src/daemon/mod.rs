@@ -28,7 +28,7 @@ use tracing::info;
 
 pub use config::DaemonConfig;
 pub use discovery::{PLUGIN_PATH_VARIABLE, entries as plugin_path_entries};
-pub use environment::{ParseVariableError, WorkerVariable};
+pub use environment::{AllowedVariables, ParseAllowedError, ParseVariableError, WorkerVariable};
 pub(crate) use launcher::Launcher;
 use process::Reaper;
 pub(crate) use server::serve;
