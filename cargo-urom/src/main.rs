@@ -41,6 +41,7 @@ use clap::{Parser, Subcommand};
 
 // What plugins log with, where this program is a service or one of its workers.
 urom_service::export_doca_log!();
+urom_service::remember_hangup!();
 
 /// The verb that makes this program `uromd`; for itself only, so no help names it.
 const UROMD: &str = "uromd";

@@ -10,9 +10,8 @@
 //! - the **host** program uses this crate's library part (through `urom-host`, or as DOCA's C interface).
 //!
 //! What comes from outside a process is checked and never believed: bytes, lengths, slots, a plugin's echo of a command.
-//! A plugin's *code* is believed. The daemon loads every file of the plugin path that has a plugin's symbols in
-//! order to list it, so one that crashes while it is loaded takes the daemon along; one that crashes at work takes its
-//! worker. A plugin's own events
+//! A plugin's *code* is believed by its worker alone, which it takes along when it crashes. To list a file, the daemon has a
+//! process of its own load it ([`examine`]), so whatever it does then costs a line of the log. A plugin's own events
 //! wake nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and twenty times
 //! otherwise.
 //!
@@ -28,6 +27,7 @@ mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod hangup;
 mod host_names;
 pub mod key;
 pub mod library;
@@ -47,6 +47,8 @@ pub mod uromd;
 pub mod wire;
 pub mod worker;
 
+#[doc(hidden)]
+pub use hangup::remember_hangup_now;
 pub use own_output::take_stdout;
 pub use patience::{PATIENCE_VARIABLE, ParsePatienceError, Patience};
 pub use urom_log::export_doca_log;

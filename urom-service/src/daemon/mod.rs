@@ -33,10 +33,12 @@ pub(crate) use launcher::Launcher;
 use process::Reaper;
 pub(crate) use server::serve;
 
+use crate::hangup;
 use crate::log::LogLevel;
 use crate::worker::is_loopback;
 
-/// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM or SIGINT.
+/// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM, SIGINT or SIGHUP, unless that
+/// was ignored when the program was started.
 ///
 /// `ready` is called with the address once hosts can connect. `ucx_log` is what UCX logs in workers when the environment
 /// does not say.
@@ -60,12 +62,20 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
         })?;
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let mut hangup = hangup::ends_the_program().then(|| signal(SignalKind::hangup())).transpose()?;
         let stop = async move {
+            let hangup = async {
+                match &mut hangup {
+                    Some(hangup) => hangup.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
             let name = tokio::select! {
                 _ = terminate.recv() => "SIGTERM",
                 _ = interrupt.recv() => "SIGINT",
+                _ = hangup => "SIGHUP",
             };
-            info!("{name} came");
+            info!("{name} was received");
         };
         let reaper = Reaper::start().context("there is no thread for taking back workers")?;
         ready(listener.local_addr()?);

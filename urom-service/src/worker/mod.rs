@@ -53,7 +53,6 @@ pub fn run(config: WorkerConfig, daemon: UnixStream, place: Place) {
     if place == Place::Process {
         // First of all, so that every thread started from here on inherits it.
         confine(&config);
-        ignore_hangup();
     }
     let id = config.id;
     if let Err(problem) = start(config, daemon, place) {
@@ -92,16 +91,6 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
     // It says the last words, then ends; if it panicked, it has said so.
     let _ = control.join();
     Ok(())
-}
-
-/// Has `SIGHUP` do nothing. The kernel sends it to a worker that is stopped when its daemon dies, and lets it go on; it finds the
-/// daemon gone then, tells its hosts so, and ends. UCX takes the signal for a wish to be debugged, and its handler does in any thread what
-/// no handler may. Who wishes that sets `UCX_DEBUG_SIGNO`.
-fn ignore_hangup() {
-    if std::env::var_os("UCX_DEBUG_SIGNO").is_none() {
-        // SAFETY: no handler is set, and the one that goes is UCX's, which needs it for nothing.
-        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
-    }
 }
 
 /// Keeps this process to its CPUs, as far as they exist.

@@ -7,17 +7,20 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rustix::process::{Pid, getppid};
 use tokio::net::{TcpListener, UnixStream};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{MissedTickBehavior, interval};
-use tracing::error;
+use tracing::{error, info};
 use urom_abi::{DocaError, WorkerId};
 
 use super::turns::pass_on;
 use super::{Control, Event};
 use crate::awake::{sleep, timeout};
 use crate::entrance::Entrance;
+use crate::hangup;
 use crate::log::{Budget, Log};
 use crate::mailbox::Mailbox;
 use crate::patience::Patience;
@@ -92,7 +95,8 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
 }
 
 async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
-    let Setup { id, max_hosts, patience, listener, daemon, mailbox, mut from_data, domains, .. } = setup;
+    let Setup { id, max_hosts, patience, place, listener, daemon, mailbox, mut from_data, domains } = setup;
+    let mut stop = Stop::new(place);
     let streams = UnixStream::from_std(daemon)
         .and_then(|daemon| Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?)));
     let (daemon, port, listener) = match streams {
@@ -148,6 +152,10 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             Some(_) = control.sessions.join_next() => {}
             Some(_) = control.timers.join_next() => {}
             () = &mut deadline, if stopping => break End::Stuck,
+            name = stop.asked(), if !stopping => {
+                info!("{name} was received");
+                control.stop();
+            }
             _ = round.tick() => control.throw_out_late(),
             (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
                 last_link += 1;
@@ -163,6 +171,48 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     };
     control.close(happened, end).await;
     end
+}
+
+/// The signals that stop a worker which is a process.
+struct Stop {
+    /// The daemon, or nothing for a thread.
+    parent: Option<Pid>,
+    terminate: Option<Signal>,
+    hangup: Option<Signal>,
+}
+
+impl Stop {
+    fn new(place: Place) -> Stop {
+        let is_process = place == Place::Process;
+        // Where a handler cannot be installed the signal does what it does by itself.
+        let hear = |kind| signal(kind).ok();
+        Stop {
+            parent: is_process.then(getppid).flatten(),
+            terminate: is_process.then(|| hear(SignalKind::terminate())).flatten(),
+            hangup: (is_process && hangup::ends_the_program()).then(|| hear(SignalKind::hangup())).flatten(),
+        }
+    }
+
+    /// Waits for one that asks for the end. The kernel sends `SIGHUP` to a stopped worker whose daemon dies, too: the end of
+    /// the stream to the daemon is heard then, and hosts are told of that.
+    async fn asked(&mut self) -> &'static str {
+        loop {
+            let name = tokio::select! {
+                () = next(&mut self.terminate) => "SIGTERM",
+                () = next(&mut self.hangup) => "SIGHUP",
+            };
+            if getppid() == self.parent {
+                return name;
+            }
+        }
+    }
+}
+
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
 }
 
 impl Control {
