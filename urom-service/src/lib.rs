@@ -20,6 +20,7 @@
 
 mod awake;
 pub mod daemon;
+mod descriptors;
 pub mod embedded;
 mod entrance;
 pub mod examine;

@@ -47,6 +47,7 @@ use crate::worker::is_loopback;
 /// The address is taken or is not this machine's.
 pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     descriptors::allow(config.limits);
+    crate::descriptors::require().map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let listen = config.listen;
