@@ -17,6 +17,7 @@ mod server;
 mod supervisor;
 mod tickets;
 mod trust;
+mod turns;
 mod words;
 
 use std::net::SocketAddr;

@@ -8,6 +8,7 @@ use tokio::task::spawn_blocking;
 use tracing::dispatcher;
 
 use super::discovery::{Catalogue, Found, path_of_environment};
+use super::turns::measured;
 
 /// Asks for looks.
 #[derive(Debug, Clone)]
@@ -18,7 +19,7 @@ impl Search {
     /// read directories, and happen on threads that may wait for them.
     pub(crate) fn begin(catalogue: Catalogue, plugin_path: Option<Vec<PathBuf>>) -> Search {
         let (ask, asked) = mpsc::unbounded_channel();
-        tokio::spawn(serve(catalogue, plugin_path, asked));
+        tokio::spawn(measured("looking for plugins", serve(catalogue, plugin_path, asked)));
         Search(ask)
     }
 

@@ -23,6 +23,7 @@ use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use super::search::Search;
 use super::supervisor::{self, GRACE};
+use super::turns::{self, measured};
 use super::{tickets, words};
 use crate::awake::timeout;
 use crate::entrance::Entrance;
@@ -91,6 +92,21 @@ pub(crate) async fn serve(
     launcher: Launcher,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let served = measured("the daemon itself", run(listener, config, launcher, stop)).await;
+    let (longest, slept) = turns::so_far();
+    debug!(
+        "the longest turn of the loop took {longest:.1?} of CPU time, and {} slept",
+        Count(slept as usize, "turn")
+    );
+    served
+}
+
+async fn run(
+    listener: TcpListener,
+    config: DaemonConfig,
+    launcher: Launcher,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
     let (events, mut happened) = session::events();
     let catalogue = Catalogue::new(launcher.examiner(config.listen.ip()));
     let reception = Arc::new(Reception {
@@ -128,7 +144,8 @@ pub(crate) async fn serve(
             (stream, peer, seat) = entrance.accept() => {
                 last_host += 1;
                 let (reception, events) = (Arc::clone(&reception), server.events.clone());
-                tokio::spawn(host::serve(last_host, stream, (peer, seat), reception, events));
+                let session = host::serve(last_host, stream, (peer, seat), reception, events);
+                tokio::spawn(measured("a host's session", session));
             }
         }
     }
@@ -244,14 +261,9 @@ impl Server {
             info!("worker {id} (group {gid}) is starting with {names}{process}");
             Ok(launched)
         };
-        self.supervisors.spawn(supervisor::start(
-            serial,
-            id,
-            launch,
-            outgoing,
-            self.events.clone(),
-            self.config.patience,
-        ));
+        let supervisor =
+            supervisor::start(serial, id, launch, outgoing, self.events.clone(), self.config.patience);
+        self.supervisors.spawn(measured("a worker's session", supervisor));
         self.later(self.ready_within(), Event::Overdue { serial });
     }
 
@@ -269,11 +281,12 @@ impl Server {
 
     fn later(&self, delay: Patience, event: Event) {
         let events = self.events.clone();
-        tokio::spawn(async move {
+        let timer = async move {
             delay.run_out().await;
             // Nobody listens when the daemon ends.
             let _ = events.send(event).await;
-        });
+        };
+        tokio::spawn(measured("a timer", timer));
     }
 
     fn tell_worker(&mut self, serial: Serial, message: DaemonToWorker) {

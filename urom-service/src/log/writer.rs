@@ -109,9 +109,11 @@ impl Writer {
                 waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
             }
             waiting.writing = true;
-            let mut bytes = Vec::from(std::mem::take(&mut waiting.bytes));
+            let bytes = std::mem::take(&mut waiting.bytes);
             let dropped = std::mem::take(&mut waiting.dropped);
+            // Whoever logs meanwhile does not wait for what follows.
             drop(waiting);
+            let mut bytes = Vec::from(bytes);
             if dropped != 0 {
                 bytes.extend(dropped_line(dropped).into_bytes());
             }
