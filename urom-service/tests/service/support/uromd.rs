@@ -102,7 +102,13 @@ impl Uromd {
 
     /// How many lines so far hold `part`.
     pub(crate) fn lines_with(&self, part: &str) -> usize {
-        self.log.lines.lock().unwrap().iter().filter(|line| line.contains(part)).count()
+        self.lines_with_all(&[part])
+    }
+
+    /// How many lines so far hold all of `parts`.
+    pub(crate) fn lines_with_all(&self, parts: &[&str]) -> usize {
+        let holds = |line: &&String| parts.iter().all(|part| line.contains(part));
+        self.log.lines.lock().unwrap().iter().filter(holds).count()
     }
 
     pub(crate) fn pid(&self) -> Pid {
