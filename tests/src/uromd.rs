@@ -98,8 +98,16 @@ impl Uromd {
     ///
     /// # Errors
     /// When it is gone already.
-    pub fn stop(mut self) -> Result<ExitStatus> {
+    pub fn stop(self) -> Result<ExitStatus> {
         self.signal(Signal::TERM)?;
+        self.wait()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn wait(mut self) -> Result<ExitStatus> {
         Ok(self.child.wait()?)
     }
 }

@@ -19,6 +19,7 @@ mod process;
 mod row;
 pub mod rude;
 mod scale;
+mod stalls;
 mod suite;
 mod turnover;
 mod vitals;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
 use crate::awake::Awake;
-use crate::{chaos, endurance, hosts, network, plugins, scale, turnover};
+use crate::{chaos, endurance, hosts, network, plugins, scale, stalls, turnover};
 
 /// One way of breaking things.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +68,11 @@ pub const SUITES: &[Suite] = &[
         name: "plugins",
         about: "plugins that block, leak, panic in every method and corrupt their lists",
         body: plugins::run,
+    },
+    Suite {
+        name: "stalls",
+        about: "slow files, a log that nobody reads, crowds, hang-ups, and pauses of everybody",
+        body: stalls::run,
     },
     Suite {
         name: "turnover",

@@ -22,6 +22,11 @@ fn a_link_that_is_cut_is_noticed_and_one_that_is_slow_is_not_taken_for_it() -> R
 }
 
 #[test]
+fn nothing_stalls_the_daemon() -> Result<()> {
+    short("stalls")
+}
+
+#[test]
 fn however_many_hosts_died_the_next_needs_no_more_memory() -> Result<()> {
     short("turnover")
 }
