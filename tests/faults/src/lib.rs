@@ -21,6 +21,7 @@ pub mod rude;
 mod scale;
 mod stalls;
 mod suite;
+mod throng;
 mod turnover;
 mod vitals;
 

@@ -97,6 +97,18 @@ impl Logs {
         Ok(String::from_utf8_lossy(&text).lines().filter(|line| line.contains(words)).count())
     }
 
+    /// The longest turn of a daemon's loop, and how many slept, as its log tells at the end.
+    pub(crate) fn turns(&self, name: &str) -> Result<(Duration, u64)> {
+        let text = std::fs::read_to_string(self.path(name))?;
+        let told = text.lines().rev().find_map(|line| {
+            let rest = line.split_once("the longest turn of the loop took ")?.1;
+            let (turn, rest) = rest.split_once(" us of CPU time, and ")?;
+            Some((turn.parse().ok()?, rest.split(' ').next()?.parse().ok()?))
+        });
+        let (turn, slept) = told.with_context(|| format!("the log of {name} does not tell of turns"))?;
+        Ok((Duration::from_micros(turn), slept))
+    }
+
     /// The last lines of every log, for the message about a failure.
     pub(crate) fn tails(&self) -> String {
         const LINES: usize = 40;
@@ -151,13 +163,24 @@ impl HostProcess {
         transports: Transports,
         log: File,
     ) -> Result<HostProcess> {
+        HostProcess::start_with(name, launcher, transports, log, |command| command)
+    }
+
+    /// The same, after `set` has added variables.
+    pub(crate) fn start_with(
+        name: &str,
+        launcher: &[&str],
+        transports: Transports,
+        log: File,
+        set: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<HostProcess> {
         let program = profile_directory()?.join("urom-faults");
         ensure!(program.exists(), "{} is not there: cargo builds it with this package", program.display());
         let words = launcher.iter().map(OsStr::new).chain([program.as_os_str(), OsStr::new("host")]);
         let words: Vec<&OsStr> = words.collect();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-        command.envs(transports.variables());
+        set(command.envs(transports.variables()));
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let orders = child.stdin.take().context("a host has no input")?;
         let output = BufReader::new(child.stdout.take().context("a host has no output")?);

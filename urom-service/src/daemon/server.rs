@@ -94,10 +94,8 @@ pub(crate) async fn serve(
 ) -> io::Result<()> {
     let served = measured("the daemon itself", run(listener, config, launcher, stop)).await;
     let (longest, slept) = turns::so_far();
-    debug!(
-        "the longest turn of the loop took {longest:.1?} of CPU time, and {} slept",
-        Count(slept as usize, "turn")
-    );
+    let longest = longest.as_micros();
+    debug!("the longest turn of the loop took {longest} us of CPU time, and {slept} turns slept");
     served
 }
 
