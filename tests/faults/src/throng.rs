@@ -81,7 +81,6 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     let before_crowd = vitals(daemon.pid())?;
     let begin = Instant::now();
     let (mut crowd, took) = Crowd::come(daemon.address().parse()?, key.as_ref(), many, || Ok(()))?;
-    let all = begin.elapsed();
     // They stay for longer than anybody's patience with one that is silent.
     while begin.elapsed() < Duration::from_secs(5) {
         for (number, host) in (0..).zip(&mut hosts) {
@@ -100,17 +99,17 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     drop(keepers);
     let stopped = daemon.stop()?;
     ensure!(stopped.success(), "the daemon: {stopped}");
-    let (turn, slept) = logs.turns(&name)?;
+    let [turn, slept] = logs.turns(&name)?;
     let per = |after: u64, before: u64, count: u64| after.saturating_sub(before) as f64 / count.max(1) as f64;
     let figure =
         |name: &str, unit, value, note: &str| Figure::new(format!("throng/{what}/{name}"), unit, value, note);
-    let welcome = format!("from greeting to the last welcome; {:.2} s with connecting", all.as_secs_f64());
     Ok(vec![
-        figure("welcome", "s", took.as_secs_f64(), &welcome),
+        figure("welcome", "s", took.as_secs_f64(), "until the last of them was welcomed"),
         figure("slowest-command", "s", slowest.as_secs_f64(), "of hosts at work meanwhile").at_most(COMMAND),
         figure("longest-turn", "ms", turn.as_secs_f64() * 1e3, "of the daemon's loop, CPU time")
             .at_most(TURN),
-        figure("turns-that-slept", "", slept as f64, "of the daemon's loop, in a system call"),
+        figure("longest-sleep", "ms", slept.as_secs_f64() * 1e3, "of a turn, or waiting for a processor")
+            .at_most(TURN),
         figure(
             "memory-per-host",
             "KiB",

@@ -93,9 +93,10 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let served = measured("the daemon itself", run(listener, config, launcher, stop)).await;
-    let (longest, slept) = turns::so_far();
-    let longest = longest.as_micros();
-    debug!("the longest turn of the loop took {longest} us of CPU time, and {slept} turns slept");
+    let [longest, slept] = turns::so_far().map(|time| time.as_micros());
+    debug!(
+        "the longest turn of the loop took {longest} us of CPU time, and none slept for more than {slept} us"
+    );
     served
 }
 

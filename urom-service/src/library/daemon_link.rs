@@ -126,17 +126,24 @@ async fn connect(Daemon { address, key, patience }: &Daemon) -> Result<(DaemonSt
     let secret = key.as_ref().map(Key::daemon_secret);
     let (mut waited, mut pause) = (Duration::ZERO, FIRST_PAUSE);
     loop {
-        let (mut last, mut starting) = (None, false);
+        let (mut last, mut again) = (None, false);
         for candidate in address.resolve().await? {
             match DaemonStream::open(candidate, Role::Daemon, secret.as_ref(), *patience).await {
-                Ok(stream) => return welcome(address, stream).await,
+                Ok(stream) => match welcome(address, stream).await {
+                    // Without a key, this may be a host that was cut off before the daemon had heard it.
+                    Err(failure) if failure.code() == DocaError::CONNECTION_RESET => {
+                        again = true;
+                        last = Some(failure);
+                    }
+                    welcomed => return welcomed,
+                },
                 Err(error) => {
-                    starting |= is_refusal(&error);
+                    again |= is_refusal(&error);
                     last = Some(address.refused(candidate, &error));
                 }
             }
         }
-        if !starting || waited + pause > STARTING {
+        if !again || waited + pause > STARTING {
             return Err(last.unwrap_or_else(|| address.unknown_host("the name has no address")));
         }
         // No event tells that somebody listens on a port of another machine.

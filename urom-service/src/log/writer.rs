@@ -95,6 +95,7 @@ impl Writer {
             // It is tried again for the next line.
             waiting.started = signals::blocked(thread).is_ok();
         }
+        drop(waiting);
         self.changed.notify_all();
     }
 

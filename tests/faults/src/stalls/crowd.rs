@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
-use tokio::sync::{Barrier, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use urom_service::Patience;
 use urom_service::key::Key;
@@ -25,7 +25,7 @@ pub(crate) struct Crowd {
 
 impl Crowd {
     /// Has `count` hosts come to a daemon at the same time. `meanwhile` runs once all of them are connected, and before they are
-    /// waited for. How long the last one waited for its welcome.
+    /// waited for. How long it took until the last one was welcomed.
     pub(crate) fn come(
         daemon: SocketAddr,
         key: Option<&Key>,
@@ -34,29 +34,27 @@ impl Crowd {
     ) -> Result<(Crowd, Duration)> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let key = key.cloned().map(Arc::new);
+        let begin = Instant::now();
         let (welcomed, mut welcomes) = mpsc::unbounded_channel();
         let connected = Arc::new(Semaphore::new(0));
-        let greet = Arc::new(Barrier::new(count + 1));
         let mut ends = JoinSet::new();
         for _ in 0..count {
             let (key, welcomed) = (key.clone(), welcomed.clone());
-            let (connected, greet) = (Arc::clone(&connected), Arc::clone(&greet));
+            let connected = Arc::clone(&connected);
             let host = async move {
                 let stream = TcpStream::connect(daemon).await.context("connecting")?;
                 connected.add_permits(1);
-                greet.wait().await;
                 stay(stream, key.as_deref(), &welcomed).await
             };
             ends.spawn_on(host, runtime.handle());
         }
-        let begin = runtime.block_on(async {
+        runtime.block_on(async {
             let all = u32::try_from(count).context("a count")?;
             tokio::time::timeout(crate::process::PATIENCE, connected.acquire_many(all))
                 .await
                 .map_err(|_| anyhow!("not all of {count} hosts could connect"))??
                 .forget();
-            greet.wait().await;
-            anyhow::Ok(Instant::now())
+            anyhow::Ok(())
         })?;
         meanwhile()?;
         runtime.block_on(async {

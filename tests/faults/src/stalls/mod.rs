@@ -44,7 +44,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
         Ok(took)
     };
     let took = all().with_context(|| logs.tails())?;
-    let note = "from the moment in which a stopped daemon went on to the last welcome";
+    let note = "from the first that came to a stopped daemon to the last welcome";
     let figure = Figure::new(format!("stalls/crowd-{many}"), "s", took.as_secs_f64(), note);
     Ok(Outcome::Passed { done: format!("{many} hosts"), figures: vec![figure] })
 }
