@@ -264,7 +264,7 @@ fn conditions_that_are_plain_comparisons_are_kept() {
     for (fields, part) in [
         ("stride=1 ranks=[3,1,4,-1]", "must be left out, because `stride <= 0`"),
         ("stride=0", "must be given, because `stride <= 0`"),
-        ("stride=0 ranks=[1]", "it has 1 elements, and `size` calls for 4"),
+        ("stride=0 ranks=[1]", "it has 1 element, and `size` calls for 4"),
     ] {
         let error = refused(UCC, "context_create", &format!("{fixed} {fields}"));
         assert!(error.contains(part), "{fields}: {error}");
@@ -403,7 +403,7 @@ fn notifications_that_are_cut_or_too_long_are_said_to_be() {
     }
     let longer = [whole, &[0]].concat();
     let decoded = decode(&SANDBOX.notifications, None, &longer).unwrap();
-    assert_eq!(decoded.problems, ["1 bytes more than the message's fields call for"]);
+    assert_eq!(decoded.problems, ["1 byte more than the message's fields call for"]);
     let mut endless = whole.to_vec();
     endless[24..32].fill(0xff);
     let decoded = decode(&SANDBOX.notifications, None, &endless).unwrap();

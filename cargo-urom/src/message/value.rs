@@ -13,11 +13,18 @@
 //! | bytes | any text; `hex:0a0b` or `0x0a0b`; `@file`; `text:@not-a-file` |
 //! | any type | `hex:` or `@file`, with exactly its bytes |
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
+use std::num::IntErrorKind;
 
+use urom_abi::Count;
 use urom_abi::describe::{Enum, Type};
+use urom_service::daemon::config::MAX_MAX_MESSAGE;
 
 use super::names;
+
+/// How many bytes a message can have.
+const MOST: usize = MAX_MAX_MESSAGE;
 
 /// The bytes that a text stands for: itself, `text:` and a text, `hex:` or `0x` and digits, or `@` and a file's path.
 pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
@@ -36,9 +43,21 @@ fn raw(text: &str) -> Option<Result<Vec<u8>, String>> {
         return Some(hex(digits));
     }
     let file = text.strip_prefix('@')?;
-    Some(fs::read(file).map_err(|error| {
-        format!("the file `{file}` cannot be read: {error}; write `text:@..` for a text that begins with `@`")
+    Some(contents(file).map_err(|why| {
+        let file = file.escape_debug();
+        format!("the file `{file}` cannot be read: {why}; write `text:@..` for a text that begins with `@`")
     }))
+}
+
+/// All of a file, which may be a pipe, and is not read further than a message is long.
+fn contents(file: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let opened = File::open(file).map_err(|error| error.to_string())?;
+    opened.take(MOST as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    match bytes.len() > MOST {
+        true => Err(format!("it has more than {MOST} bytes, which no message can have")),
+        false => Ok(bytes),
+    }
 }
 
 fn hex(digits: &str) -> Result<Vec<u8>, String> {
@@ -76,7 +95,7 @@ pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
             0 => Err(format!("{} has no bytes, and {} are given", ty, given.len())),
             size if given.len() % size == 0 => Ok(given),
             size => {
-                Err(format!("{} bytes are no whole number of elements: a {} takes {size}", given.len(), ty))
+                Err(format!("a {ty} takes {size} bytes, and {} are given: no multiple of that", given.len()))
             }
         };
     }
@@ -142,7 +161,7 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
         Type::Array { of, len } if is_byte(of) && !text.starts_with('[') => filled(len, &bytes(text)?, out),
         Type::Array { of, len } => match list(text) {
             Some(items) => array(of, len, &items?, out),
-            None => Err(format!("expected {len} values for a {ty}: `[..,..]`")),
+            None => Err(format!("expected {} for a {ty}: `[..,..]`", Count(len, "value"))),
         },
         Type::Struct(of) => {
             let inner =
@@ -152,10 +171,10 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
                     }
                     let names: Vec<_> = of.fields.iter().map(|field| format!("{}=..", field.name)).collect();
                     format!(
-                        "expected the fields of {}: `{{{}}}`, or `hex:` and {} bytes",
+                        "expected the fields of {}: `{{{}}}`, or `hex:` and {}",
                         of.name,
                         names.join(","),
-                        of.size
+                        Count(of.size, "byte")
                     )
                 })?;
             for item in parts(inner)? {
@@ -174,15 +193,16 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
             Ok(())
         }
         Type::Opaque { name, size, .. } => Err(format!(
-            "what a {name} holds is not described: give its {size} bytes as `hex:..` or `@file`, or derive \
-             `urom_abi::Described` for it"
+            "what a {name} holds is not described: give its {} as `hex:..` or `@file`, or derive \
+             `urom_abi::Described` for it",
+            Count(size, "byte")
         )),
     }
 }
 
 fn array(of: &Type, len: usize, items: &[&str], out: &mut [u8]) -> Result<(), String> {
     if items.len() != len {
-        return Err(format!("{} values are given, and the array has {len}", items.len()));
+        return Err(format!("it is given {}, and the array has {len}", Count(items.len(), "value")));
     }
     // A type without bytes has nothing to be written.
     for (index, (item, place)) in items.iter().zip(out.chunks_mut(of.size().max(1))).enumerate() {
@@ -195,14 +215,14 @@ fn array(of: &Type, len: usize, items: &[&str], out: &mut [u8]) -> Result<(), St
 fn filled(len: usize, given: &[u8], out: &mut [u8]) -> Result<(), String> {
     let place = out
         .get_mut(..given.len())
-        .ok_or_else(|| format!("{} bytes are given, and {len} fit", given.len()))?;
+        .ok_or_else(|| format!("it is given {}, and {len} fit", Count(given.len(), "byte")))?;
     place.copy_from_slice(given);
     Ok(())
 }
 
 fn exactly(ty: &Type, given: &[u8], out: &mut [u8]) -> Result<(), String> {
     if given.len() != out.len() {
-        return Err(format!("{} bytes are given, and a {} takes {}", given.len(), ty, out.len()));
+        return Err(format!("it is given {}, and a {ty} takes {}", Count(given.len(), "byte"), out.len()));
     }
     out.copy_from_slice(given);
     Ok(())
@@ -254,11 +274,17 @@ fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, String> {
     let digits = digits.replace('_', "");
     // A sign of its own is no digit.
     let number = Some(&digits).filter(|digits| !digits.starts_with(['+', '-']));
-    let number = number.and_then(|digits| i128::from_str_radix(digits, radix).ok());
+    let number = number.and_then(|digits| match i128::from_str_radix(digits, radix) {
+        Ok(number) => Some(number),
+        // More than any integer here can be, whichever.
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Some(i128::MAX),
+        Err(_) => None,
+    });
     let number = number.ok_or_else(|| {
         let hint = match text {
             "true" => ": write 1",
             "false" => ": write 0",
+            _ if text.contains('+') => "; a `+` in front of a further command has spaces around it",
             _ => "",
         };
         format!("`{}` is no integer for a {ty}{hint}", text.escape_debug())
@@ -270,7 +296,7 @@ fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, String> {
         false => (0, (1i128 << bits) - 1),
     };
     if !(least..=most).contains(&value) {
-        return Err(format!("{text} does not fit a {ty}, which holds {least} to {most}"));
+        return Err(format!("`{}` does not fit a {ty}, which holds {least} to {most}", text.escape_debug()));
     }
     Ok(value)
 }
@@ -291,6 +317,20 @@ fn list(text: &str) -> Option<Result<Vec<&str>, String>> {
         }
         (None, false) => None,
     }
+}
+
+/// The innermost bracket of a list or a structure that lacks its end.
+pub(crate) fn is_open(text: &str) -> Option<char> {
+    let mut open = Vec::new();
+    for c in text.chars().filter(|_| text.starts_with(['[', '{'])) {
+        match (c, open.last()) {
+            ('[' | '{', _) => open.push(c),
+            (']', Some('[')) | ('}', Some('{')) => _ = open.pop(),
+            (']' | '}', _) => return None,
+            _ => {}
+        }
+    }
+    open.pop()
 }
 
 /// What stands between the commas that are in no brackets.
@@ -364,6 +404,10 @@ mod tests {
             (&U8, "-1", "holds 0 to 255"),
             (&I16, "32768", "holds -32768 to 32767"),
             (&U64, "18446744073709551616", "holds 0 to 18446744073709551615"),
+            (&U64, "999999999999999999999999999999999999999999", "holds 0 to 18446744073709551615"),
+            (&I16, "-999999999999999999999999999999999999999999", "holds -32768 to 32767"),
+            (&U64, "0xfffffffffffffffffffffffffffffffff", "holds 0 to"),
+            (&U8, "1+b", "has spaces around it"),
             (&U8, "true", "write 1"),
             (&U8, "", "no integer"),
             (&U8, "--1", "no integer"),
@@ -446,11 +490,13 @@ mod tests {
             (Ok(vec![10, 255]), Ok(vec![10]), Ok(b"0x".to_vec()))
         );
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), [0, 1]).unwrap();
+        std::fs::write(file.path(), [0, 1]).unwrap();
         assert_eq!(bytes(&format!("@{}", file.path().display())), Ok(vec![0, 1]));
-        for bad in ["hex:0", "hex:0g", "0xé", "@/nowhere/at/all"] {
+        for bad in ["hex:0", "hex:0g", "0xé", "@/nowhere/at/all", "@", "@/"] {
             assert!(bytes(bad).is_err(), "{bad}");
         }
+        let endless = bytes("@/dev/zero").unwrap_err();
+        assert!(endless.contains("which no message can have"), "{endless}");
     }
 
     #[test]
