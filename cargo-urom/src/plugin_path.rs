@@ -25,7 +25,7 @@ pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Refuses a file that a service of this machine would not serve, because a source was changed after it was built.
+/// Refuses a file that a service of this machine would not serve: a source was changed after the build.
 ///
 /// # Errors
 /// The source, and what builds the file again.

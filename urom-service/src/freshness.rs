@@ -2,7 +2,8 @@
 //!
 //! `cargo run -p HOST` builds the host alone, and would find whatever plugin an earlier build left behind. Cargo writes a
 //! list of sources, `libNAME.d`, beside each library that it builds: those of the package, and of every other package that
-//! was found by its path. `cargo urom build` writes such a list beside its copy of a library, as [`list_of_copy`] gives it.
+//! was found by its path. `cargo urom build` writes such a list beside its copy of a library, too:
+//! [`list_of_copy`].
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -15,8 +16,8 @@ use std::time::SystemTime;
 /// The directory beside cargo's libraries in which `cargo urom build` leaves its copies.
 pub const COPIES: &str = "urom";
 
-/// A source that was changed after the library was built. `None` without one, and for a file that no list is about: a link,
-/// and one that was copied or moved from where it was built, unless its list was written anew.
+/// A source that was changed after the library was built. `None` without one, and for a file that no list
+/// is about: a link, and a file that was copied or moved without a new list.
 fn newer_source(library: &Path) -> Option<PathBuf> {
     if library.is_symlink() {
         return None;
@@ -34,10 +35,10 @@ fn modified(file: &Path) -> io::Result<SystemTime> {
     fs::metadata(file)?.modified()
 }
 
-/// Cargo's list of a library's sources as that of a copy, for a file `NAME.d` beside the copy `NAME.so`. `None` where cargo
-/// wrote no list.
+/// The contents of a file `NAME.d` beside the copy `NAME.so` of a library: cargo's list of sources, for the
+/// copy. `None` where cargo wrote no list.
 ///
-/// The copy is as old as the library, and should say so: a source may have been changed between the two.
+/// Give the copy the library's time of modification: a source may have been changed between the two.
 pub fn list_of_copy(library: &Path, copy: &Path) -> Option<Vec<u8>> {
     let library = library.canonicalize().ok()?;
     let list = fs::read(library.with_extension("d")).ok()?;
@@ -74,8 +75,8 @@ fn sources(list: &[u8], library: &Path) -> Option<Vec<PathBuf>> {
         .then(|| names.map(OsString::from_vec).map(PathBuf::from).collect())
 }
 
-/// What builds everything that cargo, or `cargo urom build`, leaves in a directory, for a sentence that goes on behind `run`.
-/// `None` where there is no workspace.
+/// The command that builds what cargo, or `cargo urom build`, leaves in a directory, for a sentence that
+/// begins with `run`. `None` where there is no workspace.
 pub(crate) fn command_for(directory: &Path) -> Option<String> {
     // Cargo tells those that it starts which package they are of: the directory may be far from it.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);

@@ -107,8 +107,8 @@ mod tests {
         args: Args,
     }
 
-    /// What cargo is given for these words of the verb's, and the target that is meant, where cargo is configured so and by
-    /// nothing else.
+    /// The arguments for cargo and the target, for these words of the verb's. Cargo is configured by
+    /// `file` and `variables` alone.
     fn configured(words: &str, file: &str, variables: &[(&str, &str)]) -> Result<(String, Option<String>)> {
         let verb = Verb::parse_from(["build"].into_iter().chain(words.split_whitespace()));
         let place = tempfile::tempdir()?;

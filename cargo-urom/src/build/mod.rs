@@ -139,7 +139,8 @@ fn name(bytes: &[u8]) -> Option<String> {
     (Path::new(name).file_name() == Some(OsStr::new(name))).then(|| name.to_owned())
 }
 
-/// Puts a file in its place at once, with the mode and the age of another: a service that has the old one goes on with it.
+/// Puts a file in its place at once, with the mode and the age of another. A service that has the old
+/// one goes on with it.
 fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
     let directory = file.parent().context("the file has no directory")?;
     fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;

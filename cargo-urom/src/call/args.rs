@@ -29,7 +29,8 @@ Values:
   structures    {a=1,b=[2,3]}, or single members: params.a=1 params.b[0]=2; the rest is zero
   elements      [1,2,3] or [{a=1},{a=2}]
   any type      hex:.. or @file, with exactly its bytes
-Lists and structures may have spaces in them. A shell wants quotes around its own characters, such as { and }. A field that the answer repeats is 0 unless it is given. The words of payloads (addresses, lengths) are filled in; give one
+Lists and structures may have spaces. A shell wants quotes around characters of its own, such as { and }.
+A field that the answer repeats is 0 unless it is given. The words of payloads (addresses, lengths) are filled in; give one
 to send another. Data in registered memory: its id, address and length words in place of the data.
 
 Several commands stand with a `+` between them. They go to one worker, which stays until the last of them is answered, and are in

@@ -22,7 +22,8 @@ pub(super) struct Crew {
     domain: Option<Domain>,
     /// How many commands each worker may have in flight.
     window: usize,
-    /// Commands that nobody waits for any more, and that take room until they are answered, by their workers.
+    /// Commands that were given up, with the numbers of their workers. They take room until they are
+    /// answered.
     late: Vec<(usize, RawCompletion)>,
 }
 
@@ -37,16 +38,17 @@ pub(super) struct Shape {
     pub(super) window: usize,
 }
 
-/// The ids of `count` workers from this one on.
+/// The ids of `count` workers, from this one on.
 ///
 /// # Errors
-/// There are no so many that have no meaning of their own.
+/// They would go beyond the largest id, or come to the one that asks for any worker.
 pub(super) fn ids(first: WorkerId, count: usize) -> Result<Vec<Option<WorkerId>>, String> {
     let last = first.0.checked_add(count.saturating_sub(1) as u64).filter(|last| *last != WORKER_ID_ANY);
     match last {
         Some(last) => Ok((first.0..=last).map(|id| Some(WorkerId(id))).collect()),
         None => Err(format!(
-            "--worker {first} --workers {count}: the last id would be beyond {}, the largest: begin with a smaller one",
+            "--worker {first} --workers {count}: the last id would be beyond {}, the largest: begin \
+             with a smaller one",
             WORKER_ID_ANY - 1
         )),
     }
@@ -99,8 +101,8 @@ impl Crew {
         self.workers.get(number)
     }
 
-    /// Sends commands together, each worker's in their order and as many at a time as it may have in flight; what came of
-    /// each. None is waited for longer than `limit`.
+    /// Sends commands together, and returns what came of each. Each worker gets its commands in their
+    /// order, as many at a time as it may have in flight. None is waited for longer than `limit`.
     pub(super) fn send(&mut self, requests: &[(usize, Request)], limit: Duration) -> Vec<Outcome> {
         // What nobody waited for may have come since.
         let _ = block_on_for(Duration::ZERO, poll_fn(|cx| self.forget(cx)));

@@ -38,7 +38,7 @@ fn apart(word: &str) -> impl Iterator<Item = &str> {
     .flatten()
 }
 
-/// The words with each list and each structure in one of them, as `keys=[1, 2 ,3]` without quotes is more. A bracket that no
+/// Joins the words of a list or a structure: `keys=[1, 2 ,3]` is three without quotes. A bracket that no
 /// later word closes may be part of a text, and joins nothing.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let words: Vec<&str> = words.collect();
@@ -52,7 +52,7 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     joined
 }
 
-/// A word whose brackets are open with the words that close them, and how many those are.
+/// A word that leaves a bracket open, joined with the words behind it that close it; and their number.
 fn whole(word: &str, behind: &[&str]) -> Option<(String, usize)> {
     let mut whole = word.to_owned();
     for (index, next) in behind.iter().enumerate() {
@@ -121,10 +121,10 @@ fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -
     format!("`{word}`: {why}; a further command stands behind a `{AND}` with spaces around it")
 }
 
-/// The lines of a text that have commands, as they are asked for, each with its place: `line 3 of FILE`. Words may be quoted
-/// as in a shell, and `#` begins a comment.
+/// The lines of a text that have commands, as they are asked for, each with its place, such as `line 3 of
+/// FILE`. Words may be quoted as in a shell, and `#` begins a comment.
 ///
-/// The error of a line names it, and further lines follow, but for a text that cannot be read further.
+/// An error names its line. Further lines follow, unless the text cannot be read further.
 pub(super) fn lines(
     mut text: impl BufRead,
     of: &str,

@@ -322,7 +322,8 @@ fn problems(
     }
     let one = |problem: &String| {
         format!(
-            "the answer to {which} is not what it should be: {problem}; does the description fit the plugin that runs?"
+            "the answer to {which} is not what it should be: {problem}; does the description fit the \
+             plugin that runs?"
         )
     };
     reading.problems.iter().map(one).collect()
@@ -335,8 +336,8 @@ fn reason(args: &Args, worker: Option<&Worker>, answer: &Answer) -> String {
     }
     match (&answer.bytes, &args.service) {
         (None, _) if answer.status == DocaError::TOO_BIG => {
-            "the answer is longer than a message may be: ask for less, or raise --max-msg-size, and that of a `uromd` that \
-             is called"
+            "the answer is longer than a message may be: ask for less, or raise --max-msg-size, and \
+             that of a `uromd` that is called"
                 .to_owned()
         }
         (Some(_), Some(_)) => {

@@ -174,7 +174,7 @@ fn what_was_built_is_refused_once_a_source_was_changed() -> Result<()> {
         let file = the_file(&workspace.build("", arguments)?)?;
         let said = call(&file)?;
         assert!(said.err.contains("Fail of `worker_aging` ended with"), "it is called: {said:?}");
-        // A change a moment after the build began: the copy is as old as cargo's own file, which it may be in the same tick as.
+        // The copy is as old as cargo's own file, and so older than a change right after the build.
         let later = fs::metadata(&file)?.modified()? + std::time::Duration::from_millis(1);
         fs::File::options().append(true).open(&source)?.set_modified(later)?;
         let said = call(&file)?.bad()?;

@@ -330,8 +330,8 @@ impl ServiceCore {
         if let Some((reason, hint)) = self.not_served(name) {
             return failed(format!("{why}: {reason}"), hint);
         }
-        let put = "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect again; the service's \
-                   log says which files it found and does not serve, and why";
+        let put = "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect \
+                   again; the service's log says which files it found and does not serve, and why";
         failed(why, put.to_owned())
     }
 

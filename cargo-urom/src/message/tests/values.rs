@@ -5,7 +5,7 @@ use urom_abi::protocol::Reply;
 use super::*;
 
 /// Values that are checked, and text.
-mod values {
+mod protocol {
     use urom_abi::{Described, urom_command, urom_notification};
     use zerocopy::{FromZeros, Immutable, IntoBytes, TryFromBytes};
 
@@ -51,12 +51,12 @@ mod values {
     }
 }
 
-const VALUES: &describe::Protocol = values::Protocol::DESCRIPTION;
+const VALUES: &describe::Protocol = protocol::Protocol::DESCRIPTION;
 
-fn name() -> values::Name<'static> {
-    use values::{Mode, Step};
+fn name() -> protocol::Name<'static> {
+    use protocol::{Mode, Step};
     let step = Step { modes: [Mode::Fast, Mode::VerySlow], last: true, first: false };
-    values::Name { mode: Mode::VerySlow, loud: true, letter: 'é', step, name: Some("größe") }
+    protocol::Name { mode: Mode::VerySlow, loud: true, letter: 'é', step, name: Some("größe") }
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_condition_that_is_a_bool_is_computed() {
 
 #[test]
 fn bytes_that_are_no_value_are_shown_and_are_a_problem() {
-    let reply = values::Set { done: true, letter: 'x' };
+    let reply = protocol::Set { done: true, letter: 'x' };
     let echo = name().echo();
     let mut bytes = reply.into_descriptor(&echo).unwrap().payload().to_vec();
     let fields = VALUES.notifications.variants[0].fields;

@@ -177,7 +177,8 @@ fn any_number_of_commands_is_sent_with_some_in_flight() -> Result<()> {
     assert_eq!((said.code, &*said.out), (Some(1), ""));
     for line in 1..=2 {
         let part = format!(
-            "line {line} of standard input: Echo of `worker_faulty` was not sent: its worker has not answered 64 earlier commands"
+            "line {line} of standard input: Echo of `worker_faulty` was not sent: its worker has not \
+             answered 64 earlier commands"
         );
         ensure!(said.err.contains(&part), "no {part:?} in {said:?}");
     }

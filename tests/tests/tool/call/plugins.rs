@@ -180,8 +180,8 @@ fn a_service_that_is_not_there_or_lacks_the_plugin_is_named() -> Result<()> {
     says(said, &["looking for plugin `worker_graph`", "the service has `worker_sandbox`", "UROM_PLUGIN_PATH"])
 }
 
-/// A workspace with a plugin where cargo, or `cargo urom build`, puts it, and with cargo's list of its one source. The plugin
-/// was built an hour ago.
+/// A workspace with a plugin that was built an hour ago, where cargo or `cargo urom build` puts it, and
+/// the list of its one source.
 fn built(place: &Path, file: &str) -> Result<PathBuf> {
     let (file, source) = (place.join(file), place.join("src/lib.rs"));
     let directory = file.parent().context("a directory")?;
