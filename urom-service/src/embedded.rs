@@ -218,7 +218,9 @@ pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String)
     let why = format!("it looked in {}", looked.join(" and "));
     let build = places.iter().find_map(|place| freshness::command_for(place));
     let build = build.map(|build| format!("run {build}, or ")).unwrap_or_default();
-    (why, format!("{build}name the directory of its .so in {PLUGIN_PATH_VARIABLE}"))
+    // A file that is there and is not served has its reason in the log.
+    let log = "the service's log says which files it found and does not serve, and why";
+    (why, format!("{build}name the directory of its .so in {PLUGIN_PATH_VARIABLE}; {log}"))
 }
 
 /// Where an embedded service looks for plugins: in `plugin_path`, else where `UROM_PLUGIN_PATH` says, else where cargo puts

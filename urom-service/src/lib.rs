@@ -22,7 +22,8 @@
 pub mod daemon;
 pub mod embedded;
 mod entrance;
-mod freshness;
+#[doc(hidden)]
+pub mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;

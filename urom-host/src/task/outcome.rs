@@ -1,9 +1,9 @@
 //! What the end of a task means: its answer, or an error that explains itself.
 
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 use urom_abi::protocol::{Protocol, Reply, Request};
 use urom_abi::wire::{DecodeError, EncodeError};
+use urom_abi::{Count, DocaError};
 
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
@@ -72,10 +72,8 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
     let error = Error::new(code, what(context, plugin, "allocating a task for a command"));
     match (code, context.failure()) {
         (DocaError::NO_MEMORY, _) => {
-            let all = match context.settings.max_inflight {
-                1 => "its one task is allocated".to_owned(),
-                many => format!("all {many} tasks are allocated"),
-            };
+            let tasks = context.settings.max_inflight as usize;
+            let all = format!("no task is free: {} allocated", Count(tasks, "task"));
             match (context.held(), context.given_up()) {
                 (0, 0) => error
                     .why(all)

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, ready};
 
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_abi::{Count, DocaError};
 
 use crate::error::{Error, Result};
 use crate::wait;
@@ -122,20 +122,15 @@ pub struct Stopping {
     begun: Result<()>,
 }
 
-/// `2 of its tasks are`.
-fn of_its(tasks: usize) -> String {
-    format!("{tasks} of its tasks {}", if tasks == 1 { "is" } else { "are" })
-}
-
 impl Stopping {
     pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
         let begun = match (owner.domains.get(), owner.held(), owner.unsubmitted.get()) {
             (0, 0, 0) => owner.stop(),
             (0, 0, tasks) => Err(in_use(&owner)
-                .why(format!("{} allocated and not submitted", of_its(tasks)))
+                .why(format!("it has {} allocated and not submitted", Count(tasks, "task")))
                 .hint("submit or drop the raw tasks first; the worker stops with the last of them")),
             (0, held, _) => Err(in_use(&owner)
-                .why(format!("{} kept by replies whose payloads are still held", of_its(held)))
+                .why(format!("replies whose payloads are still held keep {}", Count(held, "task")))
                 .hint("drop the payloads first, or copy them; the worker stops with the last of them")),
             _ => Err(in_use(&owner)
                 .why("it is in a domain")
