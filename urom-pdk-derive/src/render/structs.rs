@@ -105,7 +105,9 @@ impl Render<'_> {
             match field.role() {
                 Role::Plain => quote!(#ident: #constant.copy(&self.#ident)),
                 _ => {
-                    let clone = quote_spanned!(field.ty.span()=> ::core::clone::Clone::clone(&self.#ident));
+                    // `self` is the method's, also where another macro wrote the type.
+                    let value = quote!(&self.#ident);
+                    let clone = quote_spanned!(field.ty.span()=> ::core::clone::Clone::clone(#value));
                     quote!(#ident: #clone)
                 }
             }

@@ -173,6 +173,8 @@ const _: () = {
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
     type __Notifications = Notification;
+    const __ANSWERS: &::urom_abi::describe::Messages = &<Notification as ::urom_abi::wire::Notifications>::DESCRIPTION;
+    const _: () = ::urom_abi::wire::assert_notification(__ANSWERS, "Done");
     const _: () = {
         let _ = Command::decode;
         let _ = Command::encode;

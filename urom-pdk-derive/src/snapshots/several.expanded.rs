@@ -514,6 +514,10 @@ const _: () = {
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
     }
     type __Notifications = answers::Answer;
+    const __ANSWERS: &kit::abi::describe::Messages = &<answers::Answer as kit::abi::wire::Notifications>::DESCRIPTION;
+    const _: () = kit::abi::wire::assert_notification(__ANSWERS, "Done");
+    const _: () = kit::abi::wire::assert_notification(__ANSWERS, "Moved");
+    const _: () = kit::abi::wire::assert_notification(__ANSWERS, "Table");
     const _: () = {
         let _ = Command::decode;
         let _ = Command::encode;
