@@ -1381,6 +1381,8 @@ pub enum Answer {
     /// With an echo and a value.
     Done { context: u64, status: i8 } = 9,
     /// With a structure.
+    #[deprecated]
+    #[expect(dead_code)]
     Moved { from: Point } = 10,
     /// With two payloads.
     Table { first: Payload<u16>, second: Option<Payload> } = 11,
@@ -1393,6 +1395,8 @@ pub enum Answer {
     ::core::cmp::PartialEq,
     ::core::marker::Copy
 )]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct Done {
     /// The field `status`.
     pub status: i8,
@@ -1400,12 +1404,16 @@ pub struct Done {
 /// The fields of `Done` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct DoneEcho {
     /// The field `context`.
     pub context: u64,
 }
 #[cfg_attr(not(doctest), doc = " With a structure.")]
 #[cfg_attr(doctest, doc = " The notification `Moved`.")]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct Moved {
     /// The field `from`.
     pub from: Point,
@@ -1413,10 +1421,14 @@ pub struct Moved {
 /// The fields of `Moved` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct MovedEcho;
 #[cfg_attr(not(doctest), doc = " With two payloads.")]
 #[cfg_attr(doctest, doc = " The notification `Table`.")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug, ::core::cmp::PartialEq)]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct Table {
     /// The field `first`.
     pub first: Payload<u16>,
@@ -1426,7 +1438,11 @@ pub struct Table {
 /// The fields of `Table` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct TableEcho;
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 const _: () = {
     use kit::abi::wire::NotAnyBytes as _;
     use kit::abi::wire::layout as __layout;
