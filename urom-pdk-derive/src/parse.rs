@@ -113,6 +113,10 @@ fn variants(
         let keys = VariantKeys::read(which, &mut variant.attrs, errors);
         refuse_cfg(&mut variant.attrs, errors);
         let stated = stated_tag(keys.tag, variant.discriminant.as_ref().map(|(_, value)| value), tag, errors);
+        if stated.is_none() {
+            // What is no tag was reported, and rustc would report it again.
+            variant.discriminant = None;
+        }
         let (tag_value, tag_span) = match (stated, next_tag) {
             (Some((value, span)), _) => (value, span),
             (None, Some(value)) => (value, variant.ident.span()),
