@@ -84,7 +84,11 @@ pub const fn assert_notification(notifications: &Messages, reply: &str) {
 
 const fn no_notification(notifications: &Messages, reply: &str) -> Option<Sentence> {
     let variants = notifications.variants;
-    let (mut i, mut nearest) = (0, ("", usize::MAX));
+    // An enum without variants, or one with an error, is reported where it stands.
+    if variants.is_empty() {
+        return None;
+    }
+    let (mut i, mut nearest) = (0, (variants[0].name, reply.len()));
     while i < variants.len() {
         let slips = slips(reply.as_bytes(), variants[i].name.as_bytes());
         if slips == 0 {
@@ -191,6 +195,7 @@ mod tests {
         assert_eq!(of("TagSendt").as_deref(), Some(text));
         let text = "`Notification` has no variant `Gone`: there is `TagSent`, `Pong`";
         assert_eq!(of("Gone").as_deref(), Some(text));
+        assert!(no_notification(&notifications(&[]), "Gone").is_none(), "that enum has an error");
         let many = notifications(&["Something"; 200]);
         let text = no_notification(&many, "Gone").expect("it is none");
         assert!(text.as_str().ends_with("`, and others"), "{}", text.as_str());

@@ -839,11 +839,20 @@ const _: () = {
     impl<'m> ::core::clone::Clone for Sum<'m> {
         fn clone(&self) -> Sum<'m> {
             Sum {
-                color: ::core::clone::Clone::clone(&self.color),
+                color: {
+                    let __this = self;
+                    ::core::clone::Clone::clone(&__this.color)
+                },
                 rows: __AT_Sum_rows.copy(&self.rows),
                 place: __AT_Sum_place.copy(&self.place),
-                table: ::core::clone::Clone::clone(&self.table),
-                rest: ::core::clone::Clone::clone(&self.rest),
+                table: {
+                    let __this = self;
+                    ::core::clone::Clone::clone(&__this.table)
+                },
+                rest: {
+                    let __this = self;
+                    ::core::clone::Clone::clone(&__this.rest)
+                },
             }
         }
     }
