@@ -329,7 +329,7 @@ impl ServiceCore {
         }
         const LOG: &str = "the service's log says which files it found and does not serve, and why";
         if let Some((reason, hint)) = self.not_served(name) {
-            return failed(format!("{why}: {reason}"), format!("{hint}; {LOG}"));
+            return failed(format!("{why}: {reason}"), hint);
         }
         let put =
             "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect again";
