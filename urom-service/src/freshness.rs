@@ -71,7 +71,9 @@ fn sources(list: &[u8], library: &Path) -> Option<Vec<PathBuf>> {
     let mut names = names.into_iter();
     let target = names.next()?;
     let target = target.strip_suffix(b":").map(OsStr::from_bytes).map(Path::new)?;
-    (target.canonicalize().ok()? == library)
+    // One list is for all kinds of the library, and names one of them, such as `libNAME.rlib`.
+    let target = target.canonicalize().ok()?;
+    (target.with_extension("") == library.with_extension(""))
         .then(|| names.map(OsString::from_vec).map(PathBuf::from).collect())
 }
 
@@ -210,6 +212,32 @@ mod tests {
         // Somewhere else it is as old as it is.
         fs::rename(place.path("target/debug/a copy"), place.path("elsewhere")).unwrap();
         assert_eq!(newer_source(&place.path("elsewhere/p.so")), None);
+    }
+
+    #[test]
+    fn the_list_of_a_library_of_several_kinds_counts_for_each() {
+        let place = Place::new();
+        fs::write(place.path("target/debug/libp.rlib"), "").unwrap();
+        let list =
+            format!("{}: {}\n", place.escaped("target/debug/libp.rlib"), place.escaped("a src/lib.rs"));
+        fs::write(place.path("target/debug/libp.d"), list).unwrap();
+        place.set("a src/lib.rs", SystemTime::now());
+        assert_eq!(place.newer(), Some(place.path("a src/lib.rs")));
+    }
+
+    #[test]
+    fn a_host_is_told_what_to_do_about_an_old_library_and_of_the_log_only_without_a_reason() {
+        let place = Place::new();
+        place.set("a src/lib.rs", SystemTime::now());
+        let of = |plugin: &str| {
+            let directory = place.path("target/debug");
+            let (why, hint) = crate::embedded::not_served(plugin, Some(directory.as_os_str()));
+            format!("{why}; {hint}")
+        };
+        let (old, absent) = (of("p"), of("q"));
+        assert!(old.contains("older than its source") && old.contains("run `cargo build"), "{old}");
+        assert!(!old.contains("log says"), "{old}");
+        assert_eq!(absent.matches("log says").count(), 1, "{absent}");
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub mod fuzzing;
 mod host_names;
 pub mod key;
 pub mod library;
+mod loaded;
 mod lobby;
 pub mod log;
 mod mailbox;

@@ -8,6 +8,7 @@ use urom_abi::{Count, DocaError};
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};
+use crate::wait;
 use crate::worker::{Context, End, Slot};
 
 /// ``Loopback on worker 3, plugin `worker_graph`,``
@@ -32,6 +33,7 @@ impl End {
         match self {
             End::TimedOut(_) => DocaError::TIME_OUT,
             End::Cancelled => DocaError::SKIPPED,
+            End::Undriven => DocaError::BAD_STATE,
         }
     }
 }
@@ -39,12 +41,15 @@ impl End {
 /// A task that was given up.
 #[cold]
 fn ended(what: String, end: End) -> Error {
+    if end == End::Undriven {
+        return wait::undriven(what);
+    }
     let error = Error::new(end.code(), what);
     match end {
         End::TimedOut(limit) => error
             .why(format!("no answer came within the deadline of {limit:?}"))
             .hint("allow more time, or ask the worker for its state; a late answer is thrown away and counted in late_answers"),
-        End::Cancelled => error.why("it was cancelled before its answer came"),
+        _ => error.why("it was cancelled before its answer came"),
     }
 }
 

@@ -70,7 +70,10 @@ impl Future for Starting {
                 this.start = Some(start);
             }
             let state = match &this.start {
-                Some(Ok(owner)) => ready!(owner.poll_started(&owner.engine, cx)),
+                Some(Ok(owner)) => {
+                    let what = || format!("starting {}", owner.name());
+                    ready!(owner.poll_started(&owner.engine, cx, what))
+                }
                 Some(Err(_)) => Ok(CtxState::IDLE),
                 None => panic!("a start was polled after it had resolved"),
             };
@@ -161,12 +164,10 @@ impl Future for Stopping {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
         std::mem::replace(&mut self.begun, Ok(()))?;
-        let is_over = || self.owner.state().map_or(true, |state| state == CtxState::IDLE);
-        if self.owner.engine.poll(cx, is_over) {
-            return Poll::Ready(self.owner.state().map(drop));
-        }
-        self.owner.watch_state(cx);
-        Poll::Pending
+        let is_over =
+            |state: &Result<CtxState>| state.as_ref().map_or(true, |state| *state == CtxState::IDLE);
+        let what = || format!("stopping {}", self.owner.name());
+        self.owner.poll_state(&self.owner.engine, cx, is_over, what).map_ok(drop)
     }
 }
 

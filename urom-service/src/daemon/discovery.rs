@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +19,7 @@ use urom_abi::version;
 
 use super::trust::{self, Distrust};
 use crate::freshness;
+use crate::loaded::{self, Identity};
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 use crate::plugin_file::{PluginFile, PluginFileError};
 use crate::wire::control::{PluginBuild, PluginEntry};
@@ -59,13 +59,10 @@ struct Known {
     identity: Identity,
     /// What it shows without being loaded; a reason against that otherwise.
     looked: Result<PluginElf, String>,
-    /// The path it is loaded by. The loader takes a path it knows for the file it knows, so a file in the place of
-    /// another is loaded by another spelling of the path.
-    spelling: PathBuf,
     /// Its description, as hosts get it, once that was made.
     shown: Option<Arc<[u8]>>,
-    /// What loading it gave, if it came to that.
-    opened: Option<Result<PluginFile, PluginFileError>>,
+    /// What loading it gave, if it came to that, and the path by which it was loaded.
+    opened: Option<Result<(PathBuf, PluginFile), String>>,
 }
 
 /// Why a file is not served.
@@ -80,14 +77,6 @@ impl<T: Into<String>> From<T> for PassedOver {
     fn from(reason: T) -> PassedOver {
         PassedOver::Because(reason.into())
     }
-}
-
-/// Tells one file from another at the same place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-    modified: (i64, i64),
 }
 
 /// One walk over the path.
@@ -186,9 +175,9 @@ impl Walk<'_> {
         if let Some((why, hint)) = freshness::stale(file) {
             return Err(format!("it is {why}: {hint}").into());
         }
-        let plugin = known.open(file)?;
+        let (file, plugin) = known.open(file)?;
         let fingerprint = description.map(|description| description.protocol.fingerprint());
-        let (file, description) = (known.spelling.clone(), known.shown());
+        let description = known.shown();
         let bits = &mut self.catalogue.bits;
         let bit = match bits.get(&name) {
             Some(bit) => *bit,
@@ -223,13 +212,12 @@ impl Walk<'_> {
 impl Catalogue {
     /// Looks at a file, unless it is one that was looked at before.
     fn know(&mut self, file: &Path) -> Result<&mut Known, PassedOver> {
-        let identity = identity(file).map_err(|error| error.to_string())?;
+        let identity = Identity::of(file).map_err(|error| error.to_string())?;
         let known = match self.known.remove(file) {
             Some(known) if known.identity == identity => known,
-            before => {
-                let spelling = before.map_or_else(|| file.to_owned(), |known| known.respelled());
+            _ => {
                 let looked = plugin_elf::look(file).map_err(|error| error.to_string());
-                Known { identity, looked, spelling, shown: None, opened: None }
+                Known { identity, looked, shown: None, opened: None }
             }
         };
         Ok(self.known.entry(file.to_owned()).or_insert(known))
@@ -238,25 +226,23 @@ impl Catalogue {
 
 impl Known {
     /// Loads the file, unless that was done before.
-    fn open(&mut self, file: &Path) -> Result<PluginFile, PassedOver> {
+    fn open(&mut self, file: &Path) -> Result<(PathBuf, PluginFile), PassedOver> {
         let open = || {
+            let spelling =
+                loaded::spelling(file, self.identity, self.looked.as_ref().map_err(String::clone)?)?;
             // One that crashes takes the daemon along, and leaves this line behind.
             info!("loading {}", file.display());
-            let opened = PluginFile::open(&self.spelling);
-            if let Ok(plugin) = &opened {
-                let api = version::display(plugin.iface.api_version);
-                info!(
-                    "found the plugin {}, version {}, built for DOCA {api}",
-                    file.display(),
-                    plugin.version
-                );
-            }
-            opened
+            let plugin = PluginFile::open(&spelling).map_err(|error| {
+                if let PluginFileError::Load(_) = error {
+                    loaded::forget(&spelling);
+                }
+                error.to_string()
+            })?;
+            let api = version::display(plugin.iface.api_version);
+            info!("found the plugin {}, version {}, built for DOCA {api}", file.display(), plugin.version);
+            Ok((spelling, plugin))
         };
-        match self.opened.get_or_insert_with(open) {
-            Ok(plugin) => Ok(*plugin),
-            Err(error) => Err(error.to_string().into()),
-        }
+        self.opened.get_or_insert_with(open).clone().map_err(PassedOver::Because)
     }
 
     /// The description for hosts. It is made once: the daemon's loop hands it out.
@@ -267,19 +253,6 @@ impl Known {
         }
         self.shown.clone()
     }
-
-    /// The path for the next file at this place.
-    fn respelled(self) -> PathBuf {
-        if self.opened.is_some() { respell(&self.spelling) } else { self.spelling }
-    }
-}
-
-/// The same file by a path that was not used before: with one more `./` in it.
-fn respell(path: &Path) -> PathBuf {
-    let bytes = path.as_os_str().as_bytes();
-    let name_at = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-    let (directory, name) = bytes.split_at(name_at);
-    OsString::from_vec([directory, b"./", name].concat()).into()
 }
 
 /// The `*.so` of a directory, sorted.
@@ -298,19 +271,6 @@ fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
 /// Whether a file is named as linkers want libraries named.
 fn is_library(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name.as_bytes().starts_with(b"lib"))
-}
-
-fn identity(file: &Path) -> io::Result<Identity> {
-    let metadata = fs::metadata(file)?;
-    if !metadata.is_file() {
-        // Opening, say, a pipe would wait for ever.
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    Ok(Identity {
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        modified: (metadata.mtime(), metadata.mtime_nsec()),
-    })
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
                 _ = terminate.recv() => "SIGTERM",
                 _ = interrupt.recv() => "SIGINT",
             };
-            info!("{name} came");
+            info!("received {name}");
         };
         let reaper = Reaper::start().context("there is no thread for taking back workers")?;
         ready(listener.local_addr()?);
