@@ -94,7 +94,7 @@ fn main() -> ExitCode {
         Err(error) if output::is_closed(&error) => exit::FAILED,
         Err(error) => {
             output::error(&error);
-            exit::FAILED
+            exit::of(&error)
         }
     }
 }

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::OnceLock;
 
-use anstream::{AutoStream, eprintln};
+use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
+use anyhow::Context;
 
 /// Like cargo's own headlines.
 const GREEN: Style = AnsiColor::Green.on_default().bold();
@@ -26,12 +27,12 @@ pub(crate) fn own_stdout() {
 
 /// A line on standard error, as cargo writes them: what is being done, and with what.
 pub(crate) fn progress(what: &str, with: &str) {
-    eprintln!("{GREEN}{what:>12}{GREEN:#} {with}");
+    say(&format!("{GREEN}{what:>12}{GREEN:#} {with}"));
 }
 
 /// Something to know that keeps nothing from being done.
 pub(crate) fn note(what: &str) {
-    eprintln!("{CYAN}note{CYAN:#}: {}", plain(what));
+    say(&format!("{CYAN}note{CYAN:#}: {}", plain(what)));
 }
 
 /// A result, on standard output: one or more whole lines. Colours in it are for terminals only.
@@ -40,11 +41,11 @@ pub(crate) fn note(what: &str) {
 /// Nobody takes it: see [`is_closed`].
 pub(crate) fn result(text: &str) -> anyhow::Result<()> {
     let write = |out: &mut dyn Write| out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    match OWN.get() {
-        Some(own) => write(&mut AutoStream::auto(own.try_clone()?))?,
-        None => write(&mut anstream::stdout())?,
-    }
-    Ok(())
+    let written = match OWN.get() {
+        Some(own) => own.try_clone().and_then(|own| write(&mut AutoStream::auto(own))),
+        None => write(&mut anstream::stdout()),
+    };
+    written.context("cannot write to standard output")
 }
 
 /// A result for scripts, on standard output.
@@ -66,12 +67,17 @@ pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 pub(crate) fn error(error: &anyhow::Error) {
     let text = format!("{error:#}");
     let lines: Vec<_> = text.split('\n').map(plain).collect();
-    eprintln!("{RED}error{RED:#}: {}", lines.join("\n"));
+    say(&format!("{RED}error{RED:#}: {}", lines.join("\n")));
 }
 
 /// What the verb does without.
 pub(crate) fn warning(text: &str) {
-    eprintln!("{YELLOW}warning{YELLOW:#}: {}", plain(text));
+    say(&format!("{YELLOW}warning{YELLOW:#}: {}", plain(text)));
+}
+
+/// A line on standard error. Where nobody takes it, there is nobody to tell, and the work goes on.
+pub(crate) fn say(line: &str) {
+    let _ = anstream::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Whether it failed because whoever read standard output has gone, as `head` does.

@@ -4,8 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use urom_service::daemon::plugin_path_entries;
+use urom_service::freshness;
 
 use crate::description::PluginFile;
 
@@ -22,6 +23,17 @@ pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
         path.display()
     );
     Ok(path)
+}
+
+/// Refuses a file that a service of this machine would not serve: a source was changed after the build.
+///
+/// # Errors
+/// The source, and what builds the file again.
+pub(crate) fn fresh(file: &Path) -> Result<()> {
+    match freshness::stale(file) {
+        Some((why, hint)) => bail!("{} is {why}: {hint}", file.display()),
+        None => Ok(()),
+    }
 }
 
 /// The file of a plugin's name in a path: the one that a service takes, which is the first. An error when it is this one, as

@@ -2,7 +2,9 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,10 +21,16 @@ pub struct Uromd {
     address: String,
     // Kept open: a daemon whose output nobody holds would get a signal for writing to it.
     _output: BufReader<ChildStdout>,
+    /// Closed when all that its processes logged is printed.
+    log: Option<Receiver<()>>,
 }
 
+/// How long dropping it waits for the last lines of workers, which end with their daemon.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
 impl Uromd {
-    /// Starts a daemon that serves the plugins of one path.
+    /// Starts a daemon that serves the plugins of one path. What it logs is part of the running test's output, which is shown
+    /// when the test fails.
     ///
     /// # Errors
     /// When it was not built, or does not come up; it says why on its standard error.
@@ -30,7 +38,7 @@ impl Uromd {
         Uromd::start_with(plugin_path, |command| command)
     }
 
-    /// The same, after `set` has added arguments and variables.
+    /// The same, after `set` has added arguments and variables, or has sent its log elsewhere.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -39,6 +47,7 @@ impl Uromd {
         set: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Result<Uromd> {
         let mut command = Command::new(built("uromd")?);
+        command.stderr(Stdio::piped());
         set(&mut command);
         Uromd::start_command(command, plugin_path)
     }
@@ -63,11 +72,12 @@ impl Uromd {
         }
         let program = command.get_program().to_owned();
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+        let log = child.stderr.take().map(print);
         let mut output = BufReader::new(child.stdout.take().context("uromd has no output")?);
         let mut line = String::new();
         output.read_line(&mut line).context("cannot read what uromd prints")?;
         let address = line.trim_end().strip_prefix("uromd: listening on ").map(str::to_owned);
-        let mut daemon = Uromd { child, address: address.unwrap_or_default(), _output: output };
+        let mut daemon = Uromd { child, address: address.unwrap_or_default(), _output: output, log };
         ensure!(
             !daemon.address.is_empty(),
             "uromd printed {line:?} and not its address, and {:?}",
@@ -117,5 +127,21 @@ impl Drop for Uromd {
         // It may have ended already; either way nothing of it is left.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if let Some(log) = &self.log {
+            // Nothing is ever sent.
+            let _ = log.recv_timeout(LAST_LINES);
+        }
     }
+}
+
+/// Prints a log as output of the running test, which a thread has in common with the one that starts it.
+fn print(log: ChildStderr) -> Receiver<()> {
+    let (printing, printed) = channel::<()>();
+    std::thread::spawn(move || {
+        let _printing = printing;
+        for line in BufReader::new(log).split(b'\n').map_while(Result::ok) {
+            eprintln!("{}", String::from_utf8_lossy(&line));
+        }
+    });
+    printed
 }

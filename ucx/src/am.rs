@@ -40,7 +40,8 @@ impl AmFlags {
     pub const REPLY: AmFlags = AmFlags(sys::UCP_AM_SEND_FLAG_REPLY);
     /// The bytes come along with the message however many they are.
     pub const EAGER: AmFlags = AmFlags(sys::UCP_AM_SEND_FLAG_EAGER);
-    /// The handler gets an announcement and fetches the bytes.
+    /// The handler gets an announcement and fetches the bytes. `UNSUPPORTED` before UCX 1.22 with
+    /// `UCX_MEM_EVENTS=n` in the environment: UCX crashes then as a peer goes away meanwhile.
     pub const RENDEZVOUS: AmFlags = AmFlags(sys::UCP_AM_SEND_FLAG_RNDV);
 }
 
@@ -185,6 +186,9 @@ unsafe fn start<B: Buffer>(
     }
     if header.len() > worker.max_am_header() {
         return Err((Status::INVALID_PARAM, data));
+    }
+    if flags.0 & AmFlags::RENDEZVOUS.0 != 0 && !worker.context().has_rendezvous() {
+        return Err((Status::UNSUPPORTED, data));
     }
     let data = Held::new(data);
     let own;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 use std::ptr;
 use std::rc::Rc;
+use std::sync::Once;
 
 use ucx_sys as sys;
 
@@ -92,6 +93,10 @@ struct Inner {
     raw: sys::ucp_context_h,
     features: Features,
     queues: Queues,
+    /// Which network devices its program chose, if it did.
+    devices: Option<String>,
+    /// Whether it may send rendezvous messages.
+    rendezvous: bool,
 }
 
 impl Drop for Inner {
@@ -141,6 +146,16 @@ impl Context {
 
     pub(crate) fn raw(&self) -> sys::ucp_context_h {
         self.inner.raw
+    }
+
+    /// Which network devices it may use, as the program or the environment says; `None` for all.
+    pub(crate) fn devices(&self) -> Option<&str> {
+        self.inner.devices.as_deref()
+    }
+
+    /// Whether a rendezvous message is safe.
+    pub(crate) fn has_rendezvous(&self) -> bool {
+        self.inner.rendezvous
     }
 
     /// What the queues of its workers are like.
@@ -256,11 +271,12 @@ impl ContextBuilder {
     ///
     /// # Errors
     ///
-    /// `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know (before 1.20 UCX only logs
-    /// a warning, when a worker is made); `NO_DEVICE` when the list of transports leaves none; `INVALID_PARAM` for a text
-    /// with a zero byte in it; that of [`require_version`](crate::require_version); `UNSUPPORTED` for what would make this
-    /// release fail later on: `UCX_MEM_EVENTS=n` before 1.22, and `UCX_PROTO_ENABLE=n` from 1.22 on where the features
-    /// have remote memory; whatever else UCX finds wrong.
+    /// `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know
+    /// (before 1.20 UCX only logs a warning, when a worker is made); `NO_DEVICE` when the list of
+    /// transports leaves none; `INVALID_PARAM` for a text with a zero byte in it; that of
+    /// [`require_version`](crate::require_version); `UNSUPPORTED` for what would make this release
+    /// fail later on: `UCX_PROTO_ENABLE=n` from 1.22 on where the features have remote memory;
+    /// whatever else UCX finds wrong.
     pub fn build(self) -> Result<Context> {
         require_version()?;
         let config = Config::read()?;
@@ -269,8 +285,16 @@ impl ContextBuilder {
             return Err(Status::UNSUPPORTED.during(why));
         }
         let transports = environment("UCX_TLS");
-        for (name, value) in settings::for_release(&self.config, version(), transports.as_deref()) {
+        let settings =
+            settings::for_release(&self.config, version(), transports.as_deref(), settings::has_module);
+        for (name, value) in settings {
             config.set(&name, &value)?;
+        }
+        let danger = settings::without_rendezvous(version(), environment);
+        if let Some(why) = &danger {
+            static ONCE: Once = Once::new();
+            ONCE.call_once(|| tracing::warn!("{why}"));
+            config.set("RNDV_THRESH", "inf")?;
         }
         let name = self.name.map(|name| c_string("the context's name", &name)).transpose()?;
         let mut params = sys::ucp_params_t::zeroed();
@@ -289,9 +313,15 @@ impl ContextBuilder {
         // SAFETY: the mask names what is set, the configuration is live, and UCX copies the name.
         let status = unsafe { sys::ucp_init(&params, config.0, &mut raw) };
         check(status, format!("making a context with {:?} and {:?}", self.features, self.config))?;
-        Ok(Context {
-            inner: Rc::new(Inner { raw, features: self.features, queues: Queues::of(&self.config) }),
-        })
+        let own = self.config.iter().rev().find(|(name, _)| name == "NET_DEVICES");
+        let inner = Inner {
+            raw,
+            features: self.features,
+            queues: Queues::of(&self.config),
+            devices: own.map(|(_, value)| value.clone()).or_else(|| environment("UCX_NET_DEVICES")),
+            rendezvous: danger.is_none(),
+        };
+        Ok(Context { inner: Rc::new(inner) })
     }
 }
 

@@ -59,6 +59,8 @@ pub(crate) struct Shared {
     over: Cell<bool>,
     /// The socket that ends when the peer leaves.
     watched: Cell<Option<WatchId>>,
+    /// It uses a device that carries out atomic operations, as far as was asked.
+    atomics: Cell<bool>,
 }
 
 impl Shared {
@@ -250,6 +252,11 @@ impl Endpoint {
     #[inline]
     pub(crate) fn open(&self) -> std::result::Result<sys::ucp_ep_h, Status> {
         if self.shared.over.get() { Err(LEFT) } else { Ok(self.raw) }
+    }
+
+    /// What is known of its device.
+    pub(crate) fn device_with_atomics(&self) -> &Cell<bool> {
+        &self.shared.atomics
     }
 
     /// Fails when this socket ends: its other end is closed when the peer leaves. If the peer says before that that it has no

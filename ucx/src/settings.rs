@@ -2,6 +2,7 @@
 //! all. And which settings make a release fail later on.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use crate::context::Features;
 use crate::version::Version;
@@ -12,7 +13,8 @@ const BY_TRANSPORT: Version = Version { major: 1, minor: 17, patch: 0 };
 /// The first release that says nothing of a setting of a transport that the context does not use.
 const SILENT: Version = Version { major: 1, minor: 20, patch: 0 };
 
-/// The first release that survives a failed endpoint with a message under way whose memory it could not register.
+/// The first release that needs no hooks to survive a failed endpoint with a rendezvous message
+/// under way. Without them it does not register the message's memory.
 const WITHOUT_HOOKS: Version = Version { major: 1, minor: 22, patch: 0 };
 
 /// The first release whose old protocols have neither put and get nor atomic operations.
@@ -21,15 +23,17 @@ const NEW_PROTOCOLS_ONLY: Version = Version { major: 1, minor: 22, patch: 0 };
 /// What the settings of the transports with a receive queue in memory begin with.
 const QUEUES: [(&str, &str); 2] = [("POSIX_", "posix"), ("SYSV_", "sysv")];
 
-/// What UCX's list of transports has for several of them. Without `xpmem` and `knem`: UCX warns of those that it lacks when
-/// they are named.
+/// What UCX's list of transports has for several of them.
 const SEVERAL: [(&str, &[&str]); 5] = [
-    ("all", &["posix", "sysv", "cma", "tcp", "self"]),
-    ("shm", &["posix", "sysv", "cma"]),
-    ("sm", &["posix", "sysv", "cma"]),
-    ("mm", &["posix", "sysv"]),
-    ("*", &["posix", "sysv", "cma", "tcp", "self"]),
+    ("all", &["posix", "sysv", "xpmem", "cma", "knem", "tcp", "self"]),
+    ("shm", &["posix", "sysv", "xpmem", "cma", "knem"]),
+    ("sm", &["posix", "sysv", "xpmem", "cma", "knem"]),
+    ("mm", &["posix", "sysv", "xpmem"]),
+    ("*", &["posix", "sysv", "xpmem", "cma", "knem", "tcp", "self"]),
 ];
+
+/// The transports that are a module of the kernel, which few machines have.
+const MODULES: [&str; 2] = ["xpmem", "knem"];
 
 /// A setting's name without `UCX_`, and its value.
 pub(crate) type Setting<'a> = (Cow<'a, str>, Cow<'a, str>);
@@ -43,6 +47,7 @@ pub(crate) fn for_release<'a>(
     settings: &'a [(String, String)],
     release: Version,
     environment: Option<&str>,
+    has_module: impl Fn(&str) -> bool,
 ) -> Vec<Setting<'a>> {
     let plain = |(name, value): &'a (String, String)| (Cow::from(name), Cow::from(value));
     if release >= SILENT {
@@ -65,9 +70,29 @@ pub(crate) fn for_release<'a>(
         })
         .collect();
     if without {
-        taken.push(("TLS".into(), without_sysv(list).into()));
+        taken.push(("TLS".into(), without_sysv(list, has_module).into()));
     }
     taken
+}
+
+/// Why `release` must send no rendezvous message with the environment's settings, if so: it would
+/// crash as a peer goes away meanwhile.
+pub(crate) fn without_rendezvous(
+    release: Version,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let without = environment("UCX_MEM_EVENTS").is_some_and(|value| is_off(&value));
+    (release < WITHOUT_HOOKS && without).then(|| {
+        format!(
+            "UCX {release} with UCX_MEM_EVENTS=n crashes when a peer goes away during a rendezvous message: \
+             long messages are sent eagerly, which takes longer; unset the variable, or use UCX \
+             {WITHOUT_HOOKS} or newer"
+        )
+    })
+}
+
+fn is_off(value: &str) -> bool {
+    ["n", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no))
 }
 
 /// Why `release` would fail later on with these settings and the `environment`'s, if it would.
@@ -77,15 +102,8 @@ pub(crate) fn refused(
     release: Version,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Option<String> {
-    let off = |value: &str| ["n", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no));
-    if release < WITHOUT_HOOKS && environment("UCX_MEM_EVENTS").is_some_and(|value| off(&value)) {
-        return Some(format!(
-            "release {release} crashes with UCX_MEM_EVENTS=n when a peer goes away during a long message: unset it, or use \
-             UCX {WITHOUT_HOOKS} or newer"
-        ));
-    }
     let own = settings.iter().rev().find(|(name, _)| name == "PROTO_ENABLE").map(|(_, value)| value.clone());
-    let old_protocols = own.or_else(|| environment("UCX_PROTO_ENABLE")).is_some_and(|value| off(&value));
+    let old_protocols = own.or_else(|| environment("UCX_PROTO_ENABLE")).is_some_and(|value| is_off(&value));
     let remote = features.contains(Features::RMA) || features.contains(Features::AMO64);
     (old_protocols && remote && release >= NEW_PROTOCOLS_ONLY).then(|| {
         format!(
@@ -113,8 +131,14 @@ fn several(word: &str) -> Option<&'static [&'static str]> {
     SEVERAL.iter().find(|(name, _)| *name == word).map(|(_, names)| *names)
 }
 
-/// The same list without `sysv`.
-fn without_sysv(list: &str) -> String {
+/// Whether this machine's kernel has the module that a transport is made of.
+pub(crate) fn has_module(transport: &str) -> bool {
+    Path::new("/dev").join(transport).exists()
+}
+
+/// The same list without `sysv`. In place of several transports it names those that are there: UCX
+/// warns when one that it lacks is named.
+fn without_sysv(list: &str, has_module: impl Fn(&str) -> bool) -> String {
     if list.starts_with('^') {
         return format!("{list},sysv");
     }
@@ -123,7 +147,9 @@ fn without_sysv(list: &str) -> String {
         return "^sysv".to_owned();
     }
     let words = words.into_iter().flat_map(|word| match several(word) {
-        Some(names) => names.to_vec(),
+        Some(names) => {
+            names.iter().copied().filter(|name| !MODULES.contains(name) || has_module(name)).collect()
+        }
         None => vec![word],
     });
     words.filter(|word| *word != "sysv").collect::<Vec<_>>().join(",")
@@ -137,7 +163,7 @@ mod tests {
     fn taken(settings: &[(&str, &str)], release: &str, environment: Option<&str>) -> String {
         let settings: Vec<_> =
             settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let taken = for_release(&settings, release.parse().unwrap(), environment);
+        let taken = for_release(&settings, release.parse().unwrap(), environment, |_| false);
         let words: Vec<_> = taken.iter().map(|(name, value)| format!("{name}={value}")).collect();
         words.join(" ")
     }
@@ -186,17 +212,20 @@ mod tests {
     }
 
     #[test]
-    fn a_release_that_crashes_without_hooks_is_refused_with_the_remedy() {
+    fn a_release_that_crashes_without_hooks_sends_no_rendezvous_message_and_says_why() {
+        let why = |release: &str, variable: &str, value: &str| {
+            let environment = |asked: &str| (asked == variable).then(|| value.to_owned());
+            without_rendezvous(release.parse().unwrap(), environment)
+        };
         for value in ["n", "N", "no", "off", "0"] {
-            let variable = format!("UCX_MEM_EVENTS={value}");
             for old in ["1.16.0", "1.21.0", "1.21.9"] {
-                let why = why(Features::TAG, &[], old, &variable).unwrap();
-                assert!(why.contains(old) && why.contains("unset it") && why.contains("1.22.0"), "{why}");
+                let why = why(old, "UCX_MEM_EVENTS", value).unwrap();
+                assert!(why.contains(old) && why.contains("unset") && why.contains("1.22.0"), "{why}");
             }
-            assert_eq!(why(Features::TAG, &[], "1.22.0", &variable), None);
+            assert_eq!(why("1.22.0", "UCX_MEM_EVENTS", value), None);
         }
-        assert_eq!(why(Features::TAG, &[], "1.16.0", "UCX_MEM_EVENTS=y"), None);
-        assert_eq!(why(Features::TAG, &[], "1.16.0", "OTHER=n"), None);
+        assert_eq!(why("1.16.0", "UCX_MEM_EVENTS", "y"), None);
+        assert_eq!(why("1.16.0", "OTHER", "n"), None);
     }
 
     #[test]
@@ -231,6 +260,11 @@ mod tests {
             assert_eq!(taken(&[QUEUE, SYSV], "1.16.0", list), expected, "{list:?}");
         }
         assert_eq!(taken(&[OTHER], "1.16.0", None), "KEEPALIVE_INTERVAL=inf", "sysv stays");
+        for (list, expected) in
+            [("shm", "posix,xpmem,cma"), ("mm", "posix,xpmem"), ("tcp,sm", "tcp,posix,xpmem,cma")]
+        {
+            assert_eq!(without_sysv(list, |module| module == "xpmem"), expected, "{list}");
+        }
         assert_eq!(
             taken(&[("MM_SEG_SIZE", "9000")], "1.16.0", None),
             "MM_SEG_SIZE=9000",

@@ -1,5 +1,6 @@
 //! Which transports an endpoint uses, and whether that is shared memory.
 
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::ptr;
 
@@ -75,9 +76,38 @@ impl Endpoint {
         Ok(self.transports()?.iter().any(|name| SHARED_MEMORY.contains(&name.as_str())))
     }
 
-    /// Whether it uses a device that carries out atomic operations.
+    /// Whether it uses a device that carries out atomic operations. One that does is asked once;
+    /// one that does not may get one as its connection is made.
     pub(crate) fn has_device_with_atomics(&self) -> bool {
         let is_one = |name: &String| WITH_ATOMICS.iter().any(|begin| name.starts_with(begin));
-        self.transports().is_ok_and(|names| names.iter().any(is_one))
+        once_true(self.device_with_atomics(), || {
+            self.transports().is_ok_and(|names| names.iter().any(is_one))
+        })
+    }
+}
+
+/// Asks until the answer is `true`.
+fn once_true(known: &Cell<bool>, ask: impl FnOnce() -> bool) -> bool {
+    if !known.get() {
+        known.set(ask());
+    }
+    known.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_true_once_is_not_asked_again() {
+        let (known, asked) = (Cell::new(false), Cell::new(0));
+        for (answer, expected) in [(false, false), (true, true), (false, true), (false, true)] {
+            let ask = || {
+                asked.set(asked.get() + 1);
+                answer
+            };
+            assert_eq!(once_true(&known, ask), expected);
+        }
+        assert_eq!(asked.get(), 2);
     }
 }

@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 use std::time::Instant;
 
-use common::{DEADLINE, again, finish, log, pattern, until, watched as worker};
-use ucx::{AmFlags, CloseMode, Data, Endpoint, Listener, Mesh, PeerAddress, Worker};
+use common::{DEADLINE, again, finish, is_from, log, pattern, until, watched as worker};
+use ucx::{AmFlags, CloseMode, Data, Endpoint, Listener, Mesh, PeerAddress, Status, Worker};
 
 const TRANSPORTS: [&str; 2] = ["tcp", "tcp,shm,self"];
 
@@ -150,4 +150,37 @@ fn a_worker_can_be_dropped_while_its_peer_is_dead() {
         drop(endpoint);
         drop(worker);
     }
+}
+
+#[test]
+#[ignore = "the other process of the next test"]
+fn a_peer_is_killed_during_long_messages_without_hooks() {
+    for transports in TRANSPORTS {
+        let mut peer = Peer::start(transports);
+        let worker = worker(transports);
+        let endpoint = worker.endpoint().connect(peer.address.worker()).unwrap();
+        echo(&worker, &endpoint);
+        let (sent, _) = endpoint.am_send_with(7, b"", pattern(1 << 20), AmFlags::RENDEZVOUS).wait();
+        assert_eq!(sent, Err(Status::UNSUPPORTED));
+        let long = |_| endpoint.am_send(7, b"", pattern(4 << 20));
+        let messages: Vec<_> = (0..16).map(long).collect();
+        peer.kill();
+        for message in messages {
+            // Some may have gone out before.
+            let (_, buffer) = finish(&[&worker], message);
+            assert!(buffer == pattern(4 << 20));
+        }
+        until(&[&worker], "the error", || endpoint.is_failed());
+    }
+}
+
+#[test]
+fn without_hooks_a_killed_peer_is_an_error_like_any_other() {
+    if is_from("1.22.0") {
+        // It does not crash, and sends rendezvous messages.
+        return;
+    }
+    let mut process = again("a_peer_is_killed_during_long_messages_without_hooks");
+    let output = process.env("UCX_MEM_EVENTS", "n").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

@@ -1,6 +1,6 @@
 //! Attributes that depend on `cfg` and change no message: those of the documentation, and of others' macros.
 
-#![allow(unexpected_cfgs)]
+#![allow(unexpected_cfgs, reason = "no build of this test sets them")]
 
 use urom_abi::{urom_command, urom_notification};
 

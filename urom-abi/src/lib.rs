@@ -29,6 +29,16 @@
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target is not");
 
+/// States the size and every offset of a structure, so that a change of either cannot compile.
+macro_rules! assert_layout {
+    ($type:ty, $size:literal, align $align:literal, { $($field:ident @ $offset:literal),* $(,)? }) => {
+        const _: () = {
+            assert!(size_of::<$type>() == $size && align_of::<$type>() == $align);
+            $(assert!(::std::mem::offset_of!($type, $field) == $offset);)*
+        };
+    };
+}
+
 pub mod address;
 #[cfg(feature = "test-util")]
 pub mod arbitrary;

@@ -15,10 +15,7 @@ pub struct ListLink {
     pub next: *mut ListLink,
 }
 
-const _: () = {
-    assert!(size_of::<ListLink>() == 16 && align_of::<ListLink>() == 8);
-    assert!(std::mem::offset_of!(ListLink, prev) == 0 && std::mem::offset_of!(ListLink, next) == 8);
-};
+assert_layout!(ListLink, 16, align 8, { prev @ 0, next @ 8 });
 
 impl ListLink {
     /// A link that belongs to no list yet.

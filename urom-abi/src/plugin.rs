@@ -6,7 +6,6 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
-use std::mem::offset_of;
 
 use crate::error::DocaError;
 use crate::list::ListLink;
@@ -225,16 +224,6 @@ pub type GetVersionFn = unsafe extern "C" fn(version: *mut u64) -> DocaError;
 pub const GET_IFACE_SYMBOL: &str = "urom_plugin_get_iface";
 /// The name under which a plugin exports its [`GetVersionFn`].
 pub const GET_VERSION_SYMBOL: &str = "urom_plugin_get_version";
-
-/// States the size and every offset of a structure, so that a change of either cannot compile.
-macro_rules! assert_layout {
-    ($type:ty, $size:literal, align $align:literal, { $($field:ident @ $offset:literal),* $(,)? }) => {
-        const _: () = {
-            assert!(size_of::<$type>() == $size && align_of::<$type>() == $align);
-            $(assert!(offset_of!($type, $field) == $offset);)*
-        };
-    };
-}
 
 assert_layout!(PluginInfo, 64, align 8, { id @ 0, version @ 8, plugin_name @ 16 });
 assert_layout!(WorkerCmd, 24, align 8, { plugin_id @ 0, urom_context @ 8, len @ 16 });

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::log::Line;
+
 /// The name under which a plugin of this kit exports its [`SetLogFn`].
 pub const SET_LOG_SYMBOL: &str = "urom_plugin_set_log";
 
@@ -22,58 +24,12 @@ pub struct WorkerLog {
     /// The least grave level that is written now, a number of `enum doca_log_level`.
     pub limit: extern "C" fn() -> u32,
     /// Writes a line. It may borrow the line only for the call.
-    pub write: unsafe extern "C" fn(line: *const PluginLine),
+    pub write: unsafe extern "C" fn(line: *const Line),
     /// Writes the name of the host behind a connection (`dest_id`) into `room` bytes at `name`, cut where
     /// they end, and returns how many bytes it wrote: 0 for a connection that it does not know.
     ///
     /// It knows connections on the thread that calls the plugin's methods.
     pub host: unsafe extern "C" fn(dest_id: u64, name: *mut u8, room: usize) -> usize,
-}
-
-/// One line of a plugin.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct PluginLine {
-    /// A number of `enum doca_log_level`.
-    pub level: u32,
-    /// The line in `file`.
-    pub line: u32,
-    /// The source file; empty for a line that has no place in the plugin's code.
-    pub file: Text,
-    /// The plugin's name.
-    pub plugin: Text,
-    /// What in the plugin wrote the line, such as a module; empty for the plugin itself.
-    pub target: Text,
-    /// What it says.
-    pub text: Text,
-}
-
-/// A text that lies in the other side's memory.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Text {
-    ptr: *const u8,
-    len: usize,
-}
-
-impl Text {
-    /// Of a text that outlives the use of this.
-    pub fn new(text: &str) -> Text {
-        Text { ptr: text.as_ptr(), len: text.len() }
-    }
-
-    /// The text. NULL is the empty one, and bytes that are not UTF-8 become U+FFFD.
-    ///
-    /// # Safety
-    /// `len` bytes lie at `ptr`, or `ptr` is NULL, and they do not change during `'a`.
-    pub unsafe fn get<'a>(self) -> Cow<'a, str> {
-        if self.ptr.is_null() {
-            return Cow::Borrowed("");
-        }
-        // SAFETY: the caller's promise.
-        let bytes = unsafe { std::slice::from_raw_parts(self.ptr, self.len) };
-        String::from_utf8_lossy(bytes)
-    }
 }
 
 /// The source of a line as logs show it: the plugin, and its part when that is another crate. A module of
@@ -93,19 +49,11 @@ pub fn source<'a>(plugin: &'a str, target: &'a str) -> Cow<'a, str> {
     }
 }
 
+assert_layout!(WorkerLog, 32, align 8, { size @ 0, limit @ 8, write @ 16, host @ 24 });
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_text_of_any_bytes_is_read() {
-        // SAFETY: a text of this frame.
-        assert_eq!(unsafe { Text::new("five links").get() }, "five links");
-        // SAFETY: NULL.
-        assert_eq!(unsafe { Text { ptr: std::ptr::null(), len: 5 }.get() }, "");
-        // SAFETY: bytes of this frame.
-        assert_eq!(unsafe { Text { ptr: [b'a', 0xff].as_ptr(), len: 2 }.get() }, "a\u{fffd}");
-    }
 
     #[test]
     fn a_crate_whose_name_begins_like_the_plugins_is_another() {

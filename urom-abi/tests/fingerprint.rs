@@ -102,7 +102,7 @@ fn the_layout_of_a_payloads_elements_counts() {
         #[bytemuck(crate = "urom_abi::bytemuck")]
         pub(crate) struct Tile { at: [i32; 2], weight: f64 }
     };
-    let text = "the host's `Put.tile.at` is [u32; 2] at 0, the plugin's is [i32; 2] at 0";
+    let text = "`Put.tile.at` is [u32; 2] (byte 0) at the host, [i32; 2] (byte 0) at the plugin";
     assert_differ(tiles(), other, text);
     let other = tiles! {
         command
@@ -117,9 +117,9 @@ fn the_layout_of_a_payloads_elements_counts() {
             },
         }
     };
-    let text = "the host's `Put.data` is a payload of Tile, as many as `data_len` says, addressed \
-                by `data_addr`, the plugin's is a payload of u64, as many as `data_len` says, \
-                addressed by `data_addr`";
+    let text = "`Put.data` is a payload of Tile (length in `data_len`, address in `data_addr`) \
+                at the host, a payload of u64 (length in `data_len`, address in `data_addr`) \
+                at the plugin";
     assert_differ(tiles(), other, text);
 }
 
@@ -138,8 +138,8 @@ fn the_length_of_a_fixed_payload_counts() {
             }
         };
     }
-    let text = "the host's `Put.data` is a payload of 4 u8, addressed by `data_addr`, \
-                the plugin's is a payload of 5 u8, addressed by `data_addr`";
+    let text = "`Put.data` is a payload of 4 u8 (address in `data_addr`) at the host, \
+                a payload of 5 u8 (address in `data_addr`) at the plugin";
     assert_differ(fixed!(4), fixed!(5), text);
 }
 
@@ -157,11 +157,10 @@ fn a_structure_without_a_description_counts_by_name_size_and_alignment() {
         };
     }
     assert_eq!(opaque!(f64).fingerprint(), opaque!(u64).fingerprint());
-    let text = "the host's size of `Put.tile` is 16 bytes aligned to 8, \
-                the plugin's is 24 bytes aligned to 8";
+    let text = "the size of `Put.tile` is 16 bytes (alignment 8) at the host, \
+                24 bytes (alignment 8) at the plugin";
     assert_differ(opaque!(f64), opaque!([u64; 2]), text);
-    let text = "the host has `Put.tile.at`, which is [u32; 2] at 0, \
-                where the plugin has size of `Put.tile`, which is 16 bytes aligned to 8";
+    let text = "the host has `Put.tile.at`, which is [u32; 2] (byte 0), and the plugin does not";
     assert_differ(tiles(), opaque!(f64), text);
 }
 
@@ -183,20 +182,83 @@ fn a_field_of_another_type_name_place_or_meaning_is_named() {
     assert_differ(
         host,
         answer!(#[urom(echo)] context: u64, sum: u64),
-        "the host's `Done.sum` is f64 at 16, the plugin's is u64 at 16",
+        "`Done.sum` is f64 (byte 16) at the host, u64 (byte 16) at the plugin",
     );
     assert_differ(
         host,
         answer!(sum: f64, #[urom(echo)] context: u64),
-        "the host has `Done.context`, which is u64 at 8, which the answer repeats, \
-         where the plugin has `Done.sum`, which is f64 at 8",
+        "the host has `Done.context`, which is u64 (byte 8, echoed), \
+         where the plugin has `Done.sum`, which is f64 (byte 8)",
     );
     assert_differ(
         host,
         answer!(#[urom(echo)] context: u64, sum: f64, count: u64),
-        "the host has size of notifications, which is 24 bytes with the union at 8, \
-         where the plugin has `Done.count`, which is u64 at 24",
+        "the plugin has `Done.count`, which is u64 (byte 24), and the host does not",
     );
+}
+
+#[test]
+fn values_widths_and_names_of_enums_count() {
+    macro_rules! rounding {
+        ($repr:ident { $($values:tt)* }) => {
+            described! {
+                #[repr($repr)]
+                #[derive(Clone, Copy, Debug, zerocopy::TryFromBytes, zerocopy::IntoBytes, zerocopy::Immutable, Described)]
+                pub(crate) enum Rounding { $($values)* }
+                #[urom_command(plugin = "worker_tiles", version = 1)]
+                #[derive(Debug)]
+                pub(crate) enum Command { #[urom(reply = Done)] Put { how: Rounding } }
+                #[urom_notification]
+                #[derive(Debug)]
+                pub(crate) enum Notification { Done }
+            }
+        };
+    }
+    let host = rounding!(u32 { Floor, Ceil });
+    let text = "value 0 of `Rounding` is `Floor` at the host, `Ceil` at the plugin";
+    assert_differ(host, rounding!(u32 { Ceil, Floor }), text);
+    let text = "value 1 of `Rounding` is `Ceil` at the host, `Up` at the plugin";
+    assert_differ(host, rounding!(u32 { Floor, Up }), text);
+    let text = "the host has value 1 of `Rounding`, which is `Ceil`, \
+                where the plugin has value 2 of `Rounding`, which is `Ceil`";
+    assert_differ(host, rounding!(u32 { Floor, Ceil = 2 }), text);
+    let text = "the plugin has value 2 of `Rounding`, which is `Zero`, and the host does not";
+    assert_differ(host, rounding!(u32 { Floor, Ceil, Zero }), text);
+    let text = "the integer type of `Put.how` is u32 at the host, i32 at the plugin";
+    assert_differ(host, rounding!(i32 { Floor, Ceil }), text);
+}
+
+#[test]
+fn what_is_said_of_a_protocol_and_its_messages_is_a_sentence() {
+    macro_rules! protocol {
+        ($name:literal, $version:literal, $tag:ident, $number:literal, $reply:ident) => {
+            described! {
+                #[urom_command(plugin = $name, version = $version, tag = $tag)]
+                #[derive(Debug)]
+                pub(crate) enum Command { #[urom(reply = $reply, tag = $number)] Put }
+                #[urom_notification]
+                #[derive(Debug)]
+                pub(crate) enum Notification { Done, Ended }
+            }
+        };
+    }
+    let host = protocol!("worker_a", 1, u64, 3, Done);
+    let cases = [
+        (
+            protocol!("worker_b", 1, u64, 3, Done),
+            "the plugin's name is `worker_a` at the host, `worker_b` at the plugin",
+        ),
+        (protocol!("worker_a", 2, u64, 3, Done), "`version` is 1 at the host, 2 at the plugin"),
+        (protocol!("worker_a", 1, u32, 3, Done), "the tag of commands is u64 at the host, u32 at the plugin"),
+        (
+            protocol!("worker_a", 1, u64, 4, Ended),
+            "`Put` is a message with tag 3 and answer `Done` at the host, \
+             a message with tag 4 and answer `Ended` at the plugin",
+        ),
+    ];
+    for (plugin, text) in cases {
+        assert_differ(host, plugin, text);
+    }
 }
 
 /// Fingerprint and difference are two walks over a description; they must see the same.

@@ -11,6 +11,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
 use crate::library::Library;
 use crate::thread;
+use crate::wait;
 
 /// The state of a worker or a domain (`enum doca_ctx_states`).
 ///
@@ -136,22 +137,37 @@ impl ContextHandle {
         &self,
         engine: &ProgressEngine,
         cx: &TaskContext<'_>,
+        what: impl FnOnce() -> String,
     ) -> Poll<Result<CtxState>> {
-        let is_over = || !matches!(self.state(), Ok(CtxState::STARTING | CtxState::STOPPING));
+        let is_over =
+            |state: &Result<CtxState>| !matches!(state, Ok(CtxState::STARTING | CtxState::STOPPING));
+        self.poll_state(engine, cx, is_over, what)
+    }
+
+    /// Progresses until `is_over` holds for the state, which it then gives, or nothing moves; then
+    /// it wakes `cx` at the next change. `what` says what waits, for the error when that would
+    /// never come.
+    pub(crate) fn poll_state(
+        &self,
+        engine: &ProgressEngine,
+        cx: &TaskContext<'_>,
+        is_over: impl Fn(&Result<CtxState>) -> bool,
+        what: impl FnOnce() -> String,
+    ) -> Poll<Result<CtxState>> {
+        let is_over = || is_over(&self.state());
+        let is_known = self.watchers.borrow().iter().any(|known| known.will_wake(cx.waker()));
+        if is_known && !is_over() && engine.is_undriven() {
+            return Poll::Ready(Err(wait::undriven(what())));
+        }
         if engine.poll(cx, is_over) {
             return Poll::Ready(self.state());
         }
-        self.watch_state(cx);
-        Poll::Pending
-    }
-
-    /// Wakes `cx` at the next change of state.
-    pub(crate) fn watch_state(&self, cx: &TaskContext<'_>) {
-        let waker = cx.waker().clone();
-        let mut watchers = self.watchers.borrow_mut();
-        if !watchers.iter().any(|known| known.will_wake(&waker)) {
-            watchers.push(waker);
+        engine.look_again(cx);
+        if !is_known {
+            let waker = cx.waker().clone();
+            self.watchers.borrow_mut().push(waker);
         }
+        Poll::Pending
     }
 
     /// To be called after every change of state.

@@ -112,6 +112,8 @@ impl ProgressEngine {
     /// # Panics
     /// With the panic of the callback it ran, if that panicked.
     pub fn progress(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        crate::tokio::note_progress();
         self.0.progress()
     }
 
@@ -189,13 +191,33 @@ impl ProgressEngine {
             if done() {
                 return true;
             }
-            if !self.progress() {
+            if !self.0.progress() {
                 // A change of state need not count as something that moved.
                 return done();
             }
         }
         cx.waker().wake_by_ref();
         false
+    }
+
+    /// Whether nothing has progressed it for long while a future waits for it in tokio, where
+    /// nothing will. To be asked for a future that was pending before.
+    pub(crate) fn is_undriven(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        let is_undriven = !self.0.asked.get() && crate::tokio::is_undriven();
+        #[cfg(not(feature = "tokio"))]
+        let is_undriven = false;
+        is_undriven
+    }
+
+    /// Has a future that is pending polled once more if nothing progresses the engine.
+    pub(crate) fn look_again(&self, cx: &TaskContext<'_>) {
+        #[cfg(feature = "tokio")]
+        if !self.0.asked.get() {
+            crate::tokio::look_again(cx);
+        }
+        #[cfg(not(feature = "tokio"))]
+        let _ = cx;
     }
 
     /// Connects an idle context; destroying the context is what ends that.

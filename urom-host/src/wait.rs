@@ -5,6 +5,7 @@ mod poll_set;
 mod session;
 mod sync;
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::os::fd::AsRawFd;
 use std::pin::pin;
@@ -17,6 +18,8 @@ use urom_abi::DocaError;
 use self::notifier::Notifier;
 pub(crate) use self::poll_set::PollSet;
 use self::session::Session;
+#[cfg(feature = "tokio")]
+pub(crate) use self::session::is_waiting;
 use self::sync::Bell;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
@@ -128,6 +131,14 @@ fn forbidden() -> Error {
     Error::new(DocaError::BAD_STATE, "waiting")
         .why("a completion callback is running on this thread, and nothing moves until it returns")
         .hint("let the callback note what is to be done, and wait outside of it")
+}
+
+/// A future that is awaited in tokio where nothing progresses its engine.
+#[cold]
+pub(crate) fn undriven(what: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(DocaError::BAD_STATE, what)
+        .why("it is awaited in tokio, and nothing drives its progress engine there")
+        .hint("await it inside urom_host::tokio::drive(...), or on a HostThread")
 }
 
 /// Progresses until `done` holds, for no longer than a wait spins; whether it does. What it waits for is on `engine`, the

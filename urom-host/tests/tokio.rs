@@ -4,17 +4,21 @@ mod embedded_support;
 
 use std::cell::Cell;
 use std::future::Future;
+use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use embedded_support::{Graph, LIMIT, connect};
+use faulty_protocol::{Done, Hang};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::timeout;
 use urom_host::tokio::{HostThread, drive};
-use urom_host::{DocaError, Error, Host, Result, Service, Worker};
+use urom_host::{Completion, DocaError, Error, Host, Result, Service, Worker};
 use urom_tests::PluginDirectory;
 
 fn current_thread() -> Runtime {
@@ -91,8 +95,7 @@ fn drivers_of_one_thread_take_over_from_each_other() {
 
 #[test]
 fn a_deadline_ends_a_task_while_nothing_else_happens() {
-    let plugins = PluginDirectory::with(&["worker_faulty"]).expect("it was built");
-    let service = Service::builder().plugin_path(plugins.path()).connect().expect("it serves");
+    let (_plugins, service) = faulty();
     let run = drive(async {
         let faulty = service.plugin::<faulty_protocol::Protocol>()?;
         let worker = service.worker().plugin(&faulty).start().await?;
@@ -106,13 +109,15 @@ fn a_deadline_ends_a_task_while_nothing_else_happens() {
     within(&current_thread(), run).unwrap();
 }
 
+/// The time that this thread has run.
+fn used() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 #[test]
 fn waiting_for_nothing_uses_no_cpu() {
     let service = connect();
-    let used = || {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-    };
     let cpu = current_thread().block_on(drive(async {
         let graph = service.plugin::<Graph>()?;
         let worker = service.worker().plugin(&graph).start().await?;
@@ -125,6 +130,136 @@ fn waiting_for_nothing_uses_no_cpu() {
     }));
     let cpu = cpu.unwrap();
     assert!(cpu < Duration::from_millis(30), "{cpu:?}");
+}
+
+#[test]
+fn drivers_that_wait_for_nothing_do_not_wake_each_other() {
+    let service = connect();
+    let before = Rc::new(Cell::new(Duration::ZERO));
+    let cpu = current_thread().block_on(async {
+        let other = drive(async {
+            for _ in 0..3 {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            Ok::<_, Error>(())
+        });
+        let one = drive(async {
+            let graph = service.plugin::<Graph>()?;
+            let worker = service.worker().plugin(&graph).start().await?;
+            graph.task_loopback(&worker, 1).submit()?.await?;
+            before.set(used());
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let cpu = used() - before.get();
+            worker.stop().await?;
+            Ok::<_, Error>(cpu)
+        });
+        tokio::try_join!(one, other).map(|(cpu, ())| cpu)
+    });
+    let cpu = cpu.unwrap();
+    assert!(cpu < Duration::from_millis(30), "{cpu:?}");
+}
+
+/// What must say that nothing drives it.
+#[track_caller]
+fn is_undriven<T>(result: Result<T>) {
+    let error = result.map(drop).unwrap_err();
+    assert_eq!(error.code(), DocaError::BAD_STATE, "{error}");
+    assert!(error.to_string().contains("await it inside urom_host::tokio::drive(...)"), "{error}");
+}
+
+fn faulty() -> (PluginDirectory, Service) {
+    let plugins = PluginDirectory::with(&["worker_faulty"]).expect("it was built");
+    let service = Service::builder().plugin_path(plugins.path()).connect().expect("it serves");
+    (plugins, service)
+}
+
+#[test]
+fn a_future_that_nothing_drives_ends_with_an_error() {
+    let without_timers = || Builder::new_current_thread().build().unwrap();
+    std::thread::scope(|scope| {
+        for runtime in [current_thread, multi_thread, without_timers] {
+            scope.spawn(move || {
+                let (_plugins, service) = faulty();
+                let result = runtime().block_on(async {
+                    let faulty = service.plugin::<faulty_protocol::Protocol>()?;
+                    is_undriven(service.worker().plugin(&faulty).start().await);
+                    let worker = service.worker().plugin(&faulty).start().wait()?;
+                    is_undriven(faulty.task_hang(&worker).submit()?.await);
+                    // The worker is as good as before.
+                    assert_eq!(faulty.task_echo(&worker, 7).submit()?.wait()?.data, 7);
+                    Ok::<_, Error>(())
+                });
+                result.unwrap();
+            });
+        }
+    });
+}
+
+/// Longer than it takes to notice that nothing drives a future.
+const LONG: Duration = Duration::from_millis(2500);
+
+/// One command that nobody answers, and its worker: it ends by its deadline, if its future does not
+/// end before.
+fn overdue(case: &str, wait: impl AsyncFnOnce(Completion<Hang>, &Worker) -> Result<Done>) {
+    let (_plugins, service) = faulty();
+    let faulty = service.plugin::<faulty_protocol::Protocol>().unwrap();
+    let worker = service.worker().plugin(&faulty).start().wait().unwrap();
+    let task = faulty.task_hang(&worker).deadline(LONG).submit().unwrap();
+    let error = LocalSet::new().block_on(&current_thread(), wait(task, &worker)).unwrap_err();
+    assert_eq!(error.code(), DocaError::TIME_OUT, "{case}: {error}");
+}
+
+#[test]
+fn a_future_that_is_driven_otherwise_may_take_its_time_in_tokio() {
+    std::thread::scope(|scope| {
+        scope.spawn(|| overdue("the kit's own wait", async |task, _| task.wait()));
+        scope.spawn(|| overdue("the kit's own executor", async |task, _| urom_host::block_on(task)));
+        scope.spawn(|| {
+            overdue("a driver of another future", async |task, _| {
+                let other = spawn_local(drive(std::future::pending::<Result<()>>()));
+                let result = task.await;
+                other.abort();
+                result
+            });
+        });
+        scope.spawn(|| {
+            overdue("progress by hand", async |task, worker| {
+                let progress = async {
+                    loop {
+                        worker.engine().progress();
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                    }
+                };
+                tokio::select! { result = task => result, () = progress => unreachable!() }
+            });
+        });
+        scope.spawn(|| {
+            overdue("an event loop of its own", async |task, worker| {
+                let engine = worker.engine();
+                let events = async {
+                    let own = engine.as_fd().try_clone_to_owned().unwrap();
+                    // SAFETY: the `AsyncFd` owns the descriptor, which stays open and the same
+                    // until it is dropped.
+                    let events = unsafe { AsyncFd::register_with_interest(own, Interest::READABLE) }.unwrap();
+                    loop {
+                        while engine.progress() {}
+                        engine.request_notification().unwrap();
+                        events.readable().await.unwrap().clear_ready();
+                        engine.clear_notification().unwrap();
+                    }
+                };
+                tokio::select! { result = task => result, () = events => unreachable!() }
+            });
+        });
+        scope.spawn(|| {
+            overdue("a poll now and then", async |mut task, _| {
+                loop {
+                    let pause = tokio::time::sleep(Duration::from_millis(20));
+                    tokio::select! { result = &mut task => break result, () = pause => {} }
+                }
+            });
+        });
+    });
 }
 
 #[test]
@@ -235,7 +370,9 @@ fn what_fails_or_panics_on_the_thread_is_the_callers_error_alone() {
         });
         assert_eq!(failed.await.unwrap_err().code(), DocaError::NOT_FOUND);
         let panicked = HostThread::<()>::start::<Error, _>(async || panic!("as the test asks"));
-        assert_eq!(panicked.await.unwrap_err().code(), DocaError::UNEXPECTED);
+        let panicked = panicked.await.unwrap_err();
+        assert_eq!(panicked.code(), DocaError::UNEXPECTED);
+        assert!(panicked.to_string().contains("as the test asks"), "{panicked}");
 
         let host = HostThread::start(async || Ok::<_, Error>(5)).await.unwrap();
         let failed: Result<()> =
@@ -243,7 +380,7 @@ fn what_fails_or_panics_on_the_thread_is_the_callers_error_alone() {
         assert_eq!(failed.unwrap_err().code(), DocaError::NOT_FOUND);
         let panicked =
             host.run::<(), Error, _>(async |_: &i32| panic!("as the test asks")).await.unwrap_err();
-        assert!(panicked.to_string().contains("it panicked"), "{panicked}");
+        assert!(panicked.to_string().contains("the closure panicked: as the test asks"), "{panicked}");
         assert_eq!(host.run(async |state: &i32| Ok::<_, Error>(*state)).await.unwrap(), 5);
     });
 }

@@ -61,13 +61,7 @@ impl<'a> Origin<'a> {
 
 /// The level of a `tracing` event. It has no level for what ends a program.
 pub fn level_of(metadata: &Metadata<'_>) -> Level {
-    match *metadata.level() {
-        tracing::Level::ERROR => Level::Error,
-        tracing::Level::WARN => Level::Warning,
-        tracing::Level::INFO => Level::Info,
-        tracing::Level::DEBUG => Level::Debug,
-        tracing::Level::TRACE => Level::Trace,
-    }
+    Level::from_crates(metadata.level().as_str())
 }
 
 /// The text of a `tracing` event: the message as it is; other fields as `name=value` behind it.

@@ -113,6 +113,10 @@ fn variants(
         let keys = VariantKeys::read(which, &mut variant.attrs, errors);
         refuse_cfg(&mut variant.attrs, errors);
         let stated = stated_tag(keys.tag, variant.discriminant.as_ref().map(|(_, value)| value), tag, errors);
+        if stated.is_none() {
+            // What is no tag was reported, and rustc would report it again.
+            variant.discriminant = None;
+        }
         let (tag_value, tag_span) = match (stated, next_tag) {
             (Some((value, span)), _) => (value, span),
             (None, Some(value)) => (value, variant.ident.span()),
@@ -271,12 +275,18 @@ fn allowed(item: &ItemEnum) -> Vec<Attribute> {
         if let Meta::List(list) = &attribute.meta
             && (list.path.is_ident("allow") || list.path.is_ident("expect"))
         {
-            let lints = &list.tokens;
-            allowed.push(parse_quote!(#[allow(#lints)]));
+            // Without a reason of the user's, which is one for the definition. Another list is rustc's
+            // to report.
+            let items = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+            let lints = items.into_iter().flatten().filter(|item| matches!(item, Meta::Path(_)));
+            let lints = lints.collect::<Vec<_>>();
+            if !lints.is_empty() {
+                allowed.push(parse_quote!(#[allow(#(#lints,)* reason = "the definition allows this")]));
+            }
         }
     }
     if inner.iter().any(|attribute| attribute.path().is_ident("deprecated")) {
-        allowed.push(parse_quote!(#[allow(deprecated)]));
+        allowed.push(parse_quote!(#[allow(deprecated, reason = "the definition deprecates it")]));
     }
     allowed
 }

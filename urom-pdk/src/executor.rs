@@ -232,7 +232,8 @@ where
         let status = failure.status();
         // Displaying and dropping an error runs the handler's code.
         let (commands, failures) = (&P::DESCRIPTION.commands, &mut self.failures);
-        catch("a handler's error", || failures.report(commands, &command, failure));
+        let handler = std::any::type_name::<T>();
+        catch("a handler's error", || failures.report(handler, commands, &command, failure));
         self.refuse(command, status);
     }
 

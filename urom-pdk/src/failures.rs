@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use heck::ToSnakeCase;
 use urom_abi::describe::Messages;
 use urom_abi::log::Level;
 use urom_abi::shared::SharedCommand;
@@ -38,10 +39,18 @@ pub(crate) struct Failures {
 type Kind = (&'static str, bool);
 
 impl Failures {
-    /// Logs why a command got no value, under its name, unless many of its kind were logged just now.
-    pub(crate) fn report(&mut self, commands: &Messages, command: &SharedCommand, failure: Failure) {
+    /// Logs why a command got no value from the handler, a type of the name `handler`, unless many
+    /// failures of its kind were logged just now.
+    pub(crate) fn report(
+        &mut self,
+        handler: &str,
+        commands: &Messages,
+        command: &SharedCommand,
+        failure: Failure,
+    ) {
         let (bytes, dest_id) = (command.payload(), command.dest_id());
-        let name = commands.find(bytes).map_or("unknown command", |variant| variant.name);
+        let variant = commands.find(bytes).map(|variant| variant.name);
+        let name = variant.unwrap_or("unknown command");
         let kind = (name, matches!(failure, Failure::Panic(_)));
         let Some(unsaid) = self.note(kind, Instant::now()) else { return };
         let (len, host) = (Count(bytes.len(), "byte"), log::host_of(dest_id));
@@ -54,7 +63,8 @@ impl Failures {
             Failure::Panic(panic) => {
                 let text = format_args!("{name} of {len} from {host} failed: its handler {panic}{unsaid}");
                 log::failure(Level::Error, panic.place(), text);
-                panic.log_backtrace();
+                let method = variant.map(|name| method(handler, name));
+                panic.log_backtrace(method.as_deref());
             }
         }
     }
@@ -86,6 +96,13 @@ impl Drop for Failures {
     }
 }
 
+/// `TagSend` of the type `my_plugin::Sandbox` as its method: `Sandbox::tag_send`.
+fn method(handler: &str, variant: &str) -> String {
+    let path = handler.split('<').next().unwrap_or_default();
+    let name = path.rsplit("::").next().unwrap_or_default();
+    format!("{name}::{}", variant.to_snake_case())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +119,11 @@ mod tests {
         for kind in [("Echo", true), ("unknown command", false)] {
             assert_eq!(failures.note(kind, now), Some(Unsaid::default()), "{kind:?}");
         }
+    }
+
+    #[test]
+    fn a_method_is_named_by_type_and_command() {
+        assert_eq!(method("my_plugin::Sandbox", "TagSend"), "Sandbox::tag_send");
+        assert_eq!(method("a::Generic<b::Other, 3>", "Gen"), "Generic::gen");
     }
 }

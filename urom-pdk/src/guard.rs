@@ -15,8 +15,12 @@ use std::time::Instant;
 
 use urom_abi::log::Level;
 
+use crate::backtrace;
 use crate::lines::Window;
 use crate::log::{self, Place};
+
+/// The file of [`contain`], as it is in backtraces.
+pub(crate) const FILE: &str = file!();
 
 /// A panic that was caught; boxed, so that a result with it is small.
 #[derive(Debug)]
@@ -37,10 +41,11 @@ impl fmt::Display for Panic {
 }
 
 impl Panic {
-    /// Logs where it came from, a line for each function, where the environment asks for that (`RUST_BACKTRACE`).
-    /// To be called after the line about the panic.
-    pub(crate) fn log_backtrace(&self) {
-        self.0.log_backtrace();
+    /// Logs where it came from, a line for each function of the plugin, where the environment asks for
+    /// that (`RUST_BACKTRACE`). The outermost one is `method`, when that is known. To be called after
+    /// the line about the panic.
+    pub(crate) fn log_backtrace(&self, method: Option<&str>) {
+        self.0.log_backtrace(method);
     }
 }
 
@@ -119,7 +124,7 @@ pub(crate) fn report(label: &str, panic: &Panic) {
     });
     if let Some(unsaid) = unsaid {
         log::failure(Level::Error, panic.place(), format_args!("{label} {panic}{unsaid}"));
-        panic.log_backtrace();
+        panic.log_backtrace(None);
     }
 }
 
@@ -161,35 +166,13 @@ impl fmt::Display for Kept {
 }
 
 impl Kept {
-    fn log_backtrace(&self) {
+    fn log_backtrace(&self, method: Option<&str>) {
         if self.backtrace.status() == BacktraceStatus::Captured {
-            let printed = self.backtrace.to_string();
-            functions(&printed)
-                .iter()
-                .for_each(|function| log::failure(Level::Error, None, format_args!("  in {function}")));
-        }
-    }
-}
-
-/// The functions of a printed backtrace, each with its place on one line. Those that make a panic come first, and are left
-/// out.
-fn functions(printed: &str) -> Vec<String> {
-    let mut functions: Vec<String> = Vec::new();
-    for line in printed.lines().map(str::trim) {
-        match (line.starts_with("at "), functions.last_mut()) {
-            (true, Some(function)) => function.extend([" ", line]),
-            _ => {
-                let (number, name) = line.split_once(": ").unwrap_or(("", line));
-                let numbered = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-                functions.push(if numbered { name } else { line }.to_owned());
+            for frame in backtrace::of_plugin(&self.backtrace.to_string(), method) {
+                log::failure(Level::Error, None, format_args!("  in {frame}"));
             }
         }
     }
-    let begins = functions.iter().position(|function| function.contains("rust_begin_unwind"));
-    let first = begins.map_or(0, |begins| begins + 1);
-    let ours =
-        functions[first..].iter().take_while(|function| function.starts_with("core::panicking::")).count();
-    functions.split_off(first + ours)
 }
 
 /// Keeps Rust's hook from printing the panics that end in a [`guard`]: those are logged. All others go on to the hook that
@@ -221,7 +204,7 @@ fn keep(info: &PanicHookInfo<'_>) -> bool {
         // process. Or the handler caught it itself, and a line too many does no harm.
         Ok(Some(earlier)) => {
             log::failure(Level::Error, earlier.place(), format_args!("{earlier}"));
-            earlier.log_backtrace();
+            earlier.log_backtrace(None);
             false
         }
         Err(_) => false,

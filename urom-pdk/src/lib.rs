@@ -133,6 +133,7 @@ pub mod log;
 pub mod test_util;
 pub mod time;
 
+mod backtrace;
 mod commands;
 mod described;
 mod domain;

@@ -200,6 +200,9 @@ extern "C" fn at_exit() {
     drop(stopped);
 }
 
+/// Where to look for the reason that a plugin is not served.
+const LOG: &str = "the service's log says which files it found and does not serve, and why";
+
 /// Why an embedded service does not serve a plugin, and what to do; `plugin_path` as for [`EmbeddedOptions`].
 ///
 /// For error messages: the service itself says it in its log.
@@ -224,7 +227,8 @@ pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String)
     let why = format!("it looked in {}", looked.join(" and "));
     let build = places.iter().find_map(|place| freshness::command_for(place));
     let build = build.map(|build| format!("run {build}, or ")).unwrap_or_default();
-    (why, format!("{build}name the directory of its .so in {PLUGIN_PATH_VARIABLE}"))
+    let place = format!("name the directory of its .so in {PLUGIN_PATH_VARIABLE}");
+    (why, format!("{build}{place}; {LOG}"))
 }
 
 /// Where an embedded service looks for plugins: in `plugin_path`, else where `UROM_PLUGIN_PATH` says, else where cargo puts

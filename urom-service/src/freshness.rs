@@ -2,8 +2,10 @@
 //!
 //! `cargo run -p HOST` builds the host alone, and would find whatever plugin an earlier build left behind. Cargo writes a
 //! list of sources, `libNAME.d`, beside each library that it builds: those of the package, and of every other package that
-//! was found by its path.
+//! was found by its path. `cargo urom build` writes such a list beside its copy of a library, too:
+//! [`list_of_copy`].
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -11,9 +13,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A source that was changed after the library was built. `None` without one, and for a file that no list of cargo's is
-/// about: a link, and one that was copied or moved from where it was built.
-pub(crate) fn newer_source(library: &Path) -> Option<PathBuf> {
+/// The directory beside cargo's libraries in which `cargo urom build` leaves its copies.
+pub const COPIES: &str = "urom";
+
+/// A source that was changed after the library was built. `None` without one, and for a file that no list
+/// is about: a link, and a file that was copied or moved without a new list.
+fn newer_source(library: &Path) -> Option<PathBuf> {
     if library.is_symlink() {
         return None;
     }
@@ -28,6 +33,24 @@ pub(crate) fn newer_source(library: &Path) -> Option<PathBuf> {
 
 fn modified(file: &Path) -> io::Result<SystemTime> {
     fs::metadata(file)?.modified()
+}
+
+/// The contents of a file `NAME.d` beside the copy `NAME.so` of a library: cargo's list of sources, for the
+/// copy. `None` where cargo wrote no list.
+///
+/// Give the copy the library's time of modification: a source may have been changed between the two.
+pub fn list_of_copy(library: &Path, copy: &Path) -> Option<Vec<u8>> {
+    let library = library.canonicalize().ok()?;
+    let list = fs::read(library.with_extension("d")).ok()?;
+    sources(&list, &library)?;
+    let target = list.windows(2).position(|pair| pair == b": ")?;
+    let copy = std::path::absolute(copy).ok()?;
+    let name = copy.as_os_str().as_bytes().iter().fold(Vec::new(), |mut name, byte| {
+        name.extend((*byte == b' ').then_some(b'\\'));
+        name.push(*byte);
+        name
+    });
+    Some([&name, list.get(target..)?].concat())
 }
 
 /// The files that a list names for a library: a rule of make, in which spaces within names are escaped.
@@ -48,12 +71,14 @@ fn sources(list: &[u8], library: &Path) -> Option<Vec<PathBuf>> {
     let mut names = names.into_iter();
     let target = names.next()?;
     let target = target.strip_suffix(b":").map(OsStr::from_bytes).map(Path::new)?;
-    (target.canonicalize().ok()? == library)
+    // One list is for all kinds of the library, and names one of them, such as `libNAME.rlib`.
+    let target = target.canonicalize().ok()?;
+    (target.with_extension("") == library.with_extension(""))
         .then(|| names.map(OsString::from_vec).map(PathBuf::from).collect())
 }
 
-/// What builds everything that cargo leaves in a directory, for a sentence that goes on behind `run`. `None` where there is no
-/// workspace.
+/// The command that builds what cargo, or `cargo urom build`, leaves in a directory, for a sentence that
+/// begins with `run`. `None` where there is no workspace.
 pub(crate) fn command_for(directory: &Path) -> Option<String> {
     // Cargo tells those that it starts which package they are of: the directory may be far from it.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
@@ -63,15 +88,19 @@ pub(crate) fn command_for(directory: &Path) -> Option<String> {
 /// The same for the workspace around `place`.
 fn command_in(place: &Path, directory: &Path) -> Option<String> {
     let root = place.ancestors().find(|place| place.join("Cargo.lock").is_file())?;
-    let above = directory.parent().and_then(Path::file_name).and_then(OsStr::to_str);
+    let copies = directory.parent().filter(|_| directory.ends_with(COPIES));
+    let built = copies.unwrap_or(directory);
+    let above = built.parent().and_then(Path::file_name).and_then(OsStr::to_str);
     let target = above.filter(|name| is_triple(name)).map(|name| format!(" --target {name}"));
     let target = target.unwrap_or_default();
-    let profile = match directory.file_name().and_then(OsStr::to_str) {
-        Some("debug") | None => String::new(),
-        Some("release") => " --release".to_owned(),
-        Some(name) => format!(" --profile {name}"),
+    let profile: Cow<'_, str> = match (built.file_name().and_then(OsStr::to_str), copies) {
+        (None, _) | (Some("debug"), None) | (Some("release"), Some(_)) => "".into(),
+        (Some("debug"), Some(_)) => " --debug".into(),
+        (Some("release"), None) => " --release".into(),
+        (Some(name), _) => format!(" --profile {name}").into(),
     };
-    Some(format!("`cargo build --workspace{profile}{target}` in {}", root.display()))
+    let verb = if copies.is_some() { "urom build" } else { "build --workspace" };
+    Some(format!("`cargo {verb}{profile}{target}` in {}", root.display()))
 }
 
 /// Whether a directory's name is the triple of a target: the kit is for Linux with its usual C library.
@@ -80,10 +109,15 @@ fn is_triple(name: &str) -> bool {
 }
 
 /// Why a file is not served: it is older than one of its sources. With what to do about it.
-pub(crate) fn stale(library: &Path) -> Option<(String, String)> {
+pub fn stale(library: &Path) -> Option<(String, String)> {
     let source = newer_source(library)?;
-    let again = command_for(library.parent().unwrap_or(library));
-    let again = again.unwrap_or_else(|| "`cargo build`".to_owned());
+    // A path from the working directory does not show the workspace around it.
+    let library = std::path::absolute(library).ok()?;
+    let directory = library.parent()?;
+    let again = command_for(directory).unwrap_or_else(|| match directory.ends_with(COPIES) {
+        true => "`cargo urom build`".to_owned(),
+        false => "`cargo build`".to_owned(),
+    });
     Some((format!("older than its source {}", source.display()), format!("run {again}")))
 }
 
@@ -153,6 +187,7 @@ mod tests {
             fs::copy(place.path(&from), place.path(&to)).unwrap();
         }
         assert_eq!(newer_source(&place.path("elsewhere/libp.so")), None);
+        assert_eq!(list_of_copy(&place.path("elsewhere/libp.so"), &place.path("elsewhere/p.so")), None);
         std::os::unix::fs::symlink(place.path("target/debug/libp.so"), place.path("elsewhere/p.so")).unwrap();
         assert_eq!(newer_source(&place.path("elsewhere/p.so")), None);
         for list in ["", ":", "no rule", "libp.so: a", ": a"] {
@@ -164,18 +199,65 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_with_a_list_of_its_own_is_as_old_as_the_library() {
+        let place = Place::new();
+        let (library, copy) = (place.path("target/debug/libp.so"), place.path("target/debug/a copy/p.so"));
+        fs::create_dir(place.path("target/debug/a copy")).unwrap();
+        fs::copy(&library, &copy).unwrap();
+        fs::write(copy.with_extension("d"), list_of_copy(&library, &copy).unwrap()).unwrap();
+        place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(60));
+        assert_eq!(newer_source(&copy), None, "a copy of now");
+        place.set("target/debug/a copy/p.so", modified(&library).unwrap());
+        assert_eq!(newer_source(&copy), Some(place.path("a src/lib.rs")));
+        // Somewhere else it is as old as it is.
+        fs::rename(place.path("target/debug/a copy"), place.path("elsewhere")).unwrap();
+        assert_eq!(newer_source(&place.path("elsewhere/p.so")), None);
+    }
+
+    #[test]
+    fn the_list_of_a_library_of_several_kinds_counts_for_each() {
+        let place = Place::new();
+        fs::write(place.path("target/debug/libp.rlib"), "").unwrap();
+        let list =
+            format!("{}: {}\n", place.escaped("target/debug/libp.rlib"), place.escaped("a src/lib.rs"));
+        fs::write(place.path("target/debug/libp.d"), list).unwrap();
+        place.set("a src/lib.rs", SystemTime::now());
+        assert_eq!(place.newer(), Some(place.path("a src/lib.rs")));
+    }
+
+    #[test]
+    fn a_host_is_told_what_to_do_about_an_old_library_and_of_the_log_only_without_a_reason() {
+        let place = Place::new();
+        place.set("a src/lib.rs", SystemTime::now());
+        let of = |plugin: &str| {
+            let directory = place.path("target/debug");
+            let (why, hint) = crate::embedded::not_served(plugin, Some(directory.as_os_str()));
+            format!("{why}; {hint}")
+        };
+        let (old, absent) = (of("p"), of("q"));
+        assert!(old.contains("older than its source") && old.contains("run `cargo build"), "{old}");
+        assert!(!old.contains("log says"), "{old}");
+        assert_eq!(absent.matches("log says").count(), 1, "{absent}");
+    }
+
+    #[test]
     fn the_command_names_the_workspace_and_the_profile() {
         let place = Place::new();
         let root = place.path("");
         let root = root.to_str().unwrap().trim_end_matches('/');
         let aarch64 = "target/aarch64-unknown-linux-gnu/debug";
-        for (directory, options) in [
-            ("target/debug", ""),
-            ("target/release", " --release"),
-            ("target/dist", " --profile dist"),
-            (aarch64, " --target aarch64-unknown-linux-gnu"),
+        let of_aarch64 = "target/aarch64-unknown-linux-gnu/release/urom";
+        for (directory, command) in [
+            ("target/debug", "build --workspace"),
+            ("target/release", "build --workspace --release"),
+            ("target/dist", "build --workspace --profile dist"),
+            (aarch64, "build --workspace --target aarch64-unknown-linux-gnu"),
+            ("target/release/urom", "urom build"),
+            ("target/debug/urom", "urom build --debug"),
+            ("target/dist/urom", "urom build --profile dist"),
+            (of_aarch64, "urom build --target aarch64-unknown-linux-gnu"),
         ] {
-            let expected = format!("`cargo build --workspace{options}` in {root}");
+            let expected = format!("`cargo {command}` in {root}");
             let directory = place.path(directory);
             assert_eq!(command_in(&directory, &directory).as_ref(), Some(&expected), "{directory:?}");
             let elsewhere =

@@ -24,7 +24,8 @@ mod descriptors;
 pub mod embedded;
 mod entrance;
 pub mod examine;
-mod freshness;
+#[doc(hidden)]
+pub mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -32,6 +33,7 @@ mod hangup;
 mod host_names;
 pub mod key;
 pub mod library;
+mod loaded;
 mod lobby;
 pub mod log;
 mod mailbox;

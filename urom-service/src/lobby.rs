@@ -141,23 +141,25 @@ impl Seat {
             Some(Ok(())) => return true,
             None => {
                 if let Some(more) = guests.evicted.line(now) {
-                    debug!("{peer} was hung up on: it did not greet, and others wait{more}");
+                    debug!("closed the connection from {peer}: it did not greet, and others wait{more}");
                 }
             }
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
                 if let Some(more) = guests.strangers.line(now) {
-                    info!("{peer} is not a host: it did not greet{more}");
+                    info!("closed a connection from {peer}, which sent no greeting of a host{more}");
                 }
             }
             // For these there is something to do, so no others may use up their lines.
             Some(Err(error @ (StreamError::Hello(_) | StreamError::Key(_)))) => {
                 if let Some(more) = guests.turned_away.line(now) {
-                    warn!("host {peer} was turned away: {error}{more}");
+                    warn!("refused host {peer}: {error}{more}");
                 }
             }
             Some(Err(error)) => {
                 if let Some(more) = guests.strangers.line(now) {
-                    info!("{peer} is not a host: it did not greet to the end: {error}{more}");
+                    info!(
+                        "closed a connection from {peer}, whose greeting of a host was not complete: {error}{more}"
+                    );
                 }
             }
         }

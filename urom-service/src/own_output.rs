@@ -27,3 +27,33 @@ pub fn take_stdout() -> io::Result<File> {
     }
     Ok(File::from(own))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    #[ignore = "the other process of the next test"]
+    fn a_program_without_standard_error() {
+        // SAFETY: this process has one test, whose output is read by its parent.
+        unsafe { libc::close(2) };
+        let mut own = take_stdout().unwrap();
+        std::io::stdout().write_all(b"for people\n").unwrap();
+        writeln!(own, "for programs").unwrap();
+        std::process::exit(0);
+    }
+
+    #[test]
+    fn where_standard_error_is_closed_what_others_print_goes_nowhere() {
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        let test = "own_output::tests::a_program_without_standard_error";
+        program.args(["--exact", "--ignored", "--nocapture", test]);
+        let output = program.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("for programs") && !text.contains("for people"), "{text}");
+    }
+}

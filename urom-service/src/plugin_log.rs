@@ -9,8 +9,8 @@
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::NoSubscriber;
 use tracing::{Level as Grade, dispatcher, event};
-use urom_abi::log::{DISABLE, Level};
-use urom_abi::worker_log::{self, PluginLine, WorkerLog};
+use urom_abi::log::{DISABLE, Level, Line};
+use urom_abi::worker_log::{self, WorkerLog};
 use urom_log::{Origin, Output, guard_or, sdk};
 
 use crate::host_names;
@@ -46,14 +46,14 @@ extern "C" fn limit() -> u32 {
     })
 }
 
-unsafe extern "C" fn write(line: *const PluginLine) {
+unsafe extern "C" fn write(line: *const Line) {
     guard_or((), || {
         // SAFETY: the plugin gives a line of its own.
         let Some(line) = (unsafe { line.as_ref() }) else { return };
         let Some(level) = Level::from_number(line.level) else { return };
         // SAFETY: as above, with texts that live as long as the call.
         let [file, plugin, target, text] =
-            [line.file, line.plugin, line.target, line.text].map(|text| unsafe { text.get() });
+            [line.file, line.source, line.target, line.text].map(|text| unsafe { text.get() });
         let source = worker_log::source(&plugin, &target);
         let origin = Origin { level, file: &file, line: line.line, function: Some(&source) };
         let to_log = |log: &Log| {

@@ -166,7 +166,7 @@ impl Doubt {
         if let (Some(queue), Verdict::Moves) = (self.again.take(), verdict)
             && let Err(error) = self.raise(queue)
         {
-            warn!("whether the receive queue moves could not be tried again: {error}");
+            warn!("cannot check again whether the receive queue moves: {error}");
         }
         verdict
     }
@@ -232,7 +232,7 @@ impl Probe {
                 // Whether it comes out is the owner's to say.
                 Ok(true) => return,
                 Ok(false) => {}
-                Err(error) => debug!("whether the receive queue moves could not be tried: {error}"),
+                Err(error) => debug!("cannot check whether the receive queue moves: {error}"),
             }
             told.reach(Stage::Failed);
         };

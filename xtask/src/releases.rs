@@ -86,7 +86,7 @@ impl On<'_> {
     /// Lets a program run on this release.
     fn set(&self, command: &mut Command) {
         command.env(shell::LIBRARY_PATH, &self.libraries).env(EXPECTED, self.version);
-        // Releases before 1.22 refuse it.
+        // Releases before 1.22 send long messages in another way with it.
         command.env_remove(ucx::HOOKS.0);
     }
 

@@ -3,10 +3,11 @@
 
 use std::ffi::OsString;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use cargo_config2::Config;
 
 use super::Args;
+use crate::exit::usage;
 
 /// What `cargo build` is run with.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,9 +24,19 @@ impl Choice {
     /// # Errors
     /// Cargo's configuration cannot be read, or it names several targets.
     pub(super) fn of(args: &Args) -> Result<Choice> {
+        Choice::with(args, Config::load)
+    }
+
+    /// The same with cargo's configuration, where it matters.
+    fn with(
+        args: &Args,
+        configuration: impl FnOnce() -> Result<Config, cargo_config2::Error>,
+    ) -> Result<Choice> {
         let passed_target = last_value(&args.cargo, "--target");
         let configured = match (&args.target, &passed_target) {
-            (None, None) => configured_target()?,
+            (None, None) => {
+                configured_target(&configuration().context("cannot read cargo's configuration")?)?
+            }
             _ => None,
         };
         Ok(Choice {
@@ -55,17 +66,16 @@ fn arguments(args: &Args) -> Vec<OsString> {
 }
 
 /// The target that cargo builds for without being told: that of `CARGO_BUILD_TARGET`, or of `build.target`.
-fn configured_target() -> Result<Option<String>> {
-    let config = Config::load().context("cannot read cargo's configuration")?;
+fn configured_target(config: &Config) -> Result<Option<String>> {
     let mut targets = config.build_target_for_cli(None::<&str>)?;
     match (targets.pop(), targets.is_empty()) {
         (target, true) => Ok(target),
         (last, false) => {
             targets.extend(last);
-            bail!(
+            Err(usage(format!(
                 "cargo's configuration names several targets: say which with --target ({})",
                 targets.join(", ")
-            )
+            )))
         }
     }
 }
@@ -82,9 +92,14 @@ fn last_value(arguments: &[OsString], option: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use cargo_config2::ResolveOptions;
     use clap::Parser;
 
     use super::*;
+
+    const ARM: &str = "aarch64-unknown-linux-gnu";
 
     #[derive(Debug, Parser)]
     struct Verb {
@@ -92,12 +107,22 @@ mod tests {
         args: Args,
     }
 
-    /// What cargo is given for these words of the verb's, and the target that is meant.
-    fn choice(words: &str) -> (String, Option<String>) {
+    /// The arguments for cargo and the target, for these words of the verb's. Cargo is configured by
+    /// `file` and `variables` alone.
+    fn configured(words: &str, file: &str, variables: &[(&str, &str)]) -> Result<(String, Option<String>)> {
         let verb = Verb::parse_from(["build"].into_iter().chain(words.split_whitespace()));
-        let choice = Choice::of(&verb.args).expect("cargo can be configured so");
+        let place = tempfile::tempdir()?;
+        fs::create_dir(place.path().join(".cargo"))?;
+        fs::write(place.path().join(".cargo/config.toml"), file)?;
+        let options =
+            ResolveOptions::default().env(variables.iter().copied()).cargo_home(place.path().join("home"));
+        let choice = Choice::with(&verb.args, || Config::load_with_options(place.path(), options))?;
         let words = choice.arguments.iter().map(|word| word.to_string_lossy().into_owned());
-        (words.collect::<Vec<_>>().join(" "), choice.target)
+        Ok((words.collect::<Vec<_>>().join(" "), choice.target))
+    }
+
+    fn choice(words: &str) -> (String, Option<String>) {
+        configured(words, "", &[]).expect("cargo can be configured so")
     }
 
     #[test]
@@ -120,10 +145,25 @@ mod tests {
 
     #[test]
     fn the_target_is_known_whoever_named_it() {
-        const ARM: &str = "aarch64-unknown-linux-gnu";
         for words in ["--target aarch64", &format!("-- --target {ARM}"), &format!("-- --target={ARM}")] {
             assert_eq!(choice(words).1.as_deref(), Some(ARM), "{words}");
         }
         assert_eq!(choice("").1, None);
+        let file = format!("[build]\ntarget = {ARM:?}\n");
+        let of_file = configured("", &file, &[]).expect("a target");
+        assert_eq!(of_file, ("--release".to_owned(), Some(ARM.to_owned())));
+        let variables = [("CARGO_BUILD_TARGET", ARM)];
+        assert_eq!(configured("", "", &variables).expect("a target").1.as_deref(), Some(ARM));
+        let given = configured("--target x86_64", &file, &variables).expect("a target");
+        assert_eq!(given.1.as_deref(), Some("x86_64-unknown-linux-gnu"));
+    }
+
+    #[test]
+    fn a_configuration_that_names_no_one_target_is_refused() {
+        let several = format!("[build]\ntarget = [{ARM:?}, \"x86_64-unknown-linux-gnu\"]\n");
+        let error = configured("", &several, &[]).expect_err("two targets").to_string();
+        assert!(error.contains("say which with --target (") && error.contains(ARM), "{error}");
+        let error = configured("", "[build\n", &[]).expect_err("no configuration");
+        assert!(error.to_string().contains("cannot read cargo's configuration"), "{error:#}");
     }
 }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use urom_service::freshness;
 
 use cargo::Made;
 use choice::Choice;
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let Made { file: made, has_lines } = cargo::build(&package, &choice.arguments, environment)?;
     let bytes = fs::read(&made).with_context(|| format!("cannot read {}", made.display()))?;
     let name = name(&bytes).unwrap_or(package.library);
-    let directory = made.parent().context("cargo's file has no directory")?.join("urom");
+    let directory = made.parent().context("cargo's file has no directory")?.join(freshness::COPIES);
     let file = directory.join(format!("{name}.so"));
     let doing = if args.strip { "Stripping" } else { "Copying" };
     output::progress(doing, &format!("{} to {}", made.display(), file.display()));
@@ -105,6 +106,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             "the profile leaves out line tables, so a backtrace will not say where a handler panicked: \
              `debug = \"line-tables-only\"` in the profile (Cargo.toml) puts them in",
         );
+    }
+    // Whoever loads the copy is to see when it is older than a source, as of cargo's own file.
+    let list = file.with_extension("d");
+    match freshness::list_of_copy(&made, &file) {
+        Some(sources) => put(&list, &sources, &made)?,
+        // Of an earlier build.
+        None if list.exists() => {
+            fs::remove_file(&list).with_context(|| format!("cannot remove {}", list.display()))?
+        }
+        None => {}
     }
     put(&file, &bytes, &made)?;
 
@@ -128,14 +139,17 @@ fn name(bytes: &[u8]) -> Option<String> {
     (Path::new(name).file_name() == Some(OsStr::new(name))).then(|| name.to_owned())
 }
 
-/// Puts a file in its place at once: a service that has the old one goes on with it.
+/// Puts a file in its place at once, with the mode and the age of another. A service that has the old
+/// one goes on with it.
 fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
     let directory = file.parent().context("the file has no directory")?;
     fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
     let written = || -> Result<()> {
         let mut new = tempfile::NamedTempFile::new_in(directory)?;
         new.write_all(bytes)?;
-        new.as_file().set_permissions(fs::metadata(like)?.permissions())?;
+        let like = fs::metadata(like)?;
+        new.as_file().set_permissions(like.permissions())?;
+        new.as_file().set_modified(like.modified()?)?;
         new.persist(file)?;
         Ok(())
     };

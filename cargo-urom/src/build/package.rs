@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId, Target};
+
+use crate::exit::usage;
 
 /// A plugin's package.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +30,14 @@ pub(super) fn find(name: Option<&str>, manifest: Option<&Path>) -> Result<Plugin
     if let Some(manifest) = manifest {
         command.manifest_path(manifest);
     }
-    let metadata = command.exec().context("cannot ask cargo about the workspace")?;
+    let metadata = command.exec().map_err(|error| match error {
+        // As cargo says it, and without what it puts around that.
+        cargo_metadata::Error::CargoMetadata { stderr } => {
+            let why = stderr.trim().strip_prefix("error: ").unwrap_or(stderr.trim()).to_owned();
+            anyhow!("cannot ask cargo about the workspace: {why}")
+        }
+        other => anyhow!(other).context("cannot ask cargo about the workspace"),
+    })?;
     let place = match manifest {
         Some(manifest) => manifest.parent().unwrap_or(manifest).to_owned(),
         None => PathBuf::new(),
@@ -43,9 +52,17 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
     let packages = metadata.workspace_packages();
     if let Some(name) = name {
         let package = packages.iter().find(|package| package.name.as_str() == name);
-        let package = package.with_context(|| format!("the workspace has no package `{name}`"))?;
+        let package = package.ok_or_else(|| {
+            let names =
+                plugins(metadata).into_iter().map(|plugin| plugin.name).collect::<Vec<_>>().join(", ");
+            let name = name.escape_debug();
+            usage(format!(
+                "the workspace has no package `{name}`; its plugins: {}",
+                if names.is_empty() { "none" } else { &names }
+            ))
+        })?;
         return plugin(metadata, package)
-            .map_err(|reason| anyhow::anyhow!("the package `{name}` is no plugin: {reason}"));
+            .map_err(|reason| usage(format!("the package `{name}` is no plugin: {reason}")));
     }
     let around = packages
         .iter()
@@ -54,7 +71,7 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
     if let Some(Ok(plugin)) = around.map(|package| plugin(metadata, package)) {
         return Ok(plugin);
     }
-    let mut plugins: Vec<_> = packages.iter().filter_map(|package| plugin(metadata, package).ok()).collect();
+    let mut plugins = plugins(metadata);
     match (plugins.pop(), plugins.is_empty()) {
         (Some(only), true) => Ok(only),
         (None, _) => bail!(
@@ -66,9 +83,13 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
             let mut names: Vec<_> =
                 plugins.into_iter().map(|plugin| plugin.name).chain([last.name]).collect();
             names.sort();
-            bail!("the workspace has several plugins: say which with -p ({})", names.join(", "))
+            Err(usage(format!("the workspace has several plugins: say which with -p ({})", names.join(", "))))
         }
     }
+}
+
+fn plugins(metadata: &Metadata) -> Vec<PluginPackage> {
+    metadata.workspace_packages().into_iter().filter_map(|package| plugin(metadata, package).ok()).collect()
 }
 
 /// The package as a plugin, or why it is none.

@@ -1,10 +1,11 @@
 //! Commands as they are written, in arguments or in a line of a file: `COMMAND FIELD=VALUE .. + WORKER:COMMAND ..`.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, ensure};
 
-use crate::message::Assignment;
+use crate::exit::usage;
+use crate::message::{Assignment, is_open};
 
 /// What stands between two commands of a line.
 const AND: &str = "+";
@@ -23,11 +24,63 @@ pub(super) struct Written {
 /// # Errors
 /// A sentence on the word that is none of a command's.
 pub(super) fn read<S: AsRef<str>>(words: &[S]) -> Result<Vec<Written>, String> {
-    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    let words = joined(words.iter().flat_map(|word| apart(word.as_ref())));
     words.split(|word| *word == AND).map(one).collect()
 }
 
-fn one(words: &[&str]) -> Result<Written, String> {
+/// `+loopback` as the two words that it stands for.
+fn apart(word: &str) -> impl Iterator<Item = &str> {
+    match word.strip_prefix(AND).filter(|command| !command.is_empty()) {
+        Some(command) => [Some(AND), Some(command)],
+        None => [Some(word), None],
+    }
+    .into_iter()
+    .flatten()
+}
+
+/// Joins the words of a list or a structure: `keys=[1, 2 ,3]` is three without quotes. A bracket that no
+/// later word closes may be part of a text, and joins nothing.
+fn joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let words: Vec<&str> = words.collect();
+    let mut joined = Vec::new();
+    let mut rest = &words[..];
+    while let Some((word, behind)) = rest.split_first() {
+        let (whole, count) = whole(word, behind).unwrap_or_else(|| ((*word).to_owned(), 0));
+        joined.push(whole);
+        rest = &behind[count..];
+    }
+    joined
+}
+
+/// A word that leaves a bracket open, joined with the words behind it that close it; and their number.
+fn whole(word: &str, behind: &[&str]) -> Option<(String, usize)> {
+    let mut whole = word.to_owned();
+    for (index, next) in behind.iter().enumerate() {
+        let inner = open(&whole)?;
+        // What looks like the next field is one, but for a structure's.
+        if *next == AND || (inner == '[' && is_field(next)) {
+            return None;
+        }
+        whole = format!("{whole} {next}");
+        if open(&whole).is_none() {
+            return Some((whole, index + 1));
+        }
+    }
+    None
+}
+
+/// The innermost bracket that a word's value leaves open.
+fn open(word: &str) -> Option<char> {
+    let (_, value) = word.split_once('=')?;
+    is_open(value)
+}
+
+fn is_field(word: &str) -> bool {
+    let is_of_path = |c: char| c.is_alphanumeric() || "_.[]".contains(c);
+    word.split_once('=').is_some_and(|(path, _)| !path.is_empty() && path.chars().all(is_of_path))
+}
+
+fn one(words: &[String]) -> Result<Written, String> {
     let Some((name, fields)) = words.split_first() else {
         return Err(format!("there is no command beside a `{AND}`"));
     };
@@ -35,42 +88,90 @@ fn one(words: &[&str]) -> Result<Written, String> {
         Some((number, command)) => {
             let worker = number.parse().map_err(|_| {
                 format!(
-                    "`{}` is no worker's number: write WORKER:COMMAND, such as 1:{command}",
-                    number.escape_debug()
+                    "`{}` is no worker's number: write WORKER:COMMAND, such as 1:{}",
+                    number.escape_debug(),
+                    command.escape_debug()
                 )
             })?;
             (worker, command)
         }
-        None => (0, *name),
+        None => (0, name.as_str()),
     };
-    let field = |word: &&str| {
-        word.parse::<Assignment>().map_err(|why| {
-            format!("`{}`: {why}; a further command stands behind a `{AND}`", word.escape_debug())
-        })
-    };
-    let fields = fields.iter().map(field).collect::<Result<_, _>>()?;
-    Ok(Written { worker, command: command.to_owned(), fields })
+    let mut assignments = Vec::new();
+    for (index, word) in fields.iter().enumerate() {
+        let (before, behind) = (&fields[..index], fields.get(index + 1));
+        let field = word.parse().map_err(|why: String| no_field(word, &why, before, behind));
+        assignments.push(field?);
+    }
+    Ok(Written { worker, command: command.to_owned(), fields: assignments })
 }
 
-/// The lines of a text that have commands, as they are asked for. Words may be quoted as in a shell, and `#` begins a comment.
-pub(super) fn lines(text: impl BufRead) -> impl Iterator<Item = Result<Vec<Written>>> {
-    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
-    lines.filter_map(|(number, line)| {
-        let commands = || {
-            let line = line.context("reading commands")?;
-            let words = shell_words::split(&line)
-                .map_err(|_| anyhow!("line {number}: a quotation mark has no end"))?;
-            if words.is_empty() {
-                return Ok(None);
+/// What to say of a word that should have been a field.
+fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -> String {
+    let begins = |word: &String| word.starts_with('=');
+    let spaced = behind.is_some_and(begins) || before.last().is_some_and(|last| last.ends_with('='));
+    let word = word.escape_debug();
+    if let Some((first, bracket)) = before.iter().find_map(|word| Some((word, open(word)?))) {
+        let end = if bracket == '[' { ']' } else { '}' };
+        return format!("`{word}`: {why}; `{}` has no `{end}` at its end", first.escape_debug());
+    }
+    if spaced {
+        return format!("`{word}`: {why}, without spaces around the `=`");
+    }
+    format!("`{word}`: {why}; a further command stands behind a `{AND}` with spaces around it")
+}
+
+/// The lines of a text that have commands, as they are asked for, each with its place, such as `line 3 of
+/// FILE`. Words may be quoted as in a shell, and `#` begins a comment.
+///
+/// An error names its line. Further lines follow, unless the text cannot be read further.
+pub(super) fn lines(
+    mut text: impl BufRead,
+    of: &str,
+) -> impl Iterator<Item = Result<(String, Vec<Written>)>> {
+    let (mut number, mut is_over) = (0, false);
+    std::iter::from_fn(move || {
+        while !is_over {
+            number += 1;
+            let place = format!("line {number} of {of}");
+            let line = match next(&mut text).with_context(|| format!("cannot read {place}")) {
+                Ok(line) => line?,
+                Err(error) => {
+                    is_over = true;
+                    return Some(Err(error));
+                }
+            };
+            match commands(&line) {
+                Ok(commands) if commands.is_empty() => {}
+                Ok(commands) => return Some(Ok((place, commands))),
+                Err(why) => return Some(Err(usage(format!("{place}: {why}")))),
             }
-            read(&words).map(Some).map_err(|why| anyhow!("line {number}: {why}"))
-        };
-        commands().transpose()
+        }
+        None
     })
+}
+
+/// The next line with its end. A line longer than any command ends the text: it may have no end.
+fn next(text: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
+    const MOST: u64 = 16 << 20;
+    let mut line = Vec::new();
+    let count = text.take(MOST).read_until(b'\n', &mut line)?;
+    ensure!(count as u64 != MOST, "it has more than {MOST} bytes");
+    Ok((count > 0).then_some(line))
+}
+
+/// The commands of a line; none in an empty one.
+fn commands(line: &[u8]) -> Result<Vec<Written>, String> {
+    let line = str::from_utf8(line).map_err(|error| format!("it is no text in UTF-8: {error}"))?;
+    let words = shell_words::split(line.trim_end_matches(['\r', '\n']))
+        .map_err(|_| "a quotation mark has no end".to_owned())?;
+    if words.is_empty() { Ok(Vec::new()) } else { read(&words) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     fn written(worker: usize, command: &str, fields: &[&str]) -> Written {
@@ -93,6 +194,12 @@ mod tests {
             (&["a", "b=1", "c"], "behind a `+`"),
             (&["+", "a"], "no command beside"),
             (&["a", "+"], "no command beside"),
+            (&["a", "b=1+", "c"], "a `+` with spaces around it"),
+            (&["a", "b", "=", "1"], "without spaces around the `=`"),
+            (&["a", "b", "=1"], "without spaces around the `=`"),
+            (&["a", "b=", "1"], "without spaces around the `=`"),
+            (&["a", "b=[1,", "2"], "`b=[1,` has no `]` at its end"),
+            (&["a", "b={c=1", "2", "+", "a}"], "`b={c=1` has no `}` at its end"),
             (&["x:a"], "`x` is no worker's number"),
             (&[":a"], "`` is no worker's number"),
         ] {
@@ -102,16 +209,58 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_lines_with_quotes_and_comments() {
-        let text = "# what follows\n\nloopback data=1  # one\n say 'text=a b' + 1:loopback \"data=2\"\nbad 'x\nworse x\n";
-        let lines: Vec<_> = lines(text.as_bytes()).collect();
-        let [first, second, third, fourth] = &lines[..] else { panic!("{lines:?}") };
-        assert_eq!(first.as_ref().expect("good"), &[written(0, "loopback", &["data=1"])]);
-        let expected = [written(0, "say", &["text=a b"]), written(1, "loopback", &["data=2"])];
-        assert_eq!(second.as_ref().expect("good"), &expected);
-        for (line, part) in [(third, "line 5: a quotation mark"), (fourth, "line 6: `x`")] {
-            let error = line.as_ref().expect_err("bad").to_string();
-            assert!(error.contains(part), "{error}");
+    fn spaces_within_brackets_and_behind_a_plus_are_as_good_as_none() {
+        let words = |line: &str| read(&line.split_whitespace().collect::<Vec<_>>());
+        for (line, fields) in [
+            ("put a=[1,2,3] b={x=1,y=[2,3]} + stop", ["a=[1,2,3]", "b={x=1,y=[2,3]}"]),
+            ("put a=[1, 2 ,3] b={x=1, y=[2, 3]} +stop", ["a=[1, 2 ,3]", "b={x=1, y=[2, 3]}"]),
+            ("put a=[ {x=1} , {x=2} ] b={ x=1 , y=2 } +0:stop", ["a=[ {x=1} , {x=2} ]", "b={ x=1 , y=2 }"]),
+        ] {
+            let expected = vec![written(0, "put", &fields), written(0, "stop", &[])];
+            assert_eq!(words(line), Ok(expected), "{line}");
         }
+        // A text may have a bracket.
+        let text = vec![written(0, "say", &["text=[a", "to=b]"])];
+        assert_eq!(words("say text=[a to=b]"), Ok(text));
+        assert_eq!(words("say text={a"), Ok(vec![written(0, "say", &["text={a"])]));
+        assert_eq!(words("say text=text:[a b=c"), Ok(vec![written(0, "say", &["text=text:[a", "b=c"])]));
+    }
+
+    #[test]
+    fn a_text_has_lines_with_quotes_and_comments() {
+        let text = b"# what follows\n\nloopback data=1  # one\r\n say 'text=a b' + 1:loopback \"data=2\"\nbad 'x\nworse x\nb\xffd\nlast";
+        let lines: Vec<_> = lines(&text[..], "FILE").collect();
+        let [first, second, wrong @ .., last] = &lines[..] else { panic!("{lines:?}") };
+        let good = |place: &str, commands| (place.to_owned(), commands);
+        let expected = good("line 3 of FILE", vec![written(0, "loopback", &["data=1"])]);
+        assert_eq!(first.as_ref().expect("good"), &expected);
+        let expected = vec![written(0, "say", &["text=a b"]), written(1, "loopback", &["data=2"])];
+        assert_eq!(second.as_ref().expect("good"), &good("line 4 of FILE", expected));
+        assert_eq!(last.as_ref().expect("good"), &good("line 8 of FILE", vec![written(0, "last", &[])]));
+        let wrong: Vec<_> = wrong.iter().map(|line| line.as_ref().expect_err("bad").to_string()).collect();
+        let parts = [
+            "line 5 of FILE: a quotation mark",
+            "line 6 of FILE: `x`",
+            "line 7 of FILE: it is no text in UTF-8",
+        ];
+        assert!(wrong.iter().zip(parts).all(|(error, part)| error.contains(part)), "{wrong:?}");
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_read_further_has_no_further_lines() {
+        struct Broken;
+        impl io::Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::IsADirectory.into())
+            }
+        }
+        let lines: Vec<_> = lines(io::BufReader::new(Broken), "FILE").collect();
+        let [Err(error)] = &lines[..] else { panic!("{lines:?}") };
+        assert!(error.to_string().contains("cannot read line 1 of FILE"), "{error}");
+        let endless = io::BufReader::new(io::repeat(b'x'));
+        let lines: Vec<_> = super::lines(endless, "FILE").collect();
+        let [Err(error)] = &lines[..] else { panic!("{lines:?}") };
+        let error = format!("{error:#}");
+        assert!(error.contains("cannot read line 1 of FILE: it has more than"), "{error}");
     }
 }

@@ -1,5 +1,6 @@
 //! `cargo urom call`: commands by hand.
 
+mod args;
 mod crew;
 mod line;
 mod repeat;
@@ -7,127 +8,46 @@ mod report;
 mod request;
 mod target;
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use clap::builder::RangedU64ValueParser;
+use anyhow::{Context, Result, anyhow, bail};
 use urom_abi::describe::Protocol;
-use urom_abi::{WorkerId, machine};
+use urom_abi::{Count, machine};
 use urom_host::{Answer, DocaError, Service, Worker};
 
+use crate::exit::usage;
 use crate::message;
 use crate::{exit, output, plugin_path};
-use crew::{Crew, Shape};
+use args::MOST_WORKERS;
+use crew::{Crew, Outcome, Shape};
 use line::Written;
-use request::Request;
+use request::{Reading, Request};
 use target::Target;
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo urom call target/debug/libworker_graph.so loopback data=42
-  cargo urom call target/debug/libworker_graph.so loopback data=1 + loopback data=2
-  echo 'loopback data=42' | cargo urom call target/debug/libworker_graph.so -
-  cargo urom call target/debug/libworker_sandbox.so --workers 2 0:tag_recv count=5 tag=7 tag_mask=255 + 1:tag_send dest=0 tag=7 data=hello
-  cargo urom call target/debug/libworker_graph.so loopback data=42 --repeat 10000 --in-flight 16
-  cargo urom call target/debug/libworker_graph.so loopback data=42 --service 127.0.0.1:18700
-  UROM_PLUGIN_PATH=target/debug cargo urom call worker_sandbox mem_map 'map_params={field_mask=7,address=4096,length=4096,flags=2}'
-  cargo urom call worker_graph.so loopback data=42 --protocol target/debug/libworker_graph.so
-  cargo urom call worker_graph --raw hex:00000000000000002a00000000000000 --service 127.0.0.1:18700
+pub(crate) use args::Args;
 
-Values:
-  integers      7  -7  0x1f  1_000
-  floats        0.5  1e-3  inf
-  bool, char    true  false; x  ' '  0x1f600
-  enums         the name of a value, or its number
-  text          any text; text:@no-file
-  bytes         any text; hex:0a0b or 0x0a0b; @file; text:@no-file
-  arrays        [1,2,3]; an array of u8 also as bytes, with zeros behind them
-  structures    {a=1,b=[2,3]}, or single members: params.a=1 params.b[0]=2; the rest is zero
-  elements      [1,2,3] or [{a=1},{a=2}]
-  any type      hex:.. or @file, with exactly its bytes
-A shell wants quotes around what has brackets. A field that the answer repeats is 0 unless it is given. The words of payloads (addresses, lengths) are filled in; give one
-to send another. Data in registered memory: its id, address and length words in place of the data.
-
-Several commands stand with a `+` between them. They go to one worker, which stays until the last of them is answered, and are in
-flight together. In place of commands, `-` stands for those on standard input and @FILE for those in a file, one line after the
-other: a line waits for the answers of the line before. `#` begins a comment there. What is wrong in a file, or in arguments, is said
-before anything is sent.
-
-With --workers N there are N workers, numbered from 0, in a domain whose ids are these numbers. 1:COMMAND is for worker 1; without a
-number it is worker 0.
-
-With --repeat a time runs from before a command is submitted to after its answer is there, whatever the answer, and a
-percentile is one of these times, by the nearest rank. Each answer brings the next command: what the plugin holds up delays
-the commands behind it and is not counted for them too.
-
-The embedded service is right for a first try. Its worker is a thread of this process, so a plugin that crashes ends it.
-Without --workers there is no domain: commands that need one, to reach another worker's plugin, are refused by their plugin.
-A plugin in C needs the lib directory of its DOCA in LD_LIBRARY_PATH.
-
-Exit codes: 0 when every command was answered with DOCA_SUCCESS and the notification it calls for, 1 when not, 2 for a
-wrong command line.";
-
-/// The verb's arguments.
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
-    /// The plugin: its .so, or its name. A name is looked for in UROM_PLUGIN_PATH, also with --service: the file there says
-    /// what the commands are.
-    #[arg(value_name = "FILE.so|NAME")]
-    plugin: String,
-    /// The command and what it carries; loopback, Loopback and loop-back are the same. Further commands behind a `+`; `-` or
-    /// @FILE for commands in lines. Without any, those that there are are listed.
-    #[arg(value_name = "COMMAND [FIELD=VALUE].. [+ ..]", conflicts_with = "raw")]
-    words: Vec<String>,
-    /// The service to use, in place of one in this process.
-    #[arg(long, value_name = "ADDR:PORT")]
-    service: Option<String>,
-    /// The key that the service asks for: a copy of its key file, of this user and of mode 0600. That of UROM_KEY_FILE if not
-    /// given.
-    #[arg(long, value_name = "FILE", requires = "service")]
-    key_file: Option<PathBuf>,
-    /// A plugin of the same protocol, whose file describes the commands: for plugins in C, and for those that are only on
-    /// the service's machine.
-    #[arg(long, value_name = "FILE.so")]
-    protocol: Option<PathBuf>,
-    /// The command's bytes, tag and all, in place of a command and its fields: hex:.., @file or text.
-    #[arg(long, value_name = "BYTES")]
-    raw: Option<String>,
-    /// The worker to send it to, which is started unless it runs; without it, a new one. A worker ends with its last host,
-    /// and this command is one.
-    #[arg(long, value_name = "ID")]
-    worker: Option<WorkerId>,
-    /// Starts so many workers and makes a domain of them. With --worker ID, that is the id of the first one.
-    #[arg(long, value_name = "N", conflicts_with = "repeat",
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..=256))]
-    workers: Option<usize>,
-    /// Sends the command so many times and prints what that took.
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000_000))]
-    repeat: Option<usize>,
-    /// How many of them are in flight at a time.
-    #[arg(long, value_name = "M", default_value_t = 1, requires = "repeat",
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..=4096))]
-    in_flight: usize,
-    /// How many go before and are not counted; a tenth of --repeat and at most 1000 if not given.
-    #[arg(long, value_name = "N", requires = "repeat")]
-    warm_up: Option<usize>,
-    /// How long to wait for an answer, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
-    /// The longest message in bytes, UROM's header of 24 or 32 bytes included; a service has its own limit.
-    #[arg(long, value_name = "BYTES")]
-    max_msg_size: Option<usize>,
-    /// Prints JSON: an object for each command.
-    #[arg(long)]
-    json: bool,
+/// Commands that are in flight together.
+struct Batch {
+    /// Where they are written, for messages, unless that is in arguments.
+    place: Option<String>,
+    /// Each with the number of its worker.
+    commands: Vec<(usize, Request)>,
 }
 
-/// Commands that are in flight together, each with the number of its worker.
-type Batch = Vec<(usize, Request)>;
+impl Batch {
+    /// Says what became of one of them.
+    fn complain(&self, what: impl fmt::Display) {
+        output::error(&match &self.place {
+            Some(place) => anyhow!("{place}: {what}"),
+            None => anyhow!("{what}"),
+        });
+    }
+}
 
 /// Where the commands come from.
 enum Source {
@@ -137,20 +57,47 @@ enum Source {
     Input,
 }
 
+/// What came of all commands; the worst of some is what came of them together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    Good,
+    /// One was not answered as it should be.
+    Failed,
+    /// One was wrong, and not sent.
+    Wrong,
+}
+
+impl Verdict {
+    fn of(is_good: bool) -> Verdict {
+        if is_good { Verdict::Good } else { Verdict::Failed }
+    }
+}
+
+/// How many commands of a line may be in flight at a worker.
+const IN_FLIGHT: usize = 64;
+
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let Ok(source) = source(args) else {
-        return Ok(exit::USAGE.into());
+    let source = source(args)?;
+    let count = args.workers.unwrap_or(1);
+    let workers = match args.worker {
+        Some(first) => crew::ids(first, count).map_err(usage)?,
+        None => vec![None; count],
     };
     let target = Target::find(&args.plugin, args.service.is_some())?;
     let source = match source {
-        None => return no_command(args, &target),
+        None => return Err(no_command(args, &target)?),
         Some(Words::Input) => Source::Input,
-        Some(Words::Raw(raw)) => Source::Known(vec![vec![(0, raw_request(args, &target, raw)?)]]),
-        Some(Words::Line(line)) => Source::Known(vec![batch(args, &target, line)?]),
+        Some(Words::Raw(raw)) => {
+            let commands = vec![(0, raw_request(args, &target, raw)?)];
+            Source::Known(vec![Batch { place: None, commands }])
+        }
+        Some(Words::Line(line)) => Source::Known(vec![batch(args, &target, None, line)?]),
         Some(Words::File(file)) => {
             let text = File::open(file).with_context(|| format!("cannot read {file}"))?;
-            let batches = line::lines(BufReader::new(text)).map(|line| batch(args, &target, line?));
-            Source::Known(batches.collect::<Result<_>>().with_context(|| file.to_owned())?)
+            let lines = line::lines(BufReader::new(text), file);
+            let batches =
+                lines.map(|line| line.and_then(|(place, line)| batch(args, &target, Some(place), line)));
+            Source::Known(batches.collect::<Result<_>>()?)
         }
     };
     let service = connect(args, &target)?;
@@ -161,30 +108,29 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None => service.plugin_named(&target.name)?,
     };
     let most = match &source {
-        Source::Known(batches) => batches.iter().map(Vec::len).max().unwrap_or_default(),
-        Source::Input => IN_LINE,
+        Source::Known(batches) => batches.iter().map(|batch| batch.commands.len()).max().unwrap_or_default(),
+        Source::Input => IN_FLIGHT,
     };
-    let shape = Shape {
-        domain: args.workers,
-        first: args.worker.map(|WorkerId(id)| id),
-        window: args.in_flight.max(most),
-    };
-    let crew = Crew::start(&service, plugin, shape)?;
+    let window = args.in_flight.max(most.min(IN_FLIGHT));
+    let mut crew = Crew::start(&service, plugin, Shape { workers, domain: args.workers.is_some(), window })?;
     let done = match (source, args.repeat) {
-        (Source::Known(batches), Some(count)) => repeated(args, &target, &crew, &batches[0][0].1, count),
-        (Source::Known(batches), None) => {
-            batches.iter().try_fold(true, |good, batch| Ok(send(args, &target, &crew, batch)? && good))
+        (Source::Known(batches), Some(count)) => {
+            repeated(args, &target, &crew, &batches[0].commands[0].1, count).map(Verdict::of)
         }
-        (Source::Input, _) => from_input(args, &target, &crew),
+        (Source::Known(batches), None) => batches.iter().try_fold(Verdict::Good, |verdict, batch| {
+            Ok(verdict.max(send(args, &target, &mut crew, batch)?))
+        }),
+        (Source::Input, _) => from_input(args, &target, &mut crew),
     };
     let stopped = crew.stop();
-    let good = done?;
+    let verdict = done?;
     stopped?;
-    Ok(if good { exit::DONE } else { exit::FAILED })
+    Ok(match verdict {
+        Verdict::Good => exit::DONE,
+        Verdict::Failed => exit::FAILED,
+        Verdict::Wrong => exit::USAGE.into(),
+    })
 }
-
-/// How many commands of a line of standard input may be in flight.
-const IN_LINE: usize = 64;
 
 /// What the arguments say that is to be sent.
 enum Words<'a> {
@@ -194,61 +140,64 @@ enum Words<'a> {
     Input,
 }
 
-/// Reads the arguments; nothing when there is no command. What is wrong has been said.
-fn source(args: &Args) -> Result<Option<Words<'_>>, ()> {
-    let wrong = |why: String| output::error(&anyhow!(why));
+/// Reads the arguments; nothing when there is no command.
+fn source(args: &Args) -> Result<Option<Words<'_>>> {
     if let Some(raw) = &args.raw {
         return Ok(Some(Words::Raw(raw)));
     }
     let source = match args.words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => return Ok(None),
         ["-"] => Words::Input,
+        ["@"] => return Err(usage("`@` names no file: write @FILE, or `-` for standard input")),
         [word] if word.starts_with('@') => Words::File(&word[1..]),
-        _ => Words::Line(line::read(&args.words).map_err(wrong)?),
+        _ => Words::Line(line::read(&args.words).map_err(usage)?),
     };
     let is_one = matches!(&source, Words::Line(line) if line.len() == 1);
     if args.repeat.is_some() && !is_one {
-        wrong("--repeat takes one command, as arguments".to_owned());
-        return Err(());
+        return Err(usage("--repeat takes one command, as arguments"));
     }
     Ok(Some(source))
 }
 
 /// Commands of standard input, a line at a time; what is wrong with one keeps the others from nothing.
-fn from_input(args: &Args, target: &Target, crew: &Crew) -> Result<bool> {
-    let mut good = true;
-    for line in line::lines(io::stdin().lock()) {
-        good &= match line.and_then(|line| batch(args, target, line)) {
+fn from_input(args: &Args, target: &Target, crew: &mut Crew) -> Result<Verdict> {
+    let mut verdict = Verdict::Good;
+    for line in line::lines(io::stdin().lock(), "standard input") {
+        let batch = line.and_then(|(place, line)| batch(args, target, Some(place), line));
+        verdict = verdict.max(match batch {
             Ok(batch) => send(args, target, crew, &batch)?,
-            Err(error) => {
+            Err(error) if exit::is_usage(&error) => {
                 output::error(&error);
-                false
+                Verdict::Wrong
             }
-        };
+            Err(error) => return Err(error),
+        });
     }
-    Ok(good)
+    Ok(verdict)
 }
 
 /// What describes the commands, if it is known.
 fn protocol(args: &Args, target: &Target, source: &Source) -> Result<Option<&'static Protocol>> {
     match source {
-        Source::Known(batches) => Ok(batches.iter().flatten().find_map(|(_, request)| request.protocol())),
+        Source::Known(batches) => {
+            let mut commands = batches.iter().flat_map(|batch| &batch.commands);
+            Ok(commands.find_map(|(_, request)| request.protocol()))
+        }
         Source::Input => target.protocol(args.protocol.as_deref()).map(Some),
     }
 }
 
 /// Says which commands there are. Nothing was sent, so this is no success.
-fn no_command(args: &Args, target: &Target) -> Result<ExitCode> {
+fn no_command(args: &Args, target: &Target) -> Result<anyhow::Error> {
     let protocol = target.protocol(args.protocol.as_deref())?;
     let list: String =
         message::signatures(&protocol.commands).iter().map(|line| format!("\n  {line}")).collect();
-    output::error(&anyhow!("say which command to send to `{}`:{list}", target.name));
-    Ok(exit::USAGE.into())
+    Ok(usage(format!("say which command to send to `{}`:{list}", target.name)))
 }
 
 /// The command of `--raw`.
 fn raw_request(args: &Args, target: &Target, raw: &str) -> Result<Request> {
-    let bytes = message::bytes(raw).map_err(|why| anyhow!("--raw: {why}"))?;
+    let bytes = message::bytes(raw).map_err(|why| usage(format!("--raw: {why}")))?;
     // For the answer; that nothing describes it is why bytes are given.
     let protocol = match &args.protocol {
         Some(_) => Some(target.protocol(args.protocol.as_deref())?),
@@ -258,21 +207,29 @@ fn raw_request(args: &Args, target: &Target, raw: &str) -> Result<Request> {
 }
 
 /// The commands of a line, as they will be sent.
-fn batch(args: &Args, target: &Target, line: Vec<Written>) -> Result<Batch> {
+fn batch(args: &Args, target: &Target, place: Option<String>, line: Vec<Written>) -> Result<Batch> {
     let protocol = target.protocol(args.protocol.as_deref())?;
     let workers = args.workers.unwrap_or(1);
+    let at = place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     let one = |Written { worker, command, fields }: Written| {
-        ensure!(
-            worker < workers,
-            "there is no worker {worker} for {command}: --workers {} starts it",
-            worker.saturating_add(1)
-        );
+        if worker >= workers {
+            let command = command.escape_debug();
+            return Err(usage(match worker.checked_add(1).filter(|count| *count <= MOST_WORKERS) {
+                Some(count) => {
+                    format!("{at}there is no worker {worker} for {command}: --workers {count} starts it")
+                }
+                None => format!(
+                    "{at}there is no worker {worker} for {command}, and at most {MOST_WORKERS} can be"
+                ),
+            }));
+        }
         let request = Request::described(protocol, &command, &fields)
-            .map_err(|why| anyhow!("plugin `{}`: {why}", target.name))?;
-        request.remarks.iter().for_each(|remark| output::note(remark));
+            .map_err(|why| usage(format!("{at}plugin `{}`: {why}", target.name)))?;
+        request.remarks.iter().for_each(|remark| output::note(&format!("{at}{remark}")));
         Ok((worker, request))
     };
-    line.into_iter().map(one).collect()
+    let commands = line.into_iter().map(one).collect::<Result<_>>()?;
+    Ok(Batch { place, commands })
 }
 
 fn connect(args: &Args, target: &Target) -> Result<Service> {
@@ -282,6 +239,7 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
         // The file alone: a service would load whatever else lies beside it.
         (None, Some(file)) => {
             for_this_machine(&file.path)?;
+            plugin_path::fresh(&file.path)?;
             builder.plugin_path(plugin_path::only(&file.path)?)
         }
         (None, None) => bail!("there is no file of `{}` for a service in this process", target.name),
@@ -292,7 +250,11 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
     if let Some(bytes) = args.max_msg_size {
         builder = builder.max_message_size(bytes);
     }
-    Ok(builder.connect()?)
+    builder.connect().map_err(|error| match error.code() {
+        // An address that is none, say: the service has not been asked for anything.
+        DocaError::INVALID_VALUE => usage(error),
+        _ => error.into(),
+    })
 }
 
 /// A service in this process loads the file.
@@ -312,64 +274,59 @@ fn for_this_machine(file: &Path) -> Result<()> {
 }
 
 /// Sends commands together and prints what was answered, in their order; whether all is as it should be.
-fn send(args: &Args, target: &Target, crew: &Crew, batch: &Batch) -> Result<bool> {
-    let outcomes = crew.send(batch, Duration::from_secs(args.timeout));
-    let mut good = true;
-    for ((number, request), outcome) in batch.iter().zip(outcomes) {
-        good &= match outcome {
-            Some(Ok((answer, took))) => answered(args, target, crew, (*number, request), &answer, took)?,
-            Some(Err(error)) => {
-                output::error(&anyhow!(error).context(format!("{} of `{}`", request.name, target.name)));
-                false
+fn send(args: &Args, target: &Target, crew: &mut Crew, batch: &Batch) -> Result<Verdict> {
+    let outcomes = crew.send(&batch.commands, Duration::from_secs(args.timeout));
+    let mut verdict = Verdict::Good;
+    for ((number, request), outcome) in batch.commands.iter().zip(outcomes) {
+        let which = format!("{} of `{}`", request.name, target.name);
+        let problems = match outcome {
+            Outcome::Answered(answer, took) => {
+                let reading = request.read(&answer);
+                match args.json {
+                    true => {
+                        output::json(&report::answer_json(&target.name, request, &answer, &reading, took))?
+                    }
+                    // A failed command's notification has a status, and zeros for the rest: nothing to read for an answer.
+                    false if answer.status == DocaError::SUCCESS => report::answer(&reading, took)?,
+                    false => {}
+                }
+                problems(args, crew.worker(*number), &which, &answer, &reading)
             }
-            None => {
-                output::error(&anyhow!(
-                    "{} of `{}` was not answered within {} s: wait longer with --timeout, or see the worker's log",
-                    request.name,
-                    target.name,
-                    args.timeout
-                ));
-                false
-            }
+            Outcome::Refused(error) => vec![format!("{which}: {error:#}")],
+            Outcome::Late => vec![format!(
+                "{which} was not answered within {} s: wait longer with --timeout, or see the worker's log",
+                args.timeout
+            )],
+            Outcome::Unsent(late) => vec![format!(
+                "{which} was not sent: its worker has not answered {}, and takes no more before that",
+                Count(late, "earlier command")
+            )],
         };
+        problems.iter().for_each(|problem| batch.complain(problem));
+        verdict = verdict.max(Verdict::of(problems.is_empty()));
     }
-    Ok(good)
+    Ok(verdict)
 }
 
-fn answered(
+/// What is wrong with an answer.
+fn problems(
     args: &Args,
-    target: &Target,
-    crew: &Crew,
-    (number, request): (usize, &Request),
+    worker: Option<&Worker>,
+    which: &str,
     answer: &Answer,
-    took: Duration,
-) -> Result<bool> {
-    let reading = request.read(answer);
-    match args.json {
-        true => output::json(&report::answer_json(&target.name, request, answer, &reading, took))?,
-        // A failed command's notification has a status, and zeros for the rest: nothing to read for an answer.
-        false if answer.status == DocaError::SUCCESS => report::answer(&reading, took)?,
-        false => {}
-    }
+    reading: &Reading,
+) -> Vec<String> {
     if let Err(code) = answer.status.check() {
-        output::error(&anyhow!(
-            "{} of `{}` ended with {} ({}): {}",
-            request.name,
-            target.name,
-            code.name(),
-            code.description(),
-            reason(args, crew.worker(number), answer)
-        ));
-        return Ok(false);
+        let reason = reason(args, worker, answer);
+        return vec![format!("{which} ended with {} ({}): {reason}", code.name(), code.description())];
     }
-    for problem in &reading.problems {
-        output::error(&anyhow!(
-            "the answer to {} of `{}` is not what it should be: {problem}; does the description fit the plugin that runs?",
-            request.name,
-            target.name
-        ));
-    }
-    Ok(reading.problems.is_empty())
+    let one = |problem: &String| {
+        format!(
+            "the answer to {which} is not what it should be: {problem}; does the description fit the \
+             plugin that runs?"
+        )
+    };
+    reading.problems.iter().map(one).collect()
 }
 
 /// Why a command failed, as far as it is known here.
@@ -378,6 +335,11 @@ fn reason(args: &Args, worker: Option<&Worker>, answer: &Answer) -> String {
         return why;
     }
     match (&answer.bytes, &args.service) {
+        (None, _) if answer.status == DocaError::TOO_BIG => {
+            "the answer is longer than a message may be: ask for less, or raise --max-msg-size, and \
+             that of a `uromd` that is called"
+                .to_owned()
+        }
         (Some(_), Some(_)) => {
             "the plugin answered with this status; its reason is in the worker's log, which the service writes".to_owned()
         }
@@ -396,11 +358,11 @@ fn repeated(args: &Args, target: &Target, crew: &Crew, request: &Request, count:
     let plugin = crew.plugin;
     let warm_up = args.warm_up.unwrap_or((count / 10).min(1000));
     let limit = Duration::from_secs(args.timeout);
-    output::progress("Repeating", &format!("{} of {} {count} times", request.name, target.name));
+    output::progress("Repeating", &format!("{} of {} {}", request.name, target.name, Count(count, "time")));
     let before = repeat::run((worker, plugin), request, (warm_up, args.in_flight), limit);
     let done = before.samples();
     if let Some(error) = before.broken {
-        return Err(error).with_context(|| format!("the warm-up ended after {done} commands"));
+        return Err(error.context(format!("the warm-up ended after {}", Count(done, "command"))));
     }
     let tally = repeat::run((worker, plugin), request, (count, args.in_flight), limit);
     let shape = report::Shape { asked: count, in_flight: args.in_flight, warm_up };
@@ -409,10 +371,14 @@ fn repeated(args: &Args, target: &Target, crew: &Crew, request: &Request, count:
         false => output::result(&report::tally(&tally, &shape))?,
     }
     if let Some(error) = &tally.broken {
-        output::error(&anyhow!("it ended after {} of {count} commands: {error}", tally.samples()));
+        output::error(&anyhow!(
+            "it ended after {} of {}: {error:#}",
+            tally.samples(),
+            Count(count, "command")
+        ));
     }
     for (what, count) in &tally.errors {
-        output::error(&anyhow!("{count} of {} answers: {what}", tally.samples()));
+        output::error(&anyhow!("{count} of {}: {what}", Count(tally.samples(), "answer")));
     }
     Ok(tally.failed() == 0 && tally.broken.is_none())
 }

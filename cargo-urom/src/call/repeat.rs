@@ -9,7 +9,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use urom_host::{Answer, Error, Plugin, RawCompletion, Result, Worker, block_on_for};
+use anyhow::Error;
+use urom_host::{Answer, Plugin, RawCompletion, Worker, block_on_for};
 
 use super::request::Request;
 
@@ -82,7 +83,7 @@ pub(super) fn run(
             Ok(()) => break,
             Err(_) if round.tally.samples() > before => {}
             Err(error) => {
-                round.tally.broken.get_or_insert(error);
+                round.tally.broken.get_or_insert(error.into());
                 break;
             }
         }
@@ -120,17 +121,13 @@ impl Round<'_> {
         }
         self.left -= 1;
         let start = Instant::now();
-        match self.submit() {
+        match self.request.submit(self.worker, self.plugin) {
             Ok(completion) => Some((start, completion)),
             Err(error) => {
                 self.tally.broken = Some(error);
                 None
             }
         }
-    }
-
-    fn submit(&self) -> Result<RawCompletion> {
-        self.worker.command(self.plugin, &self.request.bytes)
     }
 
     /// Takes every answer that is there, and sends the next command in the place of each.

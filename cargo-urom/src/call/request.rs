@@ -1,7 +1,10 @@
 //! What is sent, and what its answer means.
 
+use anyhow::bail;
+use urom_abi::Count;
 use urom_abi::describe::{Messages, Protocol, Variant};
-use urom_host::Answer;
+use urom_abi::plugin::WorkerCmd;
+use urom_host::{Answer, Plugin, RawCompletion, Worker};
 
 use crate::message::{self, Assignment, Decoded, Shown};
 
@@ -62,8 +65,29 @@ impl Request {
     pub(super) fn raw(bytes: Vec<u8>, protocol: Option<&'static Protocol>) -> Request {
         let command = protocol.and_then(|protocol| protocol.commands.find(&bytes));
         let described = protocol.map(|protocol| Described { protocol, command });
-        let name = format!("a command of {} byte{}", bytes.len(), if bytes.len() == 1 { "" } else { "s" });
+        let name = format!("a command of {}", Count(bytes.len(), "byte"));
         Request { name, bytes, remarks: Vec::new(), described }
+    }
+
+    /// Submits it.
+    ///
+    /// # Errors
+    /// The worker takes no more, or none that is so long.
+    pub(super) fn submit(&self, worker: &Worker, plugin: Plugin) -> anyhow::Result<RawCompletion> {
+        let task = worker.task(plugin)?;
+        let (need, room) = (self.bytes.len(), task.capacity());
+        if need > room {
+            let message = need + size_of::<WorkerCmd>();
+            bail!(
+                "the command has {}, and {room} fit into a message (DOCA_ERROR_TOO_BIG): send less, or \
+                 give --max-msg-size {message} to `cargo urom call`, and to a `uromd` that it calls",
+                Count(need, "byte"),
+            );
+        }
+        task.submit(&self.bytes).map_err(|rejected| {
+            // The worker's own words name no call of a library.
+            worker.failure().map_or_else(|| urom_host::Error::from(rejected).into(), anyhow::Error::msg)
+        })
     }
 
     /// The version that the plugin must have.

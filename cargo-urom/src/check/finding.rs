@@ -1,5 +1,6 @@
 //! What `check` can find: for each how bad it is, what it is, and what to do.
 
+use urom_abi::Count;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, PLUGIN_NAME_CAPACITY};
 use urom_abi::version;
 use urom_service::examine::Stage;
@@ -146,7 +147,7 @@ impl Finding {
             }
             Finding::OtherExports(names) => format!(
                 "it exports {} besides the two functions that a service asks for: {}",
-                plural(names.len(), "symbol"),
+                Count(names.len(), "symbol"),
                 some(names)
             ),
             Finding::FileName(name) => {
@@ -240,7 +241,8 @@ impl Finding {
                 "leave one version of `{name}` in the linker's version script; for the two entry functions there is no need of one"
             ),
             Finding::OtherExports(_) => {
-                "nothing, if that is intended; in C, compile with `-fvisibility=hidden` or make them `static`".to_owned()
+                "leave them if others use them; else compile C with `-fvisibility=hidden`, or make them `static`"
+                    .to_owned()
             }
             Finding::FileName(_) => "rename it to NAME.so, where hosts ask for the plugin NAME".to_owned(),
             Finding::NameLength { .. } => format!(
@@ -290,7 +292,8 @@ impl Finding {
             Finding::PanicAborts => "take `panic = \"abort\"` out of the profile (Cargo.toml) or of RUSTFLAGS, and `abort = \"allowed\"` out of `#[urom_plugin]`".to_owned(),
             Finding::NotCalled(_) => "run `cargo urom check` on a machine of that kind as well".to_owned(),
             Finding::Unstripped { .. } => {
-                "nothing: a backtrace needs them; or `cargo urom build --strip`, which leaves them out".to_owned()
+                "keep them for readable backtraces; `cargo urom build --strip` makes a smaller file without them"
+                    .to_owned()
             }
         }
     }
@@ -327,10 +330,6 @@ fn load_remedy(text: &str) -> String {
 /// A version word as text, where it is one.
 pub(super) fn display(word: u64) -> String {
     usize::try_from(word).map_or_else(|_| word.to_string(), version::display)
-}
-
-fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("a {what}") } else { format!("{count} {what}s") }
 }
 
 fn quoted(names: &[impl AsRef<str>]) -> String {

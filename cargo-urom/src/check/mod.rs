@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use urom_abi::describe::section::Panic;
 use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
 use urom_abi::worker_log::SET_LOG_SYMBOL;
@@ -63,11 +63,10 @@ pub(crate) fn machine(triple: &str) -> Result<Machine, String> {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = match (args.target, args.image) {
         (Some(Machine::X86_64), Some(image)) => {
-            output::error(&anyhow!(
+            return Err(exit::usage(format!(
                 "{} is an operating system of BlueFields, which are aarch64: leave out --target",
                 image.name
-            ));
-            return Ok(exit::USAGE.into());
+            )));
         }
         (None, Some(_)) => Some(Machine::Aarch64),
         (target, _) => target,

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
+use urom_abi::Count;
 
 use super::finding::{Finding, Severity, display};
 use crate::elf::{ElfFile, Machine};
-use crate::output::plain;
+use crate::output::{plain, say};
 
 /// A file and what was found.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Report {
 
     /// The findings alone, on standard error.
     pub(crate) fn print_findings(&self) {
-        self.findings.iter().for_each(|finding| eprintln!("{}", line(finding)));
+        self.findings.iter().for_each(|finding| say(&line(finding)));
     }
 
     /// For people: the facts, the findings and what they come to.
@@ -97,10 +97,7 @@ impl Report {
         let file = plain(&self.file.to_string_lossy());
         let findings: String = self.findings.iter().map(|finding| line(finding) + "\n").collect();
         let counts = [(Severity::Error, "error"), (Severity::Warning, "warning")];
-        let counts = counts.map(|(severity, word)| match self.count(severity) {
-            1 => format!("1 {word}"),
-            count => format!("{count} {word}s"),
-        });
+        let counts = counts.map(|(severity, word)| Count(self.count(severity), word).to_string());
         let verdict = match self.is_bad() {
             true => "not fit for a service".to_owned(),
             false => format!("fit for a service, as the plugin `{}`", plain(&self.name)),

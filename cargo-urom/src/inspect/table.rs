@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use urom_abi::Count as Number;
 use urom_abi::describe::section::Panic;
 use urom_abi::describe::{Count, Enum, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant};
 
@@ -62,7 +63,7 @@ pub(super) fn file(file: &PluginFile) -> String {
 }
 
 fn messages(out: &mut String, title: &str, of: &Messages, types: &mut Types) {
-    _ = writeln!(out, "\n{title}: {} bytes each without payloads, tag {} at 0", of.len, of.tag);
+    _ = writeln!(out, "\n{title}: {} each without payloads, tag {} at 0", Number(of.len, "byte"), of.tag);
     for variant in of.variants {
         message(out, of, variant, types);
     }
@@ -97,34 +98,45 @@ fn message(out: &mut String, of: &Messages, variant: &Variant, types: &mut Types
 }
 
 fn row(field: &Field) -> [String; 5] {
-    let note = match field.kind {
-        FieldKind::Plain if field.optional => format!("optional. {}", first_sentence(field.docs)),
-        FieldKind::Plain => first_sentence(field.docs),
+    let what = match field.kind {
+        FieldKind::Plain if field.optional => "optional".to_owned(),
+        FieldKind::Plain => String::new(),
         FieldKind::Echo => "repeated by the answer".to_owned(),
         FieldKind::Address { of } => format!("address word of {}", plain(of)),
         FieldKind::Length { of } => format!("length of {}", plain(of)),
         FieldKind::Selector { of } => format!("0, or the registered memory of {}", plain(of)),
     };
+    let note = with_docs(what, field.docs);
     let name = plain(field.name);
     [field.offset.to_string(), field.ty.size().to_string(), name, plain(&field.ty.to_string()), note]
 }
 
 /// A payload in words.
 fn described(payload: &Payload) -> String {
-    let count = match payload.count {
-        Count::Word(word) => plain(word),
-        Count::Fixed(count) => count.to_string(),
-        Count::Given(expression) => format!("`{}`", plain(expression)),
+    let (one, of) = match payload.ty {
+        Type::Int { bytes: 1, signed: false } => ("byte", String::new()),
+        Type::Utf8 => ("byte", " of text".to_owned()),
+        ty => ("element", format!(" of {}", plain(&ty.to_string()))),
     };
-    let what = match payload.ty {
-        Type::Int { bytes: 1, signed: false } => "bytes".to_owned(),
-        Type::Utf8 => "bytes of text".to_owned(),
-        ty => format!("elements of {}", plain(&ty.to_string())),
+    let count = match payload.count {
+        Count::Word(word) => format!("{} {one}s", plain(word)),
+        Count::Fixed(count) => Number(count, one).to_string(),
+        Count::Given(expression) => format!("`{}` {one}s", plain(expression)),
     };
     let when = payload.when.map(|when| format!(", if `{}`", plain(when))).unwrap_or_default();
     let registered = if payload.registered { ", or in registered memory" } else { "" };
     let optional = if payload.optional { ", optional" } else { "" };
-    format!("{}, {count} {what}{when}{registered}{optional}", plain(payload.name))
+    with_docs(format!("{}, {count}{of}{when}{registered}{optional}", plain(payload.name)), payload.docs)
+}
+
+/// What is known of a part of a message, and what its documentation says first.
+fn with_docs(what: String, docs: &str) -> String {
+    let docs = first_sentence(docs);
+    match (what.is_empty(), docs.is_empty()) {
+        (_, true) => what,
+        (true, false) => docs,
+        (false, false) => format!("{what}. {docs}"),
+    }
 }
 
 /// What messages are made of and that is listed behind them, each once.
@@ -152,7 +164,7 @@ fn structures(out: &mut String, structs: Vec<&'static Struct>) {
         _ = writeln!(out, "\nstructures");
     }
     for of in structs {
-        _ = writeln!(out, "\n  {}: {} bytes, aligned to {}", plain(of.name), of.size, of.align);
+        _ = writeln!(out, "\n  {}: {}, aligned to {}", plain(of.name), Number(of.size, "byte"), of.align);
         for field in of.fields {
             let (name, ty) = (plain(field.name), plain(&field.ty.to_string()));
             let line = format!("    {:>4}  {name}: {ty}  {}", field.offset, first_sentence(field.docs));
@@ -166,8 +178,7 @@ fn enums(out: &mut String, enums: Vec<&'static Enum>) {
         _ = writeln!(out, "\nenums");
     }
     for of in enums {
-        let bytes = if of.bytes == 1 { "1 byte".to_owned() } else { format!("{} bytes", of.bytes) };
-        _ = writeln!(out, "\n  {}: {bytes}", plain(of.name));
+        _ = writeln!(out, "\n  {}: {}", plain(of.name), Number(of.bytes, "byte"));
         for value in of.values {
             let line =
                 format!("    {:>4}  {}  {}", value.value, plain(value.name), first_sentence(value.docs));
@@ -227,6 +238,40 @@ mod tests {
         let want = "\nstructures\n\n  Step: 2 bytes, aligned to 1\n       0  modes: [Mode; 2]\n\
                     \nenums\n\n  Mode: 1 byte\n       0  Fast  At once.\n      -1  Off\n";
         assert_eq!(out, want);
+    }
+
+    #[test]
+    fn every_part_of_a_message_has_its_documentation() {
+        const WORD: Type = Type::Int { bytes: 8, signed: false };
+        let note = |kind, docs, optional| {
+            let [.., note] = row(&Field { name: "a", docs, kind, ty: WORD, offset: 0, optional });
+            note
+        };
+        for (kind, optional, what) in [
+            (FieldKind::Plain, false, ""),
+            (FieldKind::Plain, true, "optional"),
+            (FieldKind::Echo, false, "repeated by the answer"),
+            (FieldKind::Length { of: "b" }, false, "length of b"),
+        ] {
+            assert_eq!(note(kind, "", optional), what);
+            let separator = if what.is_empty() { "" } else { ". " };
+            assert_eq!(note(kind, " One thing. Another.", optional), format!("{what}{separator}One thing."));
+        }
+        let payload = |docs| Payload {
+            name: "keys",
+            docs,
+            ty: WORD,
+            count: Count::Fixed(1),
+            address: None,
+            when: None,
+            registered: false,
+            optional: true,
+        };
+        assert_eq!(described(&payload("")), "keys, 1 element of u64, optional");
+        assert_eq!(
+            described(&payload(" What to sort\n by. \u{1b}[2J")),
+            "keys, 1 element of u64, optional. What to sort by."
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Messages taken apart by their description. The bytes are a peer's: nothing in them is believed.
 
+use urom_abi::Count as Number;
 use urom_abi::describe::{Count, Field, FieldKind, Messages, Misfit, Payload, Type, Variant};
 
 use super::encode::{by_address, is_value, selector};
@@ -30,7 +31,7 @@ pub(crate) fn decode(
     bytes: &[u8],
 ) -> Result<Decoded, String> {
     let tag = Place { ty: messages.tag, offset: 0 }.integer(bytes);
-    let tag = tag.ok_or_else(|| format!("{} bytes are too few for a tag", bytes.len()))?;
+    let tag = tag.ok_or_else(|| format!("{}: too few for a tag", Number(bytes.len(), "byte")))?;
     let is_tag = |own: u64| i128::from(own) == tag;
     let own = expected.filter(|variant| is_tag(variant.tag) || variant.also.is_some_and(is_tag));
     let variant = own.or_else(|| messages.find(bytes)).ok_or_else(|| {
@@ -39,7 +40,12 @@ pub(crate) fn decode(
         format!("its tag {tag} is none of {}", known.join(", "))
     })?;
     let (fixed, behind) = bytes.split_at_checked(messages.len).ok_or_else(|| {
-        format!("{}: {} bytes, but the fixed part alone takes {}", variant.name, bytes.len(), messages.len)
+        format!(
+            "{}: {}, but the fixed part alone takes {}",
+            variant.name,
+            Number(bytes.len(), "byte"),
+            messages.len
+        )
     })?;
     let mut reader = Reader {
         messages,
@@ -58,7 +64,7 @@ pub(crate) fn decode(
     }
     let Reader { behind, mut problems, remarks, .. } = reader;
     if !behind.is_empty() && problems.is_empty() {
-        problems.push(format!("{} bytes more than the message's fields call for", behind.len()));
+        problems.push(format!("{} more than the message's fields call for", Number(behind.len(), "byte")));
     }
     Ok(Decoded { variant, fields, problems, remarks })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use urom_abi::Count as Number;
 use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Variant};
 
 use super::expr::{self, Names};
@@ -123,7 +124,7 @@ impl Draft<'_> {
                 && bytes.len() != count.saturating_mul(ty.size())
             {
                 let (found, want) = (bytes.len() / ty.size().max(1), count);
-                return Err(format!("{found} elements are given, and it has exactly {want}"));
+                return Err(format!("it is given {}, and has exactly {want}", Number(found, "element")));
             }
             self.payloads[index] = Some(bytes);
             return Ok(());
@@ -136,7 +137,7 @@ impl Draft<'_> {
             [Step::Index(at), rest @ ..] => (*at, rest),
             // The only element needs no number.
             _ if count == 1 => (0, steps),
-            _ => return Err(format!("say which of its {count} elements, such as `[0]`")),
+            _ => return Err(format!("say which of its {}, such as `[0]`", Number(count, "element"))),
         };
         if at >= count {
             return Err(format!("there is no element {at}, only 0 to {}", count.saturating_sub(1)));
@@ -248,16 +249,17 @@ impl Draft<'_> {
             }
         }
         if let (Count::Given(len), Some(bytes)) = (payload.count, self.payloads[index].as_deref()) {
-            let count = i128::from(elements(payload, bytes));
+            let count = elements(payload, bytes) as usize;
             match expr::number(len, &*self) {
-                Some(want) if want != count => {
-                    return Err(format!("it has {count} elements, and `{len}` calls for {want}"));
+                Some(want) if want != count as i128 => {
+                    return Err(format!("it has {}, and `{len}` calls for {want}", Number(count, "element")));
                 }
                 Some(_) => {}
                 None => self.remarks.push(format!(
-                    "`{}` is sent with {count} elements, which is right only when `{len}` says so; that is Rust and \
-                     cannot be computed here",
-                    payload.name
+                    "`{}` is sent with {}, which is right only when `{len}` says so; that is Rust and cannot be computed \
+                     here",
+                    payload.name,
+                    Number(count, "element")
                 )),
             }
         }

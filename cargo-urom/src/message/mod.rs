@@ -20,4 +20,4 @@ pub(crate) use decode::{Decoded, decode, not_echoed};
 pub(crate) use encode::{Assignment, encode};
 pub(crate) use names::{command, signatures};
 pub(crate) use shown::Shown;
-pub(crate) use value::bytes;
+pub(crate) use value::{bytes, is_open};

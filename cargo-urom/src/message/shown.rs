@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::{Value, json};
+use urom_abi::Count;
 
 use crate::output::is_plain;
 
@@ -77,11 +78,11 @@ impl fmt::Display for Shown {
                 f.write_str("}")
             }
             Shown::Bytes(bytes) => match text(bytes) {
-                Some(text) if bytes.len() <= MOST => write!(f, "{text} ({} bytes)", bytes.len()),
+                Some(text) if bytes.len() <= MOST => write!(f, "{text} ({})", Count(bytes.len(), "byte")),
                 _ => {
                     let some = bytes.get(..MOST).unwrap_or(bytes);
                     let more = if some.len() < bytes.len() { ".." } else { "" };
-                    write!(f, "hex:{}{more} ({} bytes)", hex(some), bytes.len())
+                    write!(f, "hex:{}{more} ({})", hex(some), Count(bytes.len(), "byte"))
                 }
             },
             Shown::Absent => f.write_str("(not there)"),
@@ -109,6 +110,7 @@ mod tests {
         assert_eq!(Shown::Bytes(b"hello".into()).to_string(), "hello (5 bytes)");
         assert_eq!(Shown::Bytes(b"a\x1b[2J".into()).to_string(), "hex:611b5b324a (5 bytes)");
         assert_eq!(Shown::Bytes(vec![]).to_string(), "hex: (0 bytes)");
+        assert_eq!(Shown::Bytes(b"a".into()).to_string(), "a (1 byte)");
         let long = Shown::Bytes(vec![0xff; 1000]).to_string();
         assert!(long.len() < 600 && long.ends_with(".. (1000 bytes)"), "{long}");
         let record = Shown::Record(vec![("a", Shown::Int(-1)), ("b", Shown::List(vec![Shown::Float(0.5)]))]);

@@ -8,8 +8,9 @@ mod template;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
+use crate::exit::usage;
 use crate::{exit, output};
 use answers::{Answers, PluginName, ProjectName};
 use kit::Kit;
@@ -46,13 +47,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Some(name) = args.path.file_name() else {
-        bail!("{} has no name to call the project by: give the directory to make", args.path.display());
+        return Err(usage(format!(
+            "`{}` has no name to call the project by: give the directory to make",
+            args.path.display()
+        )));
     };
-    let project: ProjectName = name.to_string_lossy().parse().map_err(anyhow::Error::msg)?;
+    let project: ProjectName = name.to_string_lossy().parse().map_err(usage)?;
     let plugin = match &args.plugin {
         Some(plugin) => plugin.clone(),
         None => project.plugin().map_err(|reason| {
-            anyhow::anyhow!("the project's name makes no name for the plugin: {reason}; say --plugin NAME")
+            usage(format!("the project's name makes no name for the plugin: {reason}; say --plugin NAME"))
         })?,
     };
     let kit = match &args.kit {
@@ -70,8 +74,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Makes the directory with its files, or nothing at all. One that exists is somebody's.
 fn make(directory: &Path, answers: &Answers, files: &[template::File]) -> anyhow::Result<()> {
     std::fs::create_dir(directory).with_context(|| {
-        let exists = if directory.exists() { ": choose another name, or remove it first" } else { "" };
-        format!("cannot make the directory {}{exists}", directory.display())
+        let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists());
+        let hint = match parent {
+            _ if directory.exists() => ": choose another name, or remove it first".to_owned(),
+            Some(parent) => format!(": make {} first", parent.display()),
+            None => String::new(),
+        };
+        format!("cannot make the directory {}{hint}", directory.display())
     })?;
     let made = answers.kit.check_from(directory).and_then(|()| write(directory, files));
     if made.is_err() {

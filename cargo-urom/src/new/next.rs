@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use anstream::eprintln;
-
 use super::answers::Answers;
 use crate::output;
 
@@ -18,7 +16,7 @@ pub(super) fn print(directory: &Path, answers: &Answers) -> anyhow::Result<()> {
     let target_directory = std::path::absolute(&target_directory).unwrap_or_else(|_| target_directory.into());
     let search = ucx_probe::Search::new(&target).target_directory(target_directory);
     if let Err(missing) = search.find() {
-        eprintln!("missing on this machine: {missing}");
+        output::say(&format!("missing on this machine: {missing}"));
     }
     output::result(&format!(
         "next:\n    cd {}\n    cargo run           # builds plugin and host, and prints what the plugin answers\n    \

@@ -9,7 +9,7 @@ use urom_host::{Library, ServiceBuilder};
 use urom_service::uromd::DaemonArgs;
 
 use crate::elf::Machine;
-use crate::{check, exit, output};
+use crate::{check, exit, output, plugin_path};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let kind = std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
     if !kind.is_dir() {
         // A service would only log what is wrong, and serve nothing.
+        plugin_path::fresh(&path)?;
         let report = check::examine(&path, Machine::OURS, None, check::LIMIT)?;
         if report.is_bad() {
             report.print_findings();

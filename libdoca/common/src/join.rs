@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use urom_abi::host::join::{Head, OfCommon, OfUrom, SdkLine};
-use urom_abi::log::Level;
+use urom_abi::host::join::{Head, OfCommon, OfUrom};
+use urom_abi::log::{Level, Line};
 use urom_log::sdk::{self, SdkBackends};
 use urom_log::{Origin, Output, guard_or};
 
@@ -77,16 +77,14 @@ extern "C" fn wants(level: u32) -> bool {
 }
 
 /// An SDK message of `libdoca_urom`.
-unsafe extern "C" fn write(line: *const SdkLine) {
+unsafe extern "C" fn write(line: *const Line) {
     guard_or((), || {
         // SAFETY: the caller's line, for the time of the call.
         let line = unsafe { &*line };
         let Some(level) = Level::from_number(line.level) else { return };
         // SAFETY: a text of the line.
-        let (file, function) = (unsafe { line.file.get() }, unsafe { line.function.get() });
-        // SAFETY: a text of the line.
-        let text = unsafe { line.text.get() };
-        let function = Some(function).filter(|function| !function.is_empty());
-        SdkBackends.write(&Origin { level, file, line: line.line, function }, text);
+        let [file, function, text] = [line.file, line.source, line.text].map(|text| unsafe { text.get() });
+        let function = Some(&*function).filter(|function| !function.is_empty());
+        SdkBackends.write(&Origin { level, file: &file, line: line.line, function }, &text);
     });
 }

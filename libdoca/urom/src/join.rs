@@ -3,8 +3,8 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use urom_abi::host::join::{Head, OfCommon, OfUrom, SdkLine, Text};
-use urom_abi::log::Level;
+use urom_abi::host::join::{Head, OfCommon, OfUrom};
+use urom_abi::log::{Level, Line, Text};
 use urom_log::{Origin, Output, guard_or, sdk};
 
 /// As where `libdoca_common` refuses: a program of unit tests is not linked with it.
@@ -77,12 +77,13 @@ impl Output for ToCommon {
 
     fn write(&self, origin: &Origin<'_>, text: &str) {
         let Some(common) = common() else { return };
-        let line = SdkLine {
+        let line = Line {
             level: origin.level.number(),
             line: origin.line,
-            file: Text::of(origin.file),
-            function: Text::of(origin.function.unwrap_or_default()),
-            text: Text::of(text),
+            file: Text::new(origin.file),
+            source: Text::new(origin.function.unwrap_or_default()),
+            target: Text::new(""),
+            text: Text::new(text),
         };
         // SAFETY: a line that lives for the time of the call.
         unsafe { (common.write)(&line) };

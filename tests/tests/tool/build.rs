@@ -161,6 +161,38 @@ fn what_is_built_answers_a_host() -> Result<()> {
 }
 
 #[test]
+fn what_was_built_is_refused_once_a_source_was_changed() -> Result<()> {
+    let workspace = Workspace::new(&["aging"])?;
+    workspace.panicking_plugin("aging")?;
+    let source = workspace.path().join("aging/src/lib.rs").canonicalize()?;
+    let call = |file: &Path| {
+        let mut command = tool_with(["call"])?;
+        command.arg(file).arg("fail").current_dir(workspace.path());
+        run(&mut command)
+    };
+    for arguments in [&["--debug"][..], &["--debug", "--strip"]] {
+        let file = the_file(&workspace.build("", arguments)?)?;
+        let said = call(&file)?;
+        assert!(said.err.contains("Fail of `worker_aging` ended with"), "it is called: {said:?}");
+        // The copy is as old as cargo's own file, and so older than a change right after the build.
+        let later = fs::metadata(&file)?.modified()? + std::time::Duration::from_millis(1);
+        fs::File::options().append(true).open(&source)?.set_modified(later)?;
+        let said = call(&file)?.bad()?;
+        let parts = [
+            format!("is older than its source {}", source.display()),
+            "run `cargo urom build --debug`".to_owned(),
+        ];
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+        // Copied elsewhere, as to a DPU, nothing is known of its sources.
+        let elsewhere = tempfile::tempdir()?;
+        let copy = elsewhere.path().join("worker_aging.so");
+        fs::copy(&file, &copy)?;
+        assert!(call(&copy)?.err.contains("Fail of `worker_aging` ended with"));
+    }
+    Ok(())
+}
+
+#[test]
 fn json_is_the_report_of_the_check() -> Result<()> {
     let workspace = Workspace::new(&["reported"])?;
     workspace.plugin("reported", "reported")?;
@@ -179,13 +211,14 @@ fn of_several_plugins_one_has_to_be_named() -> Result<()> {
     workspace.plugin("second", "second")?;
     workspace.package("other", "[package]\nname = \"other\"\nedition = \"2024\"\n", "")?;
     let output = workspace.build("", &[])?;
-    assert_eq!((output.code, &*output.out), (Some(1), ""));
+    assert_eq!((output.code, &*output.out), (Some(2), ""));
     assert!(output.err.contains("say which with -p (first, second)"), "{output:?}");
-    for (package, said) in
-        [("other", "is no plugin: its library is no `cdylib`"), ("third", "has no package")]
-    {
+    for (package, said) in [
+        ("other", "is no plugin: its library is no `cdylib`"),
+        ("third", "has no package `third`; its plugins: first, second"),
+    ] {
         let output = workspace.build("", &["-p", package])?;
-        assert_eq!((output.code, &*output.out), (Some(1), ""));
+        assert_eq!((output.code, &*output.out), (Some(2), ""));
         assert!(output.err.contains(said), "{output:?}");
     }
     the_file(&workspace.build("other", &["-p", "second"])?)?;
@@ -314,6 +347,11 @@ fn a_panic_has_its_functions_with_file_and_line_in_the_log_unless_the_file_was_s
         assert_eq!((of("deeper", line), of("fail", caller)), (shown, shown), "{arguments:?}: {log}");
     }
     assert!(sizes[2] < sizes[1], "{sizes:?}");
+    let said = workspace.build("", &[])?.err;
+    assert!(
+        said.contains("serve backtraces and debuggers") && said.contains("-> keep them for readable"),
+        "{said}"
+    );
     Ok(())
 }
 
@@ -371,7 +409,7 @@ fn a_target_is_looked_after_wherever_it_was_named() -> Result<()> {
     fs::write(&config, format!("[build]\ntarget = {TARGET:?}\n"))?;
     lacks(&[], None)?;
     fs::write(&config, format!("[build]\ntarget = [{TARGET:?}, \"host-tuple\"]\n"))?;
-    let said = workspace.build("", &[])?.bad()?;
+    let said = workspace.build("", &[])?.wrong()?;
     assert!(said.contains("several targets") && said.contains("--target"), "{said}");
     Ok(())
 }

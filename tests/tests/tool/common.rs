@@ -24,9 +24,14 @@ pub(crate) fn tool() -> Result<Command> {
     ensure!(program.exists(), "{} is not there: run the tests with `cargo xtask test`", program.display());
     let mut command = Command::new(program);
     command.arg("urom").stdin(Stdio::null());
-    for name in
-        ["UROM_PLUGIN_PATH", "UROM_CPUS", "UROM_KEY_FILE", "UROM_DOCA_LIBRARY", "DOCA_UROM_SERVICE_FILE"]
-    {
+    for name in [
+        "CARGO_MANIFEST_DIR",
+        "UROM_PLUGIN_PATH",
+        "UROM_CPUS",
+        "UROM_KEY_FILE",
+        "UROM_DOCA_LIBRARY",
+        "DOCA_UROM_SERVICE_FILE",
+    ] {
         command.env_remove(name);
     }
     Ok(command)
@@ -93,7 +98,16 @@ impl Said {
 
     /// Standard error of a run that failed, with 1.
     pub(crate) fn bad(self) -> Result<String> {
-        ensure!(self.code == Some(1), "it ended with {:?}:\n{}{}", self.code, self.out, self.err);
+        self.ended_with(1)
+    }
+
+    /// Standard error of a run that was asked for what makes no sense, with 2.
+    pub(crate) fn wrong(self) -> Result<String> {
+        self.ended_with(2)
+    }
+
+    fn ended_with(self, code: i32) -> Result<String> {
+        ensure!(self.code == Some(code), "it ended with {:?}:\n{}{}", self.code, self.out, self.err);
         Ok(self.err)
     }
 }

@@ -115,6 +115,8 @@ fn after_an_edit_no_old_plugin_runs_however_the_host_is_started() -> Result<()> 
             let text = said.out.clone() + &said.err;
             assert!(said.code != Some(0) && text.contains(&old), "{words:?}: {said:?}");
             assert!(text.contains("run `cargo build --workspace` in "), "{words:?}: {said:?}");
+            // What it says is enough, so nothing sends the reader to the log.
+            assert!(!text.contains("log says"), "{words:?}: {said:?}");
         }
         Ok(())
     };

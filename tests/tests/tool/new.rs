@@ -37,10 +37,10 @@ impl Place {
         files(&self.0.path().join(arguments[0]))
     }
 
-    /// Makes none, for a reason that has these words.
-    fn refuse(&self, arguments: &[&str], words: &[&str]) -> Result<()> {
+    /// Makes none, and ends with this code, for a reason that has these words.
+    fn refuse(&self, code: i32, arguments: &[&str], words: &[&str]) -> Result<()> {
         let output = self.new_in(arguments)?;
-        assert!(matches!(output.code, Some(1 | 2)) && output.out.is_empty(), "{arguments:?}: {output:?}");
+        assert!(output.code == Some(code) && output.out.is_empty(), "{arguments:?}: {output:?}");
         for word in words {
             assert!(output.err.contains(word), "{arguments:?}: {word}: {output:?}");
         }
@@ -171,11 +171,11 @@ fn the_kit_comes_from_where_it_is_told_to() -> Result<()> {
 #[test]
 fn a_kit_that_is_not_there_is_told_before_anything_is_made() -> Result<()> {
     let place = Place::new()?;
-    place.refuse(&["calc", "--kit", "path=../nowhere"], &["../nowhere", "as seen from calc"])?;
+    place.refuse(1, &["calc", "--kit", "path=../nowhere"], &["../nowhere", "as seen from calc"])?;
     for (kit, words) in
         [("somewhere", "expected"), ("path=", "DIRECTORY"), ("git", "ADDRESS"), ("path=a\"b", "quotes")]
     {
-        place.refuse(&["calc", "--kit", kit], &[words])?;
+        place.refuse(2, &["calc", "--kit", kit], &[words])?;
     }
     assert!(place.is_empty()?);
     Ok(())
@@ -185,17 +185,17 @@ fn a_kit_that_is_not_there_is_told_before_anything_is_made() -> Result<()> {
 fn names_that_cargo_or_a_service_would_not_take_are_refused() -> Result<()> {
     let place = Place::new()?;
     for name in ["Calc", "2calc", "my calc", "calc-", "a--b", "a-b_c", "urom", "ä"] {
-        place.refuse(&[name], &[name, "is no name for a project"])?;
+        place.refuse(2, &[name], &[name, "is no name for a project"])?;
     }
     for name in ["", "Worker", "worker-calc", "calc.so", "_a", "a_", "a__b", "fn", "std"] {
-        place.refuse(&["calc", "--plugin", name], &["is no name for a plugin"])?;
+        place.refuse(2, &["calc", "--plugin", name], &["is no name for a plugin"])?;
     }
     let long = "a".repeat(48);
-    place.refuse(&["calc", "--plugin", &long], &["48 bytes"])?;
+    place.refuse(2, &["calc", "--plugin", &long], &["48 bytes"])?;
     // With worker_ in front it is too long for the plugin, and good for all else.
-    place.refuse(&[&long], &["say --plugin NAME"])?;
-    place.refuse(&[".."], &["has no name"])?;
-    place.refuse(&[], &["<PATH>"])?;
+    place.refuse(2, &[&long], &["say --plugin NAME"])?;
+    place.refuse(2, &[".."], &["has no name"])?;
+    place.refuse(2, &[], &["<PATH>"])?;
     assert!(place.is_empty()?);
     let made = place.make(&[&long, "--plugin", "short"])?;
     assert!(text(&made, "plugin/Cargo.toml")?.contains("name = \"short\""));
@@ -209,11 +209,11 @@ fn what_exists_is_left_alone() -> Result<()> {
     fs::write(&file, "precious")?;
     fs::create_dir(&directory)?;
     for name in ["file", "directory"] {
-        place.refuse(&[name], &["choose another name"])?;
+        place.refuse(1, &[name], &["choose another name"])?;
     }
     assert_eq!(fs::read_to_string(file)?, "precious");
     assert!(fs::read_dir(directory)?.next().is_none());
-    place.refuse(&["no/such/parent/calc"], &["no/such/parent/calc"])
+    place.refuse(1, &["no/such/parent/calc"], &["no/such/parent/calc: make no/such/parent first"])
 }
 
 #[test]

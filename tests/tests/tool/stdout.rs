@@ -1,5 +1,6 @@
 //! Standard output is for what a program reads: what UCX logs there and what a plugin prints there is elsewhere.
 
+use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
@@ -31,6 +32,35 @@ fn what_ucx_logs_is_not_among_what_the_tool_prints() -> Result<()> {
     // It does log.
     let said = run(tool_with(["inspect", &file])?.env("UCX_LOG_LEVEL", "debug"))?;
     ensure!(said.err.contains("UCX  DEBUG"), "{said:?}");
+    Ok(())
+}
+
+#[test]
+fn an_output_that_takes_nothing_is_told_and_changes_no_code() -> Result<()> {
+    let file = rust("worker_graph")?;
+    let full = || fs::File::options().write(true).open("/dev/full");
+    let words = |value: &str| tool_with(["call", &file, "loopback", &format!("data={value}")]);
+    let said = words("1")?.stdout(full()?).output()?;
+    let error = String::from_utf8(said.stderr)?;
+    ensure!(
+        said.status.code() == Some(1) && error.contains("cannot write to standard output: No space"),
+        "{error}"
+    );
+    // A reader that has gone, as `head` does, wants no more.
+    let (reader, writer) = std::io::pipe()?;
+    drop(reader);
+    let said = words("1")?.stdout(writer).output()?;
+    let error = String::from_utf8(said.stderr)?;
+    ensure!(said.status.code() == Some(1) && !error.contains("error"), "{error}");
+    // Nobody can be told of these two.
+    let (reader, writer) = std::io::pipe()?;
+    drop(reader);
+    for (value, code) in [("1", 0), ("x", 2)] {
+        for err in [Stdio::from(full()?), Stdio::from(writer.try_clone()?)] {
+            let said = words(value)?.stderr(err).output()?;
+            ensure!(said.status.code() == Some(code), "data={value}: {said:?}");
+        }
+    }
     Ok(())
 }
 

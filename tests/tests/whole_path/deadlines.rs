@@ -258,7 +258,10 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
     let error = client.task_echo(&worker, 1).submit().err().context("there was room")?;
     assert_eq!(error.code(), DocaError::NO_MEMORY);
     let text = error.to_string();
-    assert!(text.contains("all 4 tasks are allocated, 3 of them for commands that were given up"), "{text}");
+    assert!(
+        text.contains("no task is free: 4 tasks allocated, 3 of them for commands that were given up"),
+        "{text}"
+    );
     last.cancel();
     let error = worker.task(&client).map(drop).unwrap_err();
     assert!(error.to_string().contains("4 of them for commands that were given up"), "{error}");

@@ -73,8 +73,8 @@ pub(crate) fn a_plugin_of_another_layout_is_refused_with_the_first_difference(
     graph(&service)?;
     let error = service.plugin::<other::Protocol>().map(drop).expect_err("another layout");
     assert_eq!(error.code(), DocaError::UNSUPPORTED_VERSION);
-    let text = "the host has `LoopbackDone.low`, which is u32 at 8, where the plugin has `LoopbackDone.data`, which is \
-                u64 at 8; rebuild the plugin, or raise `version` in the definition that changed";
+    let text = "the host has `LoopbackDone.low`, which is u32 (byte 8), where the plugin has `LoopbackDone.data`, which is \
+                u64 (byte 8); rebuild the plugin, or raise `version` in the definition that changed";
     assert!(error.to_string().ends_with(text), "{error}");
     Ok(())
 }

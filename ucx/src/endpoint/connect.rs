@@ -183,6 +183,7 @@ impl EndpointBuilder {
             hook: Cell::new(self.hook),
             over: Cell::new(false),
             watched: Cell::new(None),
+            atomics: Cell::new(false),
         });
         params.field_mask |=
             u64::from(sys::UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | sys::UCP_EP_PARAM_FIELD_ERR_HANDLER);
@@ -196,7 +197,9 @@ impl EndpointBuilder {
         // SAFETY: the worker is live, the mask names what is set, what it points to lives through the call, and the
         // error handler's argument until the endpoint is closed.
         let status = unsafe { sys::ucp_ep_create(self.worker.raw(), &params, &mut raw) };
-        let no_way = Status::from_raw(status) == Status::UNREACHABLE && is_without_loopback(version());
+        let no_way = Status::from_raw(status) == Status::UNREACHABLE
+            && is_without_loopback(version())
+            && is_loopback_alone(self.worker.context().devices(), network_devices);
         check(status, if no_way { format!("{}{WITHOUT_LOOPBACK}", what()) } else { what() })?;
         Ok(Endpoint { raw, mode: self.mode, shared, worker: self.worker })
     }
@@ -208,4 +211,38 @@ const WITHOUT_LOOPBACK: &str = " (UCX 1.20 does not reach the loopback device ov
 
 fn is_without_loopback(release: Version) -> bool {
     (release.major, release.minor) == (1, 20)
+}
+
+/// Whether a context that may use `devices`, or all that are there, has the loopback device alone.
+fn is_loopback_alone(devices: Option<&str>, there: impl FnOnce() -> Vec<String>) -> bool {
+    let chosen = devices.filter(|devices| *devices != "all");
+    let names = chosen.map_or_else(there, |names| names.split(',').map(str::to_owned).collect());
+    names.iter().all(|name| name.trim() == "lo")
+}
+
+/// The names of this machine's network devices.
+fn network_devices() -> Vec<String> {
+    let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_device_is_blamed_only_where_there_is_no_other() {
+        let there = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        for (devices, names, alone) in [
+            (Some("lo"), &["eth0", "lo"][..], true),
+            (Some(" lo "), &["eth0"], true),
+            (Some("eth0"), &["lo"], false),
+            (Some("lo,eth0"), &["lo"], false),
+            (Some("all"), &["lo"], true),
+            (None, &["lo"], true),
+            (None, &["eth0", "lo"], false),
+        ] {
+            assert_eq!(is_loopback_alone(devices, || there(names)), alone, "{devices:?} {names:?}");
+        }
+    }
 }

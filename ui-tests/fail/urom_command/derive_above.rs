@@ -19,7 +19,9 @@ mod words {
         },
     }
 
-    #[derive(Debug)]
+    #[derive(Debug)] // A comment behind it.
+    /* And one of
+    two lines. */
     #[urom_notification]
     #[derive(Clone)]
     pub enum Notification {

@@ -22,6 +22,17 @@ enum Command {
     BehindTheLast,
 }
 
+mod discriminants {
+    #[urom_abi::urom_command(plugin = "p", version = 1)]
+    pub enum Command {
+        #[urom(reply = super::Done)]
+        Least = -9223372036854775808,
+        #[urom(reply = super::Done)]
+        Next,
+    }
+    use super::Notification;
+}
+
 #[urom_notification]
 enum Notification {
     Done,

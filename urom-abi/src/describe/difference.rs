@@ -24,25 +24,31 @@ impl Protocol {
     /// use urom_abi::protocol::Protocol as _;
     ///
     /// let difference = host::Protocol::DESCRIPTION.difference(plugin::Protocol::DESCRIPTION);
-    /// let text = "the host's `Sum.total` is f64 at 8, the plugin's is u64 at 8";
+    /// let text = "`Sum.total` is f64 (byte 8) at the host, u64 (byte 8) at the plugin";
     /// assert_eq!(difference.as_deref(), Some(text));
     /// ```
     #[must_use]
     pub fn difference(&self, plugin: &Protocol) -> Option<String> {
         let (ours, theirs) = (facts(self), facts(plugin));
         let mut pairs = ours.iter().zip(&theirs);
+        let only = |who, other, fact: &Fact| {
+            format!("the {who} has {}, which is {}, and the {other} does not", fact.of, fact.is)
+        };
+        let is_in = |facts: &[Fact], fact: &Fact| facts.iter().any(|other| other.of == fact.of);
         let text = match pairs.find(|(ours, theirs)| ours != theirs) {
             Some((ours, theirs)) if ours.of == theirs.of => {
-                format!("the host's {} is {}, the plugin's is {}", ours.of, ours.is, theirs.is)
+                format!("{} is {} at the host, {} at the plugin", ours.of, ours.is, theirs.is)
             }
-            Some((ours, theirs)) => format!(
-                "the host has {}, which is {}, where the plugin has {}, which is {}",
-                ours.of, ours.is, theirs.of, theirs.is
-            ),
-            None if ours.len() > theirs.len() => {
-                format!("the host has {}, and the plugin does not", ours[theirs.len()].of)
-            }
-            None => format!("the plugin has {}, and the host does not", theirs.get(ours.len())?.of),
+            Some((our, their)) => match (is_in(&theirs, our), is_in(&ours, their)) {
+                (true, false) => only("plugin", "host", their),
+                (false, true) => only("host", "plugin", our),
+                _ => format!(
+                    "the host has {}, which is {}, where the plugin has {}, which is {}",
+                    our.of, our.is, their.of, their.is
+                ),
+            },
+            None if ours.len() > theirs.len() => only("host", "plugin", &ours[theirs.len()]),
+            None => only("plugin", "host", theirs.get(ours.len())?),
         };
         // A plugin's file may hold any text.
         Some(text.chars().fold(String::new(), |mut text, c| {
@@ -66,7 +72,7 @@ struct Fact {
 /// All that a fingerprint is made of. Sizes come last: what makes them differ is named first.
 fn facts(protocol: &Protocol) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
-    facts.add("plugin name".to_owned(), format!("`{}`", protocol.name));
+    facts.add("the plugin's name".to_owned(), format!("`{}`", protocol.name));
     facts.add("`version`".to_owned(), protocol.version.to_string());
     facts.messages("commands", &protocol.commands);
     facts.messages("notifications", &protocol.notifications);
@@ -81,7 +87,7 @@ impl Facts {
     }
 
     fn messages(&mut self, kind: &str, messages: &Messages) {
-        self.add(format!("tag of {kind}"), messages.tag.to_string());
+        self.add(format!("the tag of {kind}"), messages.tag.to_string());
         for field in messages.header {
             self.field(kind, field);
         }
@@ -89,18 +95,18 @@ impl Facts {
             self.variant(variant);
         }
         let Messages { len, union_at, .. } = messages;
-        self.add(format!("size of {kind}"), format!("{len} bytes with the union at {union_at}"));
+        self.add(format!("the size of {kind}"), format!("{len} bytes (union at byte {union_at})"));
     }
 
     fn variant(&mut self, variant: &Variant) {
         let Variant { name, tag, also, reply, .. } = variant;
-        let mut is = format!("the message with tag {tag}");
+        let mut is = format!("a message with tag {tag}");
         // Writing to a string cannot fail.
         if let Some(also) = also {
-            _ = write!(is, " and also {also}");
+            _ = write!(is, " (also {also})");
         }
         if let Some(reply) = reply {
-            _ = write!(is, ", answered by `{reply}`");
+            _ = write!(is, " and answer `{reply}`");
         }
         self.add(format!("`{name}`"), is);
         for field in variant.fields {
@@ -114,17 +120,17 @@ impl Facts {
     fn field(&mut self, owner: &str, field: &Field) {
         let kind = match field.kind {
             FieldKind::Plain => String::new(),
-            FieldKind::Echo => ", which the answer repeats".to_owned(),
-            FieldKind::Address { of } => format!(", the address of `{of}`"),
-            FieldKind::Length { of } => format!(", the length of `{of}`"),
-            FieldKind::Selector { of } => format!(", the registered memory of `{of}`"),
+            FieldKind::Echo => ", echoed".to_owned(),
+            FieldKind::Address { of } => format!(", address of `{of}`"),
+            FieldKind::Length { of } => format!(", length of `{of}`"),
+            FieldKind::Selector { of } => format!(", registered memory of `{of}`"),
         };
         self.placed(&format!("{owner}.{}", field.name), &field.ty, field.offset, &kind);
     }
 
     /// A field, and the fields of the structure that it is.
     fn placed(&mut self, path: &str, ty: &Type, offset: usize, more: &str) {
-        self.add(format!("`{path}`"), format!("{ty} at {offset}{more}"));
+        self.add(format!("`{path}`"), format!("{ty} (byte {offset}{more})"));
         self.inside(path, ty);
     }
 
@@ -135,16 +141,16 @@ impl Facts {
                 for StructField { name, offset, ty, .. } in of.fields {
                     self.placed(&format!("{path}.{name}"), ty, *offset, "");
                 }
-                self.add(format!("size of `{path}`"), extent(of.size, of.align));
+                self.add(format!("the size of `{path}`"), extent(of.size, of.align));
             }
             Type::Opaque { size, align, .. } => {
-                self.add(format!("size of `{path}`"), extent(size, align));
+                self.add(format!("the size of `{path}`"), extent(size, align));
             }
             Type::Enum(of) => {
                 let sign = if of.signed { "i" } else { "u" };
-                self.add(format!("width of `{path}`"), format!("{sign}{}", 8 * of.bytes));
+                self.add(format!("the integer type of `{path}`"), format!("{sign}{}", 8 * of.bytes));
                 for EnumValue { name, value, .. } in of.values {
-                    self.add(format!("value of `{path}` that is {}::{name}", of.name), value.to_string());
+                    self.add(format!("value {value} of `{}`", of.name), format!("`{name}`"));
                 }
             }
             Type::Int { .. } | Type::Float { .. } | Type::Bool | Type::Char | Type::Utf8 => {}
@@ -153,25 +159,23 @@ impl Facts {
 
     fn payload(&mut self, owner: &str, payload: &Payload) {
         let Payload { name, ty, count, address, when, registered, .. } = payload;
-        let mut is = match count {
-            Count::Word(word) => format!("a payload of {ty}, as many as `{word}` says"),
-            Count::Fixed(count) => format!("a payload of {count} {ty}"),
-            Count::Given(expression) => format!("a payload of {ty}, as many as `{expression}`"),
-        };
-        if let Some(address) = address {
-            _ = write!(is, ", addressed by `{address}`");
+        let mut facts = Vec::new();
+        let mut number = String::new();
+        match count {
+            Count::Word(word) => facts.push(format!("length in `{word}`")),
+            Count::Fixed(count) => number = format!("{count} "),
+            Count::Given(expression) => facts.push(format!("length `{expression}`")),
         }
-        if let Some(when) = when {
-            _ = write!(is, ", present when `{when}`");
-        }
-        if *registered {
-            is += ", inline or in registered memory";
-        }
+        facts.extend(address.map(|address| format!("address in `{address}`")));
+        facts.extend(when.map(|when| format!("present when `{when}`")));
+        facts.extend(registered.then(|| "inline or registered".to_owned()));
+        let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
+        let is = format!("a payload of {number}{ty}{facts}");
         self.add(format!("`{owner}.{name}`"), is);
         self.inside(&format!("{owner}.{name}[]"), ty);
     }
 }
 
 fn extent(size: usize, align: usize) -> String {
-    format!("{size} bytes aligned to {align}")
+    format!("{size} bytes (alignment {align})")
 }

@@ -5,10 +5,12 @@
 //! `libdoca_common` call through that. It gets [`OfCommon`] for what it has to log.
 
 use std::ffi::c_char;
+use std::mem::offset_of;
 
 use super::{Api, DevInfo};
 use crate::error::DocaError;
 use crate::hash::Hash;
+use crate::log::Line;
 
 /// The name of [`Join`], which `libdoca_common.so` exports.
 pub const SYMBOL: &str = "urom_libdoca_join";
@@ -65,48 +67,15 @@ pub struct OfCommon {
     pub head: Head,
     /// Whether an SDK message of this level (DOCA's number) is written anywhere.
     pub wants: extern "C" fn(level: u32) -> bool,
-    /// Writes an SDK message.
-    pub write: unsafe extern "C" fn(line: *const SdkLine),
+    /// Writes an SDK message. Its source is a function, and it has no target.
+    pub write: unsafe extern "C" fn(line: *const Line),
 }
 
-/// An SDK message, for the time of the call.
-#[derive(Debug)]
-#[repr(C)]
-pub struct SdkLine {
-    /// DOCA's number.
-    pub level: u32,
-    /// The line of the file.
-    pub line: u32,
-    /// The file.
-    pub file: Text,
-    /// What stands where a function is named; empty for nothing.
-    pub function: Text,
-    /// The message.
-    pub text: Text,
-}
-
-/// UTF-8 of somebody else's.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Text {
-    first: *const u8,
-    len: usize,
-}
-
-impl Text {
-    /// A text that is borrowed.
-    pub fn of(text: &str) -> Text {
-        Text { first: text.as_ptr(), len: text.len() }
-    }
-
-    /// The text.
-    ///
-    /// # Safety
-    /// It still lives where [`of`](Self::of) found it.
-    pub unsafe fn get<'a>(self) -> &'a str {
-        // SAFETY: from a text, which the caller promises to live.
-        let bytes = unsafe { std::slice::from_raw_parts(self.first, self.len) };
-        // SAFETY: the bytes of a text.
-        unsafe { std::str::from_utf8_unchecked(bytes) }
-    }
-}
+assert_layout!(Head, 16, align 8, { size @ 0, format @ 8 });
+assert_layout!(OfCommon, 32, align 8, { head @ 0, wants @ 16, write @ 24 });
+const _: () = {
+    const API: usize = size_of::<Api>();
+    assert!(offset_of!(OfUrom, api) == 16 && offset_of!(OfUrom, is_equal_pci_addr) == 16 + API);
+    assert!(offset_of!(OfUrom, get_iface_name) == 24 + API && offset_of!(OfUrom, limits_changed) == 32 + API);
+    assert!(size_of::<OfUrom>() == 40 + API && align_of::<OfUrom>() == 8);
+};

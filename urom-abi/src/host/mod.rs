@@ -87,11 +87,7 @@ pub struct CmdTaskEnd {
     pub length: usize,
 }
 
-const _: () = {
-    use std::mem::offset_of;
-    assert!(size_of::<CmdTaskEnd>() == 24 && align_of::<CmdTaskEnd>() == 8);
-    assert!(offset_of!(CmdTaskEnd, response) == 8 && offset_of!(CmdTaskEnd, length) == 16);
-};
+assert_layout!(CmdTaskEnd, 24, align 8, { response @ 8, length @ 16 });
 
 /// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user data, its context's.
 pub type CmdTaskCallback = unsafe extern "C" fn(task: *mut CmdTask, task_data: Data, ctx_data: Data);
@@ -142,13 +138,6 @@ pub struct OobColl {
     pub oob_index: u32,
 }
 
-const _: () = {
-    use std::mem::offset_of;
-    assert!(size_of::<OobColl>() == 40 && align_of::<OobColl>() == 8);
-    assert!(offset_of!(OobColl, allgather) == 0);
-    assert!(offset_of!(OobColl, req_test) == 8);
-    assert!(offset_of!(OobColl, req_free) == 16);
-    assert!(offset_of!(OobColl, coll_info) == 24);
-    assert!(offset_of!(OobColl, n_oob_indexes) == 32);
-    assert!(offset_of!(OobColl, oob_index) == 36);
-};
+assert_layout!(OobColl, 40, align 8, {
+    allgather @ 0, req_test @ 8, req_free @ 16, coll_info @ 24, n_oob_indexes @ 32, oob_index @ 36,
+});

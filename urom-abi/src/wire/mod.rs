@@ -31,7 +31,9 @@ pub use inline::{Borrowed, Optional, Outgoing, Owned};
 pub use known::{element, fixed_size, known_len, size_of_elements};
 pub use notifications::Notifications;
 pub use read::{Behind, Part, Tail, by_address, invalid, start};
-pub use sentence::{Sentence, too_big, variant_too_big};
+pub use sentence::{Sentence, assert_notification, too_big, variant_too_big};
+#[doc(hidden)]
+pub use serve::FILE as SERVE_FILE;
 pub use serve::serve;
 pub use value::{AnyBytes, NotAnyBytes, Plain, Value, Zero};
 pub use word::{Count, Word};

@@ -7,6 +7,9 @@ use super::{DecodeError, EncodeError};
 use crate::descriptor::NotificationDesc;
 use crate::protocol::{Reply, Request};
 
+/// This file, which backtraces show above a handler's method.
+pub const FILE: &str = file!();
+
 /// Reads a command, lets `run` answer it, and writes the answer with the fields that it repeats.
 ///
 /// It reads and calls `run` at once; what `run` gave is polled with the future, and is dropped with it.

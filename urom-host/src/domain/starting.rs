@@ -60,7 +60,9 @@ impl Future for StartingDomain {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<Domain>> {
         let state = match &self.start {
-            Some(Ok(owner)) => ready!(owner.poll_started(&owner.engine, cx)),
+            Some(Ok(owner)) => {
+                ready!(owner.poll_started(&owner.engine, cx, || "starting a domain".to_owned()))
+            }
             Some(Err(_)) => Ok(CtxState::IDLE),
             None => panic!("a start was polled after it had resolved"),
         };

@@ -327,13 +327,12 @@ impl ServiceCore {
             let link = format!("link or copy the file as `{name}.so` and connect again");
             return failed(why, format!("it was found as `{as_built}`: {link}"));
         }
-        const LOG: &str = "the service's log says which files it found and does not serve, and why";
         if let Some((reason, hint)) = self.not_served(name) {
-            return failed(format!("{why}: {reason}"), format!("{hint}; {LOG}"));
+            return failed(format!("{why}: {reason}"), hint);
         }
-        let put =
-            "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect again";
-        failed(why, format!("{put}; {LOG}"))
+        let put = "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect \
+                   again; the service's log says which files it found and does not serve, and why";
+        failed(why, put.to_owned())
     }
 
     /// Why a service in this process does not serve a plugin, and what to do.

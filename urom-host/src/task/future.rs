@@ -59,9 +59,13 @@ impl Ticket {
         read: impl FnOnce(&Context, &Slot) -> T,
     ) -> Poll<T> {
         let Some(slot) = self.slot() else { panic!("a completion was polled after it had resolved") };
+        if slot.state.get() == State::Watched && self.owner.engine.is_undriven() {
+            self.owner.end_undriven(slot);
+        }
         if self.owner.engine.poll(cx, || !slot.is_pending()) {
             return Poll::Ready(self.take(read));
         }
+        self.owner.engine.look_again(cx);
         self.owner.watch(slot, cx);
         Poll::Pending
     }

@@ -1,13 +1,14 @@
 //! What the end of a task means: its answer, or an error that explains itself.
 
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 use urom_abi::protocol::{Protocol, Reply, Request};
 use urom_abi::wire::{DecodeError, EncodeError};
+use urom_abi::{Count, DocaError};
 
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};
+use crate::wait;
 use crate::worker::{Context, End, Slot};
 
 /// ``Loopback on worker 3, plugin `worker_graph`,``
@@ -32,6 +33,7 @@ impl End {
         match self {
             End::TimedOut(_) => DocaError::TIME_OUT,
             End::Cancelled => DocaError::SKIPPED,
+            End::Undriven => DocaError::BAD_STATE,
         }
     }
 }
@@ -39,12 +41,15 @@ impl End {
 /// A task that was given up.
 #[cold]
 fn ended(what: String, end: End) -> Error {
+    if end == End::Undriven {
+        return wait::undriven(what);
+    }
     let error = Error::new(end.code(), what);
     match end {
         End::TimedOut(limit) => error
             .why(format!("no answer came within the deadline of {limit:?}"))
             .hint("allow more time, or ask the worker for its state; a late answer is thrown away and counted in late_answers"),
-        End::Cancelled => error.why("it was cancelled before its answer came"),
+        _ => error.why("it was cancelled before its answer came"),
     }
 }
 
@@ -72,10 +77,8 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
     let error = Error::new(code, what(context, plugin, "allocating a task for a command"));
     match (code, context.failure()) {
         (DocaError::NO_MEMORY, _) => {
-            let all = match context.settings.max_inflight {
-                1 => "its one task is allocated".to_owned(),
-                many => format!("all {many} tasks are allocated"),
-            };
+            let tasks = context.settings.max_inflight as usize;
+            let all = format!("no task is free: {} allocated", Count(tasks, "task"));
             match (context.held(), context.given_up()) {
                 (0, 0) => error
                     .why(all)

@@ -18,7 +18,7 @@ use crate::plugin::Plugin;
 use crate::task::future::Ticket;
 use crate::task::{Task, TaskHandle, outcome};
 use crate::wait;
-use crate::worker::{Answer, Owner, Slot, Worker};
+use crate::worker::{Answer, End, Owner, Slot, Worker};
 
 const COMMAND: &str = "a raw command";
 
@@ -255,7 +255,14 @@ impl Future for RawCompletion {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Answer> {
-        self.ticket.poll(cx, |context, slot| context.take(slot).into_answer())
+        self.ticket.poll(cx, |context, slot| {
+            let response = context.take(slot);
+            if response.end() == Some(End::Undriven) {
+                // An answer has a code only.
+                tracing::warn!("{}", wait::undriven("a raw command"));
+            }
+            response.into_answer()
+        })
     }
 }
 

@@ -77,10 +77,14 @@ pub async fn drive<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>
             match driver.rest(moved, cx) {
                 Ok(Rest::Look) => {}
                 Ok(Rest::Yield) => {
+                    driver.give_way();
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Ok(Rest::Sleep) => return Poll::Pending,
+                Ok(Rest::Sleep) => {
+                    driver.sleep();
+                    return Poll::Pending;
+                }
                 Err(error) => {
                     let what = "watching a progress engine in tokio";
                     return Poll::Ready(Err(Error::new(DocaError::OPERATING_SYSTEM, what)
@@ -108,6 +112,8 @@ struct Driver {
     watched: Vec<Watched>,
     /// The engines were asked for notifications.
     armed: bool,
+    /// It has cleared notifications that others may have asked for, and not asked again.
+    cleared: bool,
     turns: u32,
     moved: Instant,
 }
@@ -120,26 +126,73 @@ struct Watched {
 }
 
 thread_local! {
-    /// Who drives this thread's engines, and how to wake them. A driver clears the notifications that others asked for, and
-    /// sees to all engines until it sleeps again; one that ends passes that on.
-    static DRIVERS: RefCell<Vec<(u64, Waker)>> = const { RefCell::new(Vec::new()) };
+    /// Who drives this thread's engines, and how to wake them. A driver that has cleared the
+    /// notifications wakes those that sleep unless it asks for them again in the same turn: it may
+    /// never have another one.
+    static DRIVERS: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
     static NUMBER: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A driver, as the others of its thread know it.
+struct Known {
+    number: u64,
+    waker: Waker,
+    /// Only a notification, or what its future waits for, wakes it.
+    asleep: bool,
+}
+
+/// Whether a driver progresses the engines of this thread.
+pub(super) fn is_driven() -> bool {
+    // There are none where a thread ends, whose thread-locals may still wait.
+    DRIVERS.try_with(|drivers| !drivers.borrow().is_empty()).unwrap_or(false)
+}
+
+/// Wakes the drivers that sleep. Wakers run code that is not ours, which may come back here.
+fn wake_sleepers() {
+    let sleepers: Vec<Waker> = DRIVERS.with_borrow_mut(|drivers| {
+        let sleepers = drivers.iter_mut();
+        sleepers
+            .filter_map(|driver| std::mem::take(&mut driver.asleep).then(|| driver.waker.clone()))
+            .collect()
+    });
+    sleepers.into_iter().for_each(Waker::wake);
 }
 
 impl Driver {
     fn new() -> Driver {
         let number = NUMBER.replace(NUMBER.get() + 1);
-        Driver { number, watched: Vec::new(), armed: false, turns: 0, moved: Instant::now() }
+        Driver { number, watched: Vec::new(), armed: false, cleared: false, turns: 0, moved: Instant::now() }
     }
 
     /// Begins a turn.
     fn awake(&mut self, cx: &Context<'_>) {
-        self.disarm();
         self.turns = 0;
+        let waker = cx.waker().clone();
+        let _old = DRIVERS.with_borrow_mut(|drivers| {
+            if let Some(driver) = drivers.iter_mut().find(|driver| driver.number == self.number) {
+                driver.asleep = false;
+                return Some(std::mem::replace(&mut driver.waker, waker));
+            }
+            drivers.push(Known { number: self.number, waker, asleep: false });
+            None
+        });
+        self.disarm();
+        super::note_progress();
+    }
+
+    /// Ends a turn that may be the last one: who holds the future may not poll it again.
+    fn give_way(&mut self) {
+        if std::mem::take(&mut self.cleared) {
+            wake_sleepers();
+        }
+    }
+
+    /// Ends a turn: only a notification wakes it.
+    fn sleep(&mut self) {
+        self.cleared = false;
         DRIVERS.with_borrow_mut(|drivers| {
-            match drivers.iter_mut().find(|(number, _)| *number == self.number) {
-                Some((_, waker)) => waker.clone_from(cx.waker()),
-                None => drivers.push((self.number, cx.waker().clone())),
+            for driver in drivers.iter_mut().filter(|driver| driver.number == self.number) {
+                driver.asleep = true;
             }
         });
     }
@@ -207,16 +260,21 @@ impl Driver {
             // One that cannot be cleared stays readable: the next sleep is short, and nothing is missed.
             let _ = ProgressEngine::of(engine).clear_notification();
         }
+        self.cleared = true;
     }
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // Others may sleep, with notifications cleared that they asked for.
-        let _ = DRIVERS.try_with(|drivers| {
+        let gone = DRIVERS.try_with(|drivers| {
             let mut drivers = drivers.borrow_mut();
-            drivers.retain(|(number, _)| *number != self.number);
-            drivers.iter().for_each(|(_, waker)| waker.wake_by_ref());
+            let index = drivers.iter().position(|driver| driver.number == self.number)?;
+            Some(drivers.swap_remove(index))
         });
+        if gone.is_ok() {
+            self.disarm();
+            wake_sleepers();
+            super::note_progress();
+        }
     }
 }

@@ -1,12 +1,14 @@
 //! A thread for what cannot move between threads, and a handle to it for tasks that do.
 
+use std::any::Any;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
 
-use ::tokio::sync::{mpsc, oneshot};
+use ::tokio::sync::{mpsc, oneshot, watch};
 use ::tokio::task::{LocalSet, spawn_local};
 use urom_abi::DocaError;
 
@@ -61,6 +63,8 @@ use crate::error::{Error, Result};
 /// ```
 pub struct HostThread<S> {
     jobs: mpsc::UnboundedSender<Job<S>>,
+    /// The message of the panic that ended the thread. It is closed once the thread has ended.
+    panic: watch::Receiver<Option<String>>,
 }
 
 /// What makes a future on the thread.
@@ -82,11 +86,17 @@ impl<S: 'static> HostThread<S> {
         let (jobs, queue) = mpsc::unbounded_channel();
         let (report, started) = oneshot::channel();
         let runtime = ::tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
-        let body = move || LocalSet::new().block_on(&runtime, serve(setup, report, queue));
+        let (end, panic) = watch::channel(None);
+        let body = move || {
+            let life = || LocalSet::new().block_on(&runtime, serve(setup, report, queue));
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(life)) {
+                end.send_replace(Some(message(&*payload)));
+            }
+        };
         std::thread::Builder::new().name("urom-host".to_owned()).spawn(body).map_err(system)?;
         match started.await {
-            Ok(started) => started.map(|()| HostThread { jobs }),
-            Err(_) => Err(Error::new(DocaError::UNEXPECTED, WHAT).why("what sets it up panicked").into()),
+            Ok(started) => started.map(|()| HostThread { jobs, panic }),
+            Err(_) => Err(Error::new(DocaError::UNEXPECTED, WHAT).why(ended(panic).await).into()),
         }
     }
 
@@ -100,14 +110,17 @@ impl<S: 'static> HostThread<S> {
         E: From<Error> + Send + 'static,
         F: AsyncFnOnce(&S) -> Result<T, E> + Send + 'static,
     {
-        let (mut answer, given) = oneshot::channel();
+        let (mut answer, given) = oneshot::channel::<Result<Result<T, E>, String>>();
         let job = move |state: Rc<S>| -> Pin<Box<dyn Future<Output = ()>>> {
             Box::pin(async move {
                 let given = {
                     let mut job = pin!(job(&state));
                     poll_fn(|cx| match answer.poll_closed(cx) {
                         Poll::Ready(()) => Poll::Ready(None),
-                        Poll::Pending => job.as_mut().poll(cx).map(Some),
+                        Poll::Pending => match catch_unwind(AssertUnwindSafe(|| job.as_mut().poll(cx))) {
+                            Ok(polled) => polled.map(|given| Some(Ok(given))),
+                            Err(payload) => Poll::Ready(Some(Err(message(&*payload)))),
+                        },
                     })
                     .await
                 };
@@ -117,10 +130,31 @@ impl<S: 'static> HostThread<S> {
                 }
             })
         };
-        let gone = || Error::new(DocaError::UNEXPECTED, "running a closure on a host's thread");
-        self.jobs.send(Box::new(job)).map_err(|_| gone().why("the thread has ended"))?;
-        given.await.unwrap_or_else(|_| Err(gone().why("it panicked").into()))
+        let failed = |why| Error::new(DocaError::UNEXPECTED, "running a closure on a host's thread").why(why);
+        // Without the thread it is dropped, and its answer with it.
+        let _ = self.jobs.send(Box::new(job));
+        match given.await {
+            Ok(Ok(given)) => given,
+            Ok(Err(panic)) => Err(failed(format!("the closure panicked: {panic}")).into()),
+            Err(_) => Err(failed(ended(self.panic.clone()).await).into()),
+        }
     }
+}
+
+/// Why a thread has ended, once it has.
+async fn ended(mut panic: watch::Receiver<Option<String>>) -> String {
+    let panic = panic.wait_for(Option::is_some).await.ok().and_then(|panic| (*panic).clone());
+    panic.map_or_else(
+        || "the thread has ended".to_owned(),
+        |panic| format!("the thread has ended: it panicked: {panic}"),
+    )
+}
+
+/// What a panic says.
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a payload that is no text").to_owned()
 }
 
 /// The thread's life: makes the state, and runs jobs until nobody can send one.
@@ -158,7 +192,7 @@ async fn serve<S: 'static, E: From<Error>>(
 
 impl<S> Clone for HostThread<S> {
     fn clone(&self) -> HostThread<S> {
-        HostThread { jobs: self.jobs.clone() }
+        HostThread { jobs: self.jobs.clone(), panic: self.panic.clone() }
     }
 }
 

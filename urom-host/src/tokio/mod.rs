@@ -9,6 +9,9 @@
 //! - [`HostThread`] is a handle that any task of any thread may use, such as the handlers of a server. It sends
 //!   closures to a thread that has workers and an engine of its own.
 //!
+//! A future of this crate that is awaited elsewhere in tokio, with nothing to progress its engine,
+//! ends with the error `BAD_STATE` after two seconds.
+//!
 //! ```no_run
 //! use urom_host::Service;
 //! use urom_host::tokio::drive;
@@ -28,6 +31,8 @@
 
 mod drive;
 mod host_thread;
+mod undriven;
 
 pub use drive::drive;
 pub use host_thread::HostThread;
+pub(crate) use undriven::{is_undriven, look_again, note_progress};

@@ -84,6 +84,11 @@ impl Context {
         true
     }
 
+    /// Gives a task up whose future waits where nothing progresses the engine.
+    pub(crate) fn end_undriven(&self, slot: &Slot) {
+        self.end_future(slot, End::Undriven);
+    }
+
     /// Counts the answer of a task that passed its deadline or was cancelled.
     pub(crate) fn count_late(&self, task: &Task<'_>) {
         self.count(&self.late_answers, task);

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, ready};
 
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_abi::{Count, DocaError};
 
 use crate::error::{Error, Result};
 use crate::wait;
@@ -70,7 +70,10 @@ impl Future for Starting {
                 this.start = Some(start);
             }
             let state = match &this.start {
-                Some(Ok(owner)) => ready!(owner.poll_started(&owner.engine, cx)),
+                Some(Ok(owner)) => {
+                    let what = || format!("starting {}", owner.name());
+                    ready!(owner.poll_started(&owner.engine, cx, what))
+                }
                 Some(Err(_)) => Ok(CtxState::IDLE),
                 None => panic!("a start was polled after it had resolved"),
             };
@@ -122,20 +125,15 @@ pub struct Stopping {
     begun: Result<()>,
 }
 
-/// `2 of its tasks are`.
-fn of_its(tasks: usize) -> String {
-    format!("{tasks} of its tasks {}", if tasks == 1 { "is" } else { "are" })
-}
-
 impl Stopping {
     pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
         let begun = match (owner.domains.get(), owner.held(), owner.unsubmitted.get()) {
             (0, 0, 0) => owner.stop(),
             (0, 0, tasks) => Err(in_use(&owner)
-                .why(format!("{} allocated and not submitted", of_its(tasks)))
+                .why(format!("it has {} allocated and not submitted", Count(tasks, "task")))
                 .hint("submit or drop the raw tasks first; the worker stops with the last of them")),
             (0, held, _) => Err(in_use(&owner)
-                .why(format!("{} kept by replies whose payloads are still held", of_its(held)))
+                .why(format!("replies whose payloads are still held keep {}", Count(held, "task")))
                 .hint("drop the payloads first, or copy them; the worker stops with the last of them")),
             _ => Err(in_use(&owner)
                 .why("it is in a domain")
@@ -166,12 +164,10 @@ impl Future for Stopping {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
         std::mem::replace(&mut self.begun, Ok(()))?;
-        let is_over = || self.owner.state().map_or(true, |state| state == CtxState::IDLE);
-        if self.owner.engine.poll(cx, is_over) {
-            return Poll::Ready(self.owner.state().map(drop));
-        }
-        self.owner.watch_state(cx);
-        Poll::Pending
+        let is_over =
+            |state: &Result<CtxState>| state.as_ref().map_or(true, |state| *state == CtxState::IDLE);
+        let what = || format!("stopping {}", self.owner.name());
+        self.owner.poll_state(&self.owner.engine, cx, is_over, what).map_ok(drop)
     }
 }
 

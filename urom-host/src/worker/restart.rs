@@ -8,6 +8,7 @@ use urom_abi::host::CtxState;
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
+use crate::wait;
 use crate::worker::{Owner, Starting, Worker, WorkerBuilder};
 
 impl Worker {
@@ -73,6 +74,8 @@ pub(super) struct Restart {
     asked: Instant,
     /// When the service is asked again.
     rests: Option<Instant>,
+    /// Whether a future waits for that.
+    waited: bool,
     /// Whether it has come to joining a worker that somebody else has started.
     joins: bool,
 }
@@ -87,6 +90,7 @@ impl Restart {
             pause: PAUSE,
             asked: now,
             rests: None,
+            waited: false,
             joins: false,
         }
     }
@@ -120,11 +124,17 @@ impl Restart {
     /// Waits for the end of a pause, and asks for the worker once more; `None` when there was no pause.
     pub(super) fn poll_again(&mut self, cx: &TaskContext<'_>) -> Poll<Option<Result<Owner>>> {
         let Some(at) = self.rests else { return Poll::Ready(None) };
+        if self.waited && self.engine.is_undriven() {
+            return Poll::Ready(Some(Err(wait::undriven("starting a worker again"))));
+        }
         if !self.engine.poll(cx, || Instant::now() >= at) {
+            self.waited = true;
+            self.engine.look_again(cx);
             self.engine.deadlines().wake_at(at, cx.waker());
             return Poll::Pending;
         }
         self.rests = None;
+        self.waited = false;
         self.asked = Instant::now();
         Poll::Ready(Some(self.begin()))
     }

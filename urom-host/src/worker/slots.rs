@@ -52,6 +52,8 @@ pub(crate) enum End {
     TimedOut(Duration),
     /// It was cancelled.
     Cancelled,
+    /// Its future was awaited where nothing progresses the engine.
+    Undriven,
 }
 
 /// A task of the library, with what never changes about it.

@@ -3,6 +3,8 @@
 mod all_gather;
 mod bring;
 mod domains;
+#[cfg(feature = "tokio")]
+mod drivers;
 mod fake;
 mod given_up;
 mod layouts;

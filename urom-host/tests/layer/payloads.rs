@@ -88,7 +88,7 @@ fn a_worker_whose_payloads_are_held_is_in_use_and_goes_with_the_last_of_them() {
     let error = worker.stop().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::IN_USE);
     assert!(error.to_string().contains("stopping worker 7"), "{error}");
-    assert!(error.to_string().contains("2 of its tasks"), "{error}");
+    assert!(error.to_string().contains("keep 2 tasks"), "{error}");
     assert_eq!((&first[..], second.to_vec()), (&b"first"[..], b"second".to_vec()));
     drop(first);
     // Both halves of the second keep it. The first one's task is kept for the next command.
@@ -108,7 +108,7 @@ fn a_worker_with_raw_tasks_that_are_not_submitted_is_in_use_and_says_how_many() 
     let rejected = first.submit(&[0; fake::CAPACITY + 1]).unwrap_err();
     let error = worker.stop().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::IN_USE);
-    assert!(error.to_string().contains("2 of its tasks are allocated and not submitted"), "{error}");
+    assert!(error.to_string().contains("it has 2 tasks allocated and not submitted"), "{error}");
     drop(second);
     assert!(live() > before);
     drop(rejected);

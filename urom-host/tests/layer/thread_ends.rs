@@ -1,9 +1,13 @@
 //! What a thread still holds when it ends is let go of by the destructors of its thread-locals, in an order that nobody
 //! chooses: this crate's own come first or last.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Waker};
 
 use urom_host::{DocaError, Service, Worker};
 
@@ -49,4 +53,37 @@ fn workers_that_are_dropped_as_their_thread_ends_are_stopped() {
     });
     thread.join().unwrap();
     assert_eq!(fake::LIVE.load(Ordering::SeqCst), before, "a worker stayed behind");
+}
+
+/// Polls a future as it is dropped, without a wait of this crate.
+struct Polled<F: Future + Unpin>(F);
+
+impl<F: Future + Unpin> Drop for Polled<F> {
+    fn drop(&mut self) {
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut self.0).poll(&mut cx).is_pending());
+    }
+}
+
+thread_local! {
+    static POLLED: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn a_future_may_be_polled_as_its_thread_ends() {
+    let _clean = fake::clean();
+    let thread = std::thread::spawn(|| {
+        POLLED.with_borrow(|polled| assert!(polled.is_none()));
+        let service = connect();
+        let (graph, worker) = start(&service, 1);
+        #[cfg(feature = "tokio")]
+        {
+            // What a driver leaves behind is destroyed before.
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(urom_host::tokio::drive(async { Ok::<_, urom_host::Error>(()) })).unwrap();
+        }
+        let hangs = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+        POLLED.set(Some(Box::new(Polled(hangs))));
+    });
+    thread.join().unwrap();
 }

@@ -21,31 +21,38 @@ pub(super) fn derives() -> Vec<Attribute> {
         .filter(|text| {
             text.starts_with("#[derive") || text.starts_with("#[cfg_attr") && text.contains("derive(")
         })
-        .filter_map(|text| Attribute::parse_outer.parse_str(text).ok()?.pop())
+        .filter_map(|text| Attribute::parse_outer.parse_str(&text).ok()?.pop())
         .collect()
 }
 
-/// The attributes that end where a place begins, with nothing but comments between them. Line and column count from 1.
-fn attributes_before(source: &str, line: usize, column: usize) -> Vec<&str> {
-    let start = source.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
-    let Some(own_line) = source.get(start..) else { return Vec::new() };
-    let in_line = own_line.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum::<usize>();
-    let mut before = source.get(..start + in_line).unwrap_or_default();
-    let mut found = Vec::new();
+/// The attributes that end where a place begins, with nothing but comments between them. Line and column
+/// count from 1.
+fn attributes_before(source: &str, line: usize, column: usize) -> Vec<String> {
+    let mut lines = source.split('\n').take(line).map(without_comment).collect::<Vec<_>>();
+    let Some(own) = lines.pop().filter(|_| lines.len() + 1 == line) else { return Vec::new() };
+    let own = own.chars().take(column.saturating_sub(1)).collect::<String>();
+    lines.push(&own);
+    let text = lines.join("\n");
+    let (mut before, mut found) = (text.as_str(), Vec::new());
     loop {
         before = before.trim_end();
-        let last_line = before.rfind('\n').map_or(0, |at| at + 1);
-        if before.get(last_line..).is_some_and(|line| line.trim_start().starts_with("//")) {
-            before = before.get(..last_line).unwrap_or_default();
+        if let Some((code, _)) = before.strip_suffix("*/").and_then(|text| text.rsplit_once("/*")) {
+            before = code;
             continue;
         }
-        let attribute =
-            before.strip_suffix(']').and_then(|_| begin_of_brackets(before)).map(|at| before.split_at(at));
-        let Some((rest, attribute)) = attribute else { return found };
+        let attribute = before.strip_suffix(']').and_then(|_| begin_of_brackets(before));
+        let Some((rest, attribute)) = attribute.map(|at| before.split_at(at)) else { return found };
         let Some(rest) = rest.trim_end().strip_suffix('#') else { return found };
-        found.push(before.get(rest.len()..).unwrap_or(attribute));
+        found.push(format!("#{attribute}"));
         before = rest;
     }
+}
+
+/// The line up to its `//`. In a string, two slashes are no comment.
+fn without_comment(line: &str) -> &str {
+    let in_string = |at: &usize| line[..*at].matches('"').count() % 2 == 1;
+    let comment = line.match_indices("//").map(|(at, _)| at).find(|at| !in_string(at));
+    &line[..comment.unwrap_or(line.len())]
 }
 
 /// Where the brackets open that close at the end of `text`.
@@ -75,6 +82,13 @@ mod tests {
         assert_eq!(found, ["#[x([1])]", "#[cfg_attr(a, derive(B))]", "#[derive(Debug)]"]);
         assert_eq!(attributes_before(source, 6, 27), ["#[cfg_attr(a, derive(B))]", "#[derive(Debug)]"]);
         assert_eq!(attributes_before(source, 4, 1), [""; 0]);
+    }
+
+    #[test]
+    fn comments_hide_no_attribute() {
+        let source =
+            "#[doc = \"http://a\"] // Why.\n#[derive(Debug)] // [b]\n#[x] /* c\n#[y] */ // ]\n\n#[macro]\n";
+        assert_eq!(attributes_before(source, 6, 1), ["#[x]", "#[derive(Debug)]", "#[doc = \"http://a\"]"]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Commands as requests, and the protocol they make.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -30,7 +32,27 @@ impl Commands<'_> {
         let (notification, span) = (&self.plugin.notification, self.plugin.notification.span());
         // Named once, so that one that does not exist is one error.
         let notification = tokens::at(quote!(#notification), span);
-        (item, quote!(type __Notifications = #notification; #decode #(#requests)* #protocol))
+        let answers = self.answers_check();
+        (item, quote!(type __Notifications = #notification; #answers #decode #(#requests)* #protocol))
+    }
+
+    /// A command whose answer is no notification does not compile. That check is by name and needs no
+    /// type, so it works where rustc finds no type of that name.
+    fn answers_check(&self) -> TokenStream {
+        if self.render.inert {
+            return TokenStream::new();
+        }
+        let (krate, wire) = (&self.render.model.krate, self.render.wire());
+        let (notification, mut known) = (self.notifications(), HashSet::new());
+        let names = self.pairs().filter_map(|(_, reply)| Some(&reply.segments.last()?.ident));
+        let checks = names.filter(|name| known.insert(names::text(name))).map(|name| {
+            let text = names::text(name);
+            tokens::written_at(quote!(#wire::assert_notification(__ANSWERS, #text);), name.span())
+        });
+        quote! {
+            const __ANSWERS: &#krate::describe::Messages = &#notification::DESCRIPTION;
+            #(const _: () = #checks)*
+        }
     }
 
     /// The enum's own `decode` and `encode`.

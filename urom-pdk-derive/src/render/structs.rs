@@ -105,8 +105,12 @@ impl Render<'_> {
             match field.role() {
                 Role::Plain => quote!(#ident: #constant.copy(&self.#ident)),
                 _ => {
-                    let clone = quote_spanned!(field.ty.span()=> ::core::clone::Clone::clone(&self.#ident));
-                    quote!(#ident: #clone)
+                    let span = field.ty.span();
+                    // `self` is the method's, also where another macro wrote the type; and a local of
+                    // the type's span keeps an error about it there.
+                    let this = Ident::new("__this", span);
+                    let clone = quote_spanned!(span=> ::core::clone::Clone::clone(&#this.#ident));
+                    quote!(#ident: { let #this = self; #clone })
                 }
             }
         });

@@ -20,14 +20,15 @@ struct Protocol;
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
 trait Handler<
-    AnySide: ::urom_abi::protocol::PluginSide
-        = <Self as ::urom_abi::protocol::FilledIn>::Side,
+    FilledInByUromPlugin: ::urom_abi::protocol::PluginSide,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
     /// # Errors
     /// The worker does not start then.
-    fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
+    fn open(
+        cx: &FilledInByUromPlugin::OpenContext,
+    ) -> ::core::result::Result<Self, FilledInByUromPlugin::Error>;
     /// The plugin's own network address; it has none unless it says so.
     ///
     /// # Errors
@@ -36,7 +37,7 @@ trait Handler<
         &self,
     ) -> ::core::result::Result<
         ::urom_abi::wire::Vec<::core::primitive::u8>,
-        AnySide::Error,
+        FilledInByUromPlugin::Error,
     > {
         ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
     }
@@ -50,9 +51,9 @@ trait Handler<
     /// Answers the command [`Wait`].
     async fn wait(
         &self,
-        cx: &AnySide::Context,
+        cx: &FilledInByUromPlugin::Context,
         cmd: Wait,
-    ) -> ::core::result::Result<Done, AnySide::Error>;
+    ) -> ::core::result::Result<Done, FilledInByUromPlugin::Error>;
     #[doc(hidden)]
     fn __made_by_urom_command() -> Protocol {
         Protocol
@@ -173,6 +174,8 @@ const _: () = {
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
     type __Notifications = Notification;
+    const __ANSWERS: &::urom_abi::describe::Messages = &<Notification as ::urom_abi::wire::Notifications>::DESCRIPTION;
+    const _: () = ::urom_abi::wire::assert_notification(__ANSWERS, "Done");
     const _: () = {
         let _ = Command::decode;
         let _ = Command::encode;

@@ -195,14 +195,15 @@ pub struct Protocol;
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
 pub trait Handler<
-    AnySide: ::urom_abi::protocol::PluginSide
-        = <Self as ::urom_abi::protocol::FilledIn>::Side,
+    FilledInByUromPlugin: ::urom_abi::protocol::PluginSide,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
     /// # Errors
     /// The worker does not start then.
-    fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
+    fn open(
+        cx: &FilledInByUromPlugin::OpenContext,
+    ) -> ::core::result::Result<Self, FilledInByUromPlugin::Error>;
     /// The plugin's own network address; it has none unless it says so.
     ///
     /// # Errors
@@ -211,7 +212,7 @@ pub trait Handler<
         &self,
     ) -> ::core::result::Result<
         ::urom_abi::wire::Vec<::core::primitive::u8>,
-        AnySide::Error,
+        FilledInByUromPlugin::Error,
     > {
         ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
     }
@@ -229,23 +230,23 @@ pub trait Handler<
     #[cfg_attr(doctest, doc = " Answers the command [`MemMap`].")]
     async fn mem_map(
         &self,
-        cx: &AnySide::Context,
+        cx: &FilledInByUromPlugin::Context,
         cmd: MemMap<'_>,
-    ) -> ::core::result::Result<MemMapped, AnySide::Error>;
+    ) -> ::core::result::Result<MemMapped, FilledInByUromPlugin::Error>;
     #[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
     #[cfg_attr(doctest, doc = " Answers the command [`TagSend`].")]
     async fn tag_send(
         &self,
-        cx: &AnySide::Context,
+        cx: &FilledInByUromPlugin::Context,
         cmd: TagSend<'_>,
-    ) -> ::core::result::Result<TagSent, AnySide::Error>;
+    ) -> ::core::result::Result<TagSent, FilledInByUromPlugin::Error>;
     #[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
     #[cfg_attr(doctest, doc = " Answers the command [`TagRecv`].")]
     async fn tag_recv(
         &self,
-        cx: &AnySide::Context,
+        cx: &FilledInByUromPlugin::Context,
         cmd: TagRecv,
-    ) -> ::core::result::Result<TagReceived, AnySide::Error>;
+    ) -> ::core::result::Result<TagReceived, FilledInByUromPlugin::Error>;
     #[doc(hidden)]
     fn __made_by_urom_command() -> Protocol {
         Protocol
@@ -754,6 +755,10 @@ const _: () = {
         ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
     }
     type __Notifications = Notification;
+    const __ANSWERS: &::urom_abi::describe::Messages = &<Notification as ::urom_abi::wire::Notifications>::DESCRIPTION;
+    const _: () = ::urom_abi::wire::assert_notification(__ANSWERS, "MemMapped");
+    const _: () = ::urom_abi::wire::assert_notification(__ANSWERS, "TagSent");
+    const _: () = ::urom_abi::wire::assert_notification(__ANSWERS, "TagReceived");
     const _: () = {
         let _ = Command::decode;
         let _ = Command::encode;

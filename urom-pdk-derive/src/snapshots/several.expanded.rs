@@ -65,14 +65,15 @@ pub(crate) struct Protocol;
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
 pub(crate) trait Handler<
-    AnySide: kit::abi::protocol::PluginSide
-        = <Self as kit::abi::protocol::FilledIn>::Side,
+    FilledInByUromPlugin: kit::abi::protocol::PluginSide,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
     /// # Errors
     /// The worker does not start then.
-    fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
+    fn open(
+        cx: &FilledInByUromPlugin::OpenContext,
+    ) -> ::core::result::Result<Self, FilledInByUromPlugin::Error>;
     /// The plugin's own network address; it has none unless it says so.
     ///
     /// # Errors
@@ -81,7 +82,7 @@ pub(crate) trait Handler<
         &self,
     ) -> ::core::result::Result<
         kit::abi::wire::Vec<::core::primitive::u8>,
-        AnySide::Error,
+        FilledInByUromPlugin::Error,
     > {
         ::core::result::Result::Ok(kit::abi::wire::Vec::new())
     }
@@ -96,9 +97,9 @@ pub(crate) trait Handler<
     #[cfg_attr(doctest, doc = " Answers the command [`TagSend`].")]
     async fn tag_send(
         &self,
-        cx: &AnySide::Context,
+        cx: &FilledInByUromPlugin::Context,
         cmd: TagSend,
-    ) -> ::core::result::Result<answers::Done, AnySide::Error>;
+    ) -> ::core::result::Result<answers::Done, FilledInByUromPlugin::Error>;
     #[cfg_attr(
         not(doctest),
         doc = " A structure, which only the compiler knows to be plain data."
@@ -106,16 +107,16 @@ pub(crate) trait Handler<
     #[cfg_attr(doctest, doc = " Answers the command [`Move`].")]
     async fn r#move(
         &self,
-        cx: &AnySide::Context,
+        cx: &FilledInByUromPlugin::Context,
         cmd: Move,
-    ) -> ::core::result::Result<answers::Moved, AnySide::Error>;
+    ) -> ::core::result::Result<answers::Moved, FilledInByUromPlugin::Error>;
     #[cfg_attr(not(doctest), doc = " With expressions and a codec.")]
     #[cfg_attr(doctest, doc = " Answers the command [`Sum`].")]
     async fn sum(
         &self,
-        cx: &AnySide::Context,
+        cx: &FilledInByUromPlugin::Context,
         cmd: Sum<'_>,
-    ) -> ::core::result::Result<answers::Table, AnySide::Error>;
+    ) -> ::core::result::Result<answers::Table, FilledInByUromPlugin::Error>;
     #[doc(hidden)]
     fn __made_by_urom_command() -> Protocol {
         Protocol
@@ -514,6 +515,10 @@ const _: () = {
         ::core::result::Result::Err(kit::abi::arbitrary::Error::IncorrectFormat), } } }
     }
     type __Notifications = answers::Answer;
+    const __ANSWERS: &kit::abi::describe::Messages = &<answers::Answer as kit::abi::wire::Notifications>::DESCRIPTION;
+    const _: () = kit::abi::wire::assert_notification(__ANSWERS, "Done");
+    const _: () = kit::abi::wire::assert_notification(__ANSWERS, "Moved");
+    const _: () = kit::abi::wire::assert_notification(__ANSWERS, "Table");
     const _: () = {
         let _ = Command::decode;
         let _ = Command::encode;
@@ -834,11 +839,20 @@ const _: () = {
     impl<'m> ::core::clone::Clone for Sum<'m> {
         fn clone(&self) -> Sum<'m> {
             Sum {
-                color: ::core::clone::Clone::clone(&self.color),
+                color: {
+                    let __this = self;
+                    ::core::clone::Clone::clone(&__this.color)
+                },
                 rows: __AT_Sum_rows.copy(&self.rows),
                 place: __AT_Sum_place.copy(&self.place),
-                table: ::core::clone::Clone::clone(&self.table),
-                rest: ::core::clone::Clone::clone(&self.rest),
+                table: {
+                    let __this = self;
+                    ::core::clone::Clone::clone(&__this.table)
+                },
+                rest: {
+                    let __this = self;
+                    ::core::clone::Clone::clone(&__this.rest)
+                },
             }
         }
     }
@@ -1376,6 +1390,8 @@ pub enum Answer {
     /// With an echo and a value.
     Done { context: u64, status: i8 } = 9,
     /// With a structure.
+    #[deprecated]
+    #[expect(dead_code)]
     Moved { from: Point } = 10,
     /// With two payloads.
     Table { first: Payload<u16>, second: Option<Payload> } = 11,
@@ -1388,6 +1404,8 @@ pub enum Answer {
     ::core::cmp::PartialEq,
     ::core::marker::Copy
 )]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct Done {
     /// The field `status`.
     pub status: i8,
@@ -1395,12 +1413,16 @@ pub struct Done {
 /// The fields of `Done` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct DoneEcho {
     /// The field `context`.
     pub context: u64,
 }
 #[cfg_attr(not(doctest), doc = " With a structure.")]
 #[cfg_attr(doctest, doc = " The notification `Moved`.")]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct Moved {
     /// The field `from`.
     pub from: Point,
@@ -1408,10 +1430,14 @@ pub struct Moved {
 /// The fields of `Moved` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct MovedEcho;
 #[cfg_attr(not(doctest), doc = " With two payloads.")]
 #[cfg_attr(doctest, doc = " The notification `Table`.")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug, ::core::cmp::PartialEq)]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct Table {
     /// The field `first`.
     pub first: Payload<u16>,
@@ -1421,7 +1447,11 @@ pub struct Table {
 /// The fields of `Table` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 pub struct TableEcho;
+#[allow(dead_code, reason = "the definition allows this")]
+#[allow(deprecated, reason = "the definition deprecates it")]
 const _: () = {
     use kit::abi::wire::NotAnyBytes as _;
     use kit::abi::wire::layout as __layout;

@@ -41,6 +41,8 @@ pub enum Answer {
         status: i8,
     } = 9,
     /// With a structure.
+    #[deprecated]
+    #[expect(dead_code)]
     Moved { from: Point },
     /// With two payloads.
     Table {

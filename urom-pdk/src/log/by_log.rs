@@ -19,13 +19,7 @@ pub(super) fn install() {
 struct ToWorker;
 
 fn level_of(metadata: &Metadata<'_>) -> Level {
-    match metadata.level() {
-        log::Level::Error => Level::Error,
-        log::Level::Warn => Level::Warning,
-        log::Level::Info => Level::Info,
-        log::Level::Debug => Level::Debug,
-        log::Level::Trace => Level::Trace,
-    }
+    Level::from_crates(metadata.level().as_str())
 }
 
 impl log::Log for ToWorker {

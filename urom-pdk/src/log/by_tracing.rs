@@ -19,13 +19,7 @@ pub(super) fn install() {
 struct ToWorker;
 
 fn level_of(metadata: &Metadata<'_>) -> Level {
-    match *metadata.level() {
-        tracing_core::Level::ERROR => Level::Error,
-        tracing_core::Level::WARN => Level::Warning,
-        tracing_core::Level::INFO => Level::Info,
-        tracing_core::Level::DEBUG => Level::Debug,
-        tracing_core::Level::TRACE => Level::Trace,
-    }
+    Level::from_crates(metadata.level().as_str())
 }
 
 impl Subscriber for ToWorker {

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use urom_abi::log::Level;
-use urom_abi::worker_log::{self, PluginLine, Text, WorkerLog};
+use urom_abi::log::{Level, Text};
+use urom_abi::worker_log::{self, WorkerLog};
 
 use super::doca::{self, doca};
 use super::{Place, source};
@@ -70,11 +70,11 @@ pub(super) fn limit() -> u32 {
 
 pub(super) fn write(line: &Line<'_>) {
     if let Some(log) = WORKER.get() {
-        let line = PluginLine {
+        let line = urom_abi::log::Line {
             level: line.level.number(),
             line: line.line_number(),
             file: Text::new(line.at.file),
-            plugin: Text::new(source()),
+            source: Text::new(source()),
             target: Text::new(line.target),
             text: Text::new(line.text),
         };

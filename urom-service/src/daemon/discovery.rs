@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +21,7 @@ use urom_abi::version;
 use super::examiner::{Answer, Examiner, Question};
 use super::trust::{self, Distrust};
 use crate::freshness;
+use crate::loaded::{self, Identity};
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 use crate::plugin_file::PluginFileError;
 use crate::wire::control::{PluginBuild, PluginEntry};
@@ -65,8 +65,7 @@ struct Known {
     identity: Identity,
     /// What it shows without being loaded; a reason against that otherwise.
     looked: Result<PluginElf, String>,
-    /// The path it is loaded by. Where files are loaded into this process, the loader takes a path it knows for the file it
-    /// knows, so a file in the place of another is loaded by another spelling of the path.
+    /// The path it is loaded by.
     spelling: PathBuf,
     /// Its description, as hosts get it, once that was made.
     shown: Option<Arc<[u8]>>,
@@ -86,15 +85,6 @@ impl<T: Into<String>> From<T> for PassedOver {
     fn from(reason: T) -> PassedOver {
         PassedOver::Because(reason.into())
     }
-}
-
-/// Tells one file from another at the same place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
 }
 
 /// One walk over the path.
@@ -211,7 +201,7 @@ impl Walk<'_> {
         if let Some((why, hint)) = freshness::stale(file) {
             return Err(format!("it is {why}: {hint}").into());
         }
-        known.ask(&examiner);
+        known.ask(file, &examiner)?;
         self.candidates.push((file.to_owned(), name));
         Ok(())
     }
@@ -262,16 +252,12 @@ impl Walk<'_> {
 impl Catalogue {
     /// Looks at a file, unless it is one that was looked at before.
     fn know(&mut self, file: &Path) -> Result<&mut Known, PassedOver> {
-        let identity = identity(file).map_err(|error| error.to_string())?;
+        let identity = Identity::of(file).map_err(|error| error.to_string())?;
         let known = match self.known.remove(file) {
             Some(known) if known.identity == identity => known,
-            before => {
-                let keeps = self.examiner.keeps_what_it_loads();
-                let spelling = before
-                    .filter(|_| keeps)
-                    .map_or_else(|| file.to_owned(), |known| respell(&known.spelling));
+            _ => {
                 let looked = plugin_elf::look(file).map_err(|error| error.to_string());
-                Known { identity, looked, spelling, shown: None, question: None }
+                Known { identity, looked, spelling: file.to_owned(), shown: None, question: None }
             }
         };
         Ok(self.known.entry(file.to_owned()).or_insert(known))
@@ -280,10 +266,14 @@ impl Catalogue {
 
 impl Known {
     /// Has the file examined, unless that was done before.
-    fn ask(&mut self, examiner: &Examiner) {
+    fn ask(&mut self, file: &Path, examiner: &Examiner) -> Result<(), PassedOver> {
         if let (Ok(shown), None) = (&self.looked, &self.question) {
+            if examiner.keeps_what_it_loads() {
+                self.spelling = loaded::spelling(file, self.identity, shown)?;
+            }
             self.question = Some(Question::ask(examiner, &self.spelling, shown));
         }
+        Ok(())
     }
 
     /// What it answers.
@@ -293,6 +283,10 @@ impl Known {
         let Some(answer) = question.answer(until) else {
             return Err("it is being examined, which takes long: hosts that come later may find it".into());
         };
+        if is_new && answer.is_err() {
+            // The loader has not kept it.
+            loaded::forget(&self.spelling);
+        }
         let answer = answer.clone()?;
         if is_new {
             let api = answer.api_version.and_then(|word| usize::try_from(word).ok());
@@ -313,14 +307,6 @@ impl Known {
     }
 }
 
-/// The same file by a path that was not used before: with one more `./` in it.
-fn respell(path: &Path) -> PathBuf {
-    let bytes = path.as_os_str().as_bytes();
-    let name_at = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-    let (directory, name) = bytes.split_at(name_at);
-    OsString::from_vec([directory, b"./", name].concat()).into()
-}
-
 /// The `*.so` of a directory, sorted.
 fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
@@ -337,20 +323,6 @@ fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
 /// Whether a file is named as linkers want libraries named.
 fn is_library(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name.as_bytes().starts_with(b"lib"))
-}
-
-fn identity(file: &Path) -> io::Result<Identity> {
-    let metadata = fs::metadata(file)?;
-    if !metadata.is_file() {
-        // Opening, say, a pipe would wait for ever.
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    Ok(Identity {
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        size: metadata.size(),
-        modified: (metadata.mtime(), metadata.mtime_nsec()),
-    })
 }
 
 #[cfg(test)]

@@ -75,14 +75,14 @@ pub(crate) async fn serve(
     let plugins = match timeout(SEARCH, reception.search.look()).await {
         Ok(Some(plugins)) => plugins,
         Ok(None) => {
-            return warn!("host {peer} was turned away: looking for plugins panicked; please report it");
+            return warn!("refused host {peer}: looking for plugins panicked; please report it");
         }
         Err(_) => {
             let failure = Failure::new(DocaError::TIME_OUT, SEARCHING);
             return reception.turn_away(stream, peer, failure).await;
         }
     };
-    debug!("host {peer} is here; it is told of {}", Count(plugins.len(), "plugin"));
+    debug!("host {peer} connected, and is told of {}", Count(plugins.len(), "plugin"));
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let welcome = DaemonToHost::Welcome {
         plugins: plugins.iter().map(|found| found.entry.clone()).collect(),
@@ -104,8 +104,8 @@ pub(crate) async fn serve(
         Ok(()) = given_up => None,
     };
     match end {
-        None | Some(StreamError::Closed) => debug!("host {peer} left"),
-        Some(error) => warn!("host {peer} is lost: {error}"),
+        None | Some(StreamError::Closed) => debug!("host {peer} disconnected"),
+        Some(error) => warn!("lost the connection to host {peer}: {error}"),
     }
     // Nobody listens when the daemon ends.
     let _ = events.send(Event::HostGone { key }).await;
@@ -116,7 +116,7 @@ impl Reception {
     async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
         let line = self.refusals.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
         if let Some(more) = line {
-            warn!("host {peer} was turned away: {failure}{more}");
+            warn!("refused host {peer}: {failure}{more}");
         }
         // A host that reads nothing does not learn why.
         let _ = Patience::default().wait(stream::send(&mut stream, &DaemonToHost::Refused(failure))).await;

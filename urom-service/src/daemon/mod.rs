@@ -77,7 +77,7 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
                 _ = interrupt.recv() => "SIGINT",
                 _ = hangup => "SIGHUP",
             };
-            info!("{name} was received");
+            info!("received {name}");
         };
         let reaper = Reaper::start().context("there is no thread for taking back workers")?;
         ready(listener.local_addr()?);

@@ -149,7 +149,7 @@ async fn run(
         }
     }
     drop(entrance);
-    info!("stopping, with {}", Count(server.workers.len(), "worker"));
+    info!("stopping the service; it has {}", Count(server.workers.len(), "worker"));
     let actions = server.roster.stop();
     server.act(actions);
     let wait = async {
@@ -162,7 +162,7 @@ async fn run(
     };
     if timeout(GRACE, wait).await.is_err() {
         warn!(
-            "killed, because they did not stop within {1} s: {0}",
+            "killed {}, because they did not stop within {} s",
             Count(server.supervisors.len(), "worker"),
             GRACE.as_secs()
         );
@@ -214,7 +214,7 @@ impl Server {
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
         match self.workers.remove(&serial) {
             Some(link) => warn!("worker {} is gone: {cause}; it ran {}", link.id, link.plugins),
-            None => debug!("a worker that was let go: {cause}"),
+            None => debug!("a worker that no host used any more ended: {cause}"),
         }
         let text = format!("the worker was lost while it started: {cause}; the service's log may say more");
         self.roster.gone(serial, &Failure::new(DocaError::CONNECTION_RESET, text))
@@ -292,7 +292,7 @@ impl Server {
         let Some(link) = self.workers.get(&serial) else { return };
         // One whose stream has ended is about to be reported gone, with the cause.
         if let Err(TrySendError::Full(_)) = link.outbox.try_send(message) {
-            warn!("worker {} does not read what the daemon says and is given up", link.id);
+            warn!("worker {} does not read the messages of the daemon, which closes its connection", link.id);
             self.workers.remove(&serial);
         }
     }
@@ -302,7 +302,7 @@ impl Server {
         let Err(error) = host.outbox.try_send(message) else { return };
         // One that has just left is not worth a word.
         if let (TrySendError::Full(_), Some(host)) = (error, self.hosts.remove(&key)) {
-            warn!("host {} does not read what the daemon says and is given up", host.peer);
+            warn!("host {} does not read the messages of the daemon, which closes its connection", host.peer);
             // Its stream may have ended by itself.
             let _ = host.give_up.send(());
             // Not only when its stream has ended: until then a worker would be started for it, and without its plugins.

@@ -122,12 +122,12 @@ fn entry(line: usize, fields: &[&str]) -> Result<Entry, String> {
              where uromd listens on another port than 18700"
         ));
     }
-    // As addresses are written where a port may follow.
     let pci_address = long_pci(pci)
         .ok_or_else(|| format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0"))?;
     if let Some(device) = devices.split(',').find(|device| !is_net_device(device)) {
         return Err(format!("`{device}` in `{devices}` is no network device: write `name` or `name:port`"));
     }
+    // Brackets around an IPv6 address, which it has beside a port, are allowed here.
     let (app_host, device_host) = (bare(app_host).to_owned(), bare(device_host).to_owned());
     Ok(Entry { line, app_host, device_host, pci_address })
 }

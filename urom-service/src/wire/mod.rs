@@ -14,6 +14,7 @@ mod bytes;
 pub mod context;
 pub mod control;
 pub mod domain;
+mod failure;
 pub mod frame;
 pub mod hello;
 pub mod pass;

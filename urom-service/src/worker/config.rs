@@ -9,6 +9,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
 
+use crate::loaded;
 use crate::log::LogLevel;
 use crate::patience::Patience;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
@@ -95,10 +96,10 @@ impl PluginItem {
         text
     }
 
-    /// The name a host knows the plugin by, as the daemon has it, and the fingerprint of its description. What
-    /// the file states of them is read from there.
+    /// The name a host knows the plugin by, as the daemon has it, and the fingerprint of its
+    /// description. The file states them, or stated them when this process loaded it.
     pub fn stated(&self) -> (String, Option<u64>) {
-        let looked = plugin_elf::look(&self.path).ok();
+        let looked = loaded::shown(&self.path).or_else(|| plugin_elf::look(&self.path).ok());
         let stated = looked.as_ref().and_then(PluginElf::stated_name);
         let of_file = |_| self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = plugin_name(&self.path, stated).unwrap_or_else(of_file);

@@ -182,7 +182,7 @@ impl Control {
     /// not say why, would be there first.
     fn abandon(&mut self, error: &StreamError) {
         let id = self.id;
-        warn!("worker {id} ends: the daemon is gone: {error}");
+        warn!("worker {id} ends: it lost the connection to the daemon: {error}");
         let text =
             format!("worker {id} was stopped because its daemon is gone: {error}; start the service again");
         let links: Vec<LinkKey> = self.links.keys().copied().collect();
@@ -254,7 +254,7 @@ impl Control {
             let program = attach.program.replace(char::is_control, " ");
             link.name = format!("{} ({program})", link.peer);
         }
-        info!("host {} is in", link.name);
+        info!("host {} connected", link.name);
         let host = link.name.clone();
         self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
         let pass = Pass::new(attach.ticket);
@@ -268,8 +268,8 @@ impl Control {
         };
         if let Some(more) = self.line_about(link.ticket.is_some()) {
             match end {
-                None | Some(StreamError::Closed) => info!("host {} left{more}", link.name),
-                Some(error) => warn!("host {} is lost: {error}{more}", link.name),
+                None | Some(StreamError::Closed) => info!("host {} disconnected{more}", link.name),
+                Some(error) => warn!("lost the connection to host {}: {error}{more}", link.name),
             }
         }
         self.part(key, &link);
@@ -280,7 +280,7 @@ impl Control {
         let Some(link) = self.links.get(&key) else { return };
         let (name, is_in) = (link.name.clone(), link.ticket.is_some());
         if let Some(more) = self.line_about(is_in) {
-            warn!("host {name} is thrown out: {failure}{more}");
+            warn!("closed the connection to host {name}: {failure}{more}");
         }
         self.send_away(key, failure);
     }
@@ -345,7 +345,7 @@ impl Control {
 
     fn tell_if_empty(&mut self) {
         if self.expected.is_empty() && !self.links.values().any(Link::is_admitted) {
-            debug!("worker {} has no host", self.id);
+            debug!("worker {} has no hosts any more", self.id);
             self.tell_daemon(WorkerToDaemon::Empty);
         }
     }
@@ -355,7 +355,7 @@ impl Control {
             Err(error) if !self.stopping => {
                 // Of a daemon that is gone there is another line.
                 if matches!(error, TrySendError::Full(_)) {
-                    warn!("worker {} ends: the daemon does not read what it says", self.id);
+                    warn!("worker {} ends: the daemon does not read its messages", self.id);
                 }
                 self.stop();
             }

@@ -255,7 +255,7 @@ impl Data {
         let connection = core.hosts.part(channel);
         drop(core);
         if let Some(connection) = connection {
-            debug!("connection {} of {} is over", connection.dest_id, connection.host);
+            debug!("connection {} of {} has ended", connection.dest_id, connection.host);
             connection.abandon();
             self.doubt_queue();
         }
@@ -268,7 +268,7 @@ impl Data {
             return;
         }
         if let Err(error) = self.doubt.raise(self.queue.clone()) {
-            warn!("whether hosts can still be heard could not be tried: {error}");
+            warn!("cannot check whether messages of hosts still arrive: {error}");
         }
     }
 

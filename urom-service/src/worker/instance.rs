@@ -13,6 +13,7 @@ use super::config::PluginItem;
 use super::domains::Domains;
 use super::lookups::PluginCtx;
 use super::throttle::Throttle;
+use crate::loaded::{self, Identity};
 use crate::plugin_file::{Methods, PluginFile};
 use crate::wire::control::{Failure, PluginAddress, PluginBuild};
 use crate::wire::frame::NOTIFICATION_HEADER;
@@ -81,6 +82,7 @@ impl Instance {
     /// # Errors
     /// What went wrong, with the plugin's code. The plugin is closed again if it was open.
     pub(crate) fn open(item: &PluginItem, domains: Arc<Domains>) -> Result<Instance, Failure> {
+        let before = Identity::of(&item.path).ok();
         let (name, fingerprint) = item.stated();
         // A plugin that crashes in its constructors, or when it is opened, leaves this line behind.
         info!("loading {}", item.path.display());
@@ -88,6 +90,14 @@ impl Instance {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
         })?;
+        // In the daemon's process it was loaded before, and its statements were kept.
+        if loaded::shown(&item.path).is_none() && Identity::of(&item.path).ok() != before {
+            let text = format!(
+                "plugin `{name}`: {} was replaced while it was loaded; start the worker again",
+                item.path.display()
+            );
+            return Err(Failure::new(DocaError::AGAIN, text));
+        }
         Instance::begin(item.id, name, fingerprint, file, domains)
     }
 

@@ -253,7 +253,7 @@ fn an_answer_with_a_wrong_context_or_destination_is_told_from_one_to_a_host_that
     other.ask(1, op::HOLD, 0);
     assert_alive(&other);
     drop(other);
-    setting.uromd.logged(&["worker 5", "is over"]);
+    setting.uromd.logged(&["worker 5", "has ended"]);
     host.ask(2, op::RELEASE, 0);
     assert_eq!(host.note(), ok(2, &words(op::RELEASE, 0)));
     setting.uromd.logged(&["DBG", "obedient", "its host is gone"]);

@@ -192,8 +192,8 @@ fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
         // Ends, in whichever way; the worst is the silence of one that never says enough.
         let _ = stream.read_to_end(&mut Vec::new());
     }
-    uromd.logged(&["is not a host"]);
-    uromd.logged(&["is lost", "no message"]);
+    uromd.logged(&["greeting of a host"]);
+    uromd.logged(&["lost the connection to host", "no message"]);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn another_ucx_is_turned_away_with_both_versions_named() {
         }
         other => panic!("{:?}", other.err()),
     }
-    uromd.logged(&["turned away", &theirs.to_string(), &ours.to_string()]);
+    uromd.logged(&["refused host", &theirs.to_string(), &ours.to_string()]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
 
 /// A plugin whose two functions do what a text says.
-fn source(version: &str, iface: &str) -> String {
+pub(crate) fn source(version: &str, iface: &str) -> String {
     format!(
         "#include \"plugin.h\"\n\
          static doca_error_t one(struct urom_worker_ctx *c) {{ (void)c; return 0; }}\n\
@@ -136,7 +136,7 @@ fn a_plugin_keeps_its_id_while_others_come_and_go() {
 }
 
 /// Puts a new file in the place of a plugin, as an installation does.
-fn replace(plugins: &Plugins, name: &str, text: &str) {
+pub(crate) fn replace(plugins: &Plugins, name: &str, text: &str) {
     let fresh = Plugins::new();
     let file = fresh.add_source(name, text);
     let place = plugins.path().join(format!("{name}.so"));
@@ -325,7 +325,7 @@ fn a_plugin_that_hangs_as_it_is_loaded_is_left_out_and_keeps_nobody_from_the_oth
 }
 
 /// C code for the description of a plugin of some name.
-fn described(name: &'static str) -> String {
+pub(crate) fn described(name: &'static str) -> String {
     let tag = Type::Int { bytes: 8, signed: false };
     let none = Messages { name: "None", docs: "", tag, len: 8, union_at: 8, header: &[], variants: &[] };
     let protocol = Protocol { name, version: 1, commands: none, notifications: none };

@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::DocaError;
+use urom_abi::describe::section;
 use urom_service::embedded::{Embedded, EmbeddedOptions};
 use urom_service::wire::control::StartWorker;
 
+use crate::discovery::{described, replace, source};
 use crate::support::PATIENCE;
 use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
@@ -87,4 +89,39 @@ fn its_cpus_and_limit_are_those_of_its_options() {
     let service = Embedded::start(options).unwrap();
     let client = Client::connect_with(service.address(), Some(service.key())).unwrap();
     assert_eq!((client.max_message, client.cpus.as_str()), (1000, "0-7"));
+}
+
+/// The version that the plugin's code says, and the name that the description of its file states,
+/// as a host gets both.
+fn told(service: &Embedded) -> Option<(u64, Option<u64>, String)> {
+    let mut client = Client::connect_with(service.address(), Some(service.key())).unwrap();
+    let entry = client.plugins.first()?.clone();
+    let description = client.describe(entry.id).unwrap();
+    let name = section::read(&description).unwrap().protocol.name;
+    Some((entry.build.version, entry.build.fingerprint, name.to_owned()))
+}
+
+#[test]
+fn a_plugin_that_was_replaced_is_served_by_the_next_service_with_its_own_description() {
+    let plugins = Plugins::new();
+    let text = |version: u32, name| {
+        let text = source(&format!("*version = {version}; return 0;"), "return 0;");
+        format!("{text}{}", described(name))
+    };
+    plugins.add_source("p", &text(1, "first"));
+    let service = start(&plugins);
+    let first = told(&service).unwrap();
+    assert_eq!((first.0, first.2.as_str()), (1, "first"));
+    replace(&plugins, "p", &text(2, "second"));
+    // Whether it is this service that goes on or another one.
+    for _ in 0..2 {
+        let next = start(&plugins);
+        let second = told(&next).unwrap();
+        assert_eq!((second.0, second.2.as_str()), (2, "second"));
+        assert_ne!(first.1, second.1);
+        // A worker tells the same as its daemon.
+        let mut client = Client::connect_with(next.address(), Some(next.key())).unwrap();
+        client.attach(any(), 1);
+    }
+    assert_eq!(told(&service).unwrap().0, 2);
 }

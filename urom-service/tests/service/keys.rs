@@ -147,9 +147,9 @@ fn a_host_with_another_key_or_none_is_turned_away_and_both_are_told() {
         key_error(Client::connect_with(uromd.address, Some(&other))),
         KeyError::NotTaken(Role::Daemon)
     );
-    uromd.logged(&["turned away", "its key is another one"]);
+    uromd.logged(&["refused host", "its key is another one"]);
     assert_eq!(key_error(Client::connect_with(uromd.address, None)), KeyError::Missing(Role::Daemon));
-    uromd.logged(&["turned away", "it has no key", "UROM_KEY_FILE"]);
+    uromd.logged(&["refused host", "it has no key", "UROM_KEY_FILE"]);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_host_with_a_key_does_not_talk_to_a_daemon_without() {
     let (_, key) = keys.good("right");
     let uromd = Uromd::start_at("127.0.0.1:0", &[], &[]);
     assert_eq!(key_error(Client::connect_with(uromd.address, Some(&key))), KeyError::NotAsked(Role::Daemon));
-    uromd.logged(&["turned away", "this service has none", "--key-file"]);
+    uromd.logged(&["refused host", "this service has none", "--key-file"]);
 }
 
 /// What a stranger hears who says something and waits for the end.

@@ -103,8 +103,8 @@ fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
         }
         // Somebody for whom there is something to do, and whose line comes last.
         greet_with(to, Hello::new(Role::Worker).as_bytes());
-        uromd.logged(&[who, "turned away"]);
-        let lines = uromd.lines_with("is not a host") - before;
+        uromd.logged(&[who, "refused host"]);
+        let lines = uromd.lines_with("greeting of a host") - before;
         let more = begin.elapsed().as_secs() as usize / 10;
         assert!((AT_ONCE..=AT_ONCE + more).contains(&lines), "{lines} lines");
         before += lines;
@@ -116,11 +116,12 @@ fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
         stream.write_all(&[0xff; 4]).unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
     }
-    let (lines, more) = (uromd.lines_with("is lost"), begin.elapsed().as_secs() as usize / 10);
+    let (lines, more) =
+        (uromd.lines_with("lost the connection to host"), begin.elapsed().as_secs() as usize / 10);
     assert!((AT_ONCE..=AT_ONCE + more).contains(&lines), "{lines} lines");
     // What becomes of a host that was let in is always told.
     drop(host);
-    uromd.logged(&["[worker ", " left"]);
+    uromd.logged(&["[worker ", " disconnected"]);
     // Those for whom there is no place.
     let uromd = Uromd::start_with(&[], &["--max-hosts", "1"]);
     let _first = Client::connect(uromd.address);
@@ -128,7 +129,7 @@ fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
     for _ in 0..100 {
         assert!(matches!(first_message(&uromd).1, DaemonToHost::Refused(_)));
     }
-    let (lines, more) = (uromd.lines_with("turned away"), begin.elapsed().as_secs() as usize / 10);
+    let (lines, more) = (uromd.lines_with("refused host"), begin.elapsed().as_secs() as usize / 10);
     assert!((AT_ONCE..=AT_ONCE + more).contains(&lines), "{lines} lines");
 }
 
@@ -193,7 +194,7 @@ fn who_says_nothing_or_drips_is_hung_up_on_in_time() {
     assert_eq!(heard.len(), HELLO_LEN + OPENING_LEN);
     let took = begin.elapsed();
     assert!(took + Duration::from_millis(100) >= SILENCE && took < SILENCE * 3, "{took:?}");
-    uromd.logged(&["is not a host"]);
+    uromd.logged(&["greeting of a host"]);
 }
 
 #[test]
@@ -205,7 +206,7 @@ fn one_host_too_many_hears_of_the_limit_and_comes_in_when_another_has_left() {
     let DaemonToHost::Refused(failure) = message else { panic!("a refusal, not {message:?}") };
     assert_eq!(failure.code(), DocaError::FULL);
     assert!(failure.text.contains("2 hosts") && failure.text.contains("--max-hosts"), "{failure}");
-    uromd.logged(&["turned away", "--max-hosts"]);
+    uromd.logged(&["refused host", "--max-hosts"]);
     drop(first);
     let deadline = Instant::now() + PATIENCE;
     while !matches!(first_message(&uromd).1, DaemonToHost::Welcome { .. }) {
@@ -267,7 +268,7 @@ fn a_worker_takes_so_many_hosts_however_often_they_connect_to_the_daemon() {
     let failure = Connection::attach(client.start(worker.clone()).unwrap(), 1).err().unwrap();
     assert_eq!(failure.code(), DocaError::FULL);
     assert!(failure.text.contains("2 hosts") && failure.text.contains("--max-hosts"), "{failure}");
-    uromd.logged(&["thrown out", "--max-hosts"]);
+    uromd.logged(&["closed the connection to host", "--max-hosts"]);
     for host in [&first, &second] {
         assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
     }
@@ -301,7 +302,7 @@ fn a_message_over_the_limit_ends_its_stream_and_no_other() {
             stream.write_all(&u32::to_le_bytes(len)).unwrap();
             // Whatever was said before, it ends.
             let _ = stream.read_to_end(&mut Vec::new());
-            uromd.logged(&["is lost", &format!("a message of {len} bytes")]);
+            uromd.logged(&["lost the connection to host", &format!("a message of {len} bytes")]);
         }
     }
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);

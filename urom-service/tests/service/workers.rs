@@ -317,7 +317,7 @@ fn a_host_that_falls_silent_loses_its_worker() {
     let alive = client.attach(StartWorker { id: 6, ..any() }, 1);
     let pid = alive.pid();
     silent.link.fall_silent();
-    uromd.logged(&["is lost", "silent"]);
+    uromd.logged(&["lost the connection to host", "silent"]);
     assert_eq!(alive.call(op::ECHO, 1).status, DocaError::SUCCESS);
     drop(alive);
     wait_gone(pid);

@@ -14,6 +14,8 @@ use super::task::{complete, complete_query, due_query};
 pub struct Engine {
     pub contexts: Vec<*mut Context>,
     bell: OwnedFd,
+    /// A notification was asked for and not cleared.
+    armed: bool,
     busy: bool,
 }
 
@@ -28,7 +30,9 @@ pub unsafe extern "C" fn pe_create(pe: *mut *mut Pe) -> DocaError {
     created();
     let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
     // SAFETY: an out pointer.
-    unsafe { *pe = Box::into_raw(Box::new(Engine { contexts: Vec::new(), bell, busy: false })).cast() };
+    unsafe {
+        *pe = Box::into_raw(Box::new(Engine { contexts: Vec::new(), bell, armed: false, busy: false })).cast()
+    };
     DocaError::SUCCESS
 }
 
@@ -135,7 +139,8 @@ pub unsafe extern "C" fn pe_request(pe: *mut Pe) -> DocaError {
     let this = unsafe { engine(pe) };
     // SAFETY: contexts leave their engine when they are destroyed.
     let state = |ctx: &*mut Context| unsafe { Context::get(*ctx) }.state;
-    // A domain that starts must be looked after; whatever else can happen here has happened before anyone sleeps.
+    this.armed = true;
+    // A domain that starts must be looked after.
     if this.contexts.iter().any(|ctx| state(ctx) == CtxState::STARTING) {
         rustix::io::write(&this.bell, &1u64.to_ne_bytes()).unwrap();
     }
@@ -144,8 +149,22 @@ pub unsafe extern "C" fn pe_request(pe: *mut Pe) -> DocaError {
 
 pub unsafe extern "C" fn pe_clear(pe: *mut Pe, _handle: c_int) -> DocaError {
     // SAFETY: a live engine.
-    let _ = rustix::io::read(&unsafe { engine(pe) }.bell, &mut [0; 8]);
+    let this = unsafe { engine(pe) };
+    this.armed = false;
+    let _ = rustix::io::read(&this.bell, &mut [0; 8]);
     DocaError::SUCCESS
+}
+
+/// Tells who asked for a notification that there is something to do.
+///
+/// # Safety
+/// The engine is live, and nobody borrows it.
+pub unsafe fn ring(pe: *mut Engine) {
+    // SAFETY: the caller's promise.
+    let this = unsafe { engine(pe.cast()) };
+    if std::mem::take(&mut this.armed) {
+        rustix::io::write(&this.bell, &1u64.to_ne_bytes()).unwrap();
+    }
 }
 
 pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaError {

@@ -9,7 +9,7 @@ use urom_abi::host::{
     Worker,
 };
 
-use super::core::change;
+use super::core::{change, ring};
 use super::objects::{Context, created, destroyed};
 use super::{CAPACITY, group, script};
 
@@ -333,6 +333,8 @@ pub unsafe extern "C" fn submit(task: *mut Task) -> DocaError {
         context.in_flight.push_back(task.cast());
     }
     it.in_flight = true;
+    // SAFETY: a context with tasks is on its engine.
+    unsafe { ring(context.engine) };
     DocaError::SUCCESS
 }
 

@@ -107,7 +107,7 @@ impl Pe {
             }
             Err(error) => tracing::warn!(
                 target: "urom_library",
-                "whether workers can still be heard could not be tried: {error}"
+                "cannot check whether messages of workers still arrive: {error}"
             ),
         }
     }

@@ -1,0 +1,56 @@
+//! Against what the typed encoders and decoders do, and the bytes that C made.
+
+mod commands;
+mod golden;
+mod notifications;
+mod values;
+
+use graph_protocol as graph;
+use sandbox_protocol as sandbox;
+use test_protocols::{rdmo, ucc};
+use urom_abi::describe;
+use urom_abi::protocol::{Protocol, Reply, Request};
+
+use super::encode::Encoded;
+use super::{Assignment, Decoded, Shown, command, decode, encode, not_echoed};
+
+fn given(text: &str) -> Vec<Assignment> {
+    text.split_whitespace().map(|word| word.parse().expect("field=value")).collect()
+}
+
+fn made(protocol: &describe::Protocol, name: &str, fields: &str) -> Result<Encoded, String> {
+    encode(&protocol.commands, command(&protocol.commands, name)?, &given(fields))
+}
+
+/// The bytes of a command that leaves no remarks.
+fn plainly(protocol: &describe::Protocol, name: &str, fields: &str) -> Vec<u8> {
+    let encoded = made(protocol, name, fields).unwrap();
+    assert_eq!(encoded.remarks, [""; 0]);
+    encoded.bytes
+}
+
+fn typed<C: Request>(command: &C) -> Vec<u8> {
+    let mut out = vec![0xee; command.encoded_len().unwrap()];
+    command.encode(&mut out).unwrap();
+    out
+}
+
+fn refused(protocol: &describe::Protocol, name: &str, fields: &str) -> String {
+    made(protocol, name, fields).expect_err("a command that cannot be")
+}
+
+fn answered<R: Reply>(protocol: &describe::Protocol, reply: R, echo: &R::Echo) -> Decoded {
+    decode(&protocol.notifications, None, reply.into_descriptor(echo).unwrap().payload()).unwrap()
+}
+
+/// Every command that was made is read back as itself.
+fn read_back(protocol: &describe::Protocol, bytes: &[u8]) -> Decoded {
+    let decoded = decode(&protocol.commands, None, bytes).unwrap();
+    assert_eq!(decoded.problems, [""; 0]);
+    decoded
+}
+
+const GRAPH: &describe::Protocol = graph::Protocol::DESCRIPTION;
+const SANDBOX: &describe::Protocol = sandbox::Protocol::DESCRIPTION;
+const RDMO: &describe::Protocol = rdmo::Protocol::DESCRIPTION;
+const UCC: &describe::Protocol = ucc::Protocol::DESCRIPTION;

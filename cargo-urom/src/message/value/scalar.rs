@@ -1,0 +1,73 @@
+//! Integers, characters and values of enums as text.
+
+use std::num::IntErrorKind;
+
+use urom_abi::describe::{Enum, Type};
+
+use super::names;
+
+/// A character as it is, between quotes, or by its number.
+pub(super) fn character(text: &str) -> Result<char, String> {
+    let only = |text: &str| {
+        let mut all = text.chars();
+        all.next().filter(|_| all.next().is_none())
+    };
+    let quoted = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).and_then(only);
+    let by_number =
+        || integer(text, 4, false).ok().and_then(|code| char::from_u32(u32::try_from(code).ok()?));
+    only(text).or(quoted).or_else(by_number).ok_or_else(|| {
+        format!("`{}` is no char: write one character, or its number like 0x1f600", text.escape_debug())
+    })
+}
+
+/// A value of an enum, by its name or its number.
+pub(super) fn enumerated(of: &Enum, text: &str) -> Result<i128, String> {
+    if let Some(value) = of.values.iter().find(|value| names::plain(value.name) == names::plain(text)) {
+        return Ok(value.value);
+    }
+    match integer(text, of.bytes, of.signed) {
+        Ok(number) if of.values.iter().any(|value| value.value == number) => Ok(number),
+        _ => {
+            let names = of.values.iter().map(|value| value.name);
+            Err(names::unknown(&format!("{} has no value", of.name), text, names))
+        }
+    }
+}
+
+/// An integer of so many bytes, in decimal or hexadecimal.
+pub(super) fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, String> {
+    let ty = Type::Int { bytes, signed };
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let (radix, digits) = digits.strip_prefix("0x").map_or((10, digits), |digits| (16, digits));
+    let digits = digits.replace('_', "");
+    // A sign of its own is no digit.
+    let number = Some(&digits).filter(|digits| !digits.starts_with(['+', '-']));
+    let number = number.and_then(|digits| match i128::from_str_radix(digits, radix) {
+        Ok(number) => Some(number),
+        // More than any integer here can be, whichever.
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Some(i128::MAX),
+        Err(_) => None,
+    });
+    let number = number.ok_or_else(|| {
+        let hint = match text {
+            "true" => ": write 1",
+            "false" => ": write 0",
+            _ if text.contains('+') => "; a `+` in front of a further command has spaces around it",
+            _ => "",
+        };
+        format!("`{}` is no integer for a {ty}{hint}", text.escape_debug())
+    })?;
+    let value = if negative { -number } else { number };
+    let bits = 8 * bytes.min(8) as u32;
+    let (least, most) = match signed {
+        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+        false => (0, (1i128 << bits) - 1),
+    };
+    if !(least..=most).contains(&value) {
+        return Err(format!("`{}` does not fit a {ty}, which holds {least} to {most}", text.escape_debug()));
+    }
+    Ok(value)
+}

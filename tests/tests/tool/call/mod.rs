@@ -1,0 +1,44 @@
+//! `cargo urom call`: commands by hand, to plugins in Rust and in C, at a daemon and embedded.
+
+mod answers;
+mod lines;
+mod mistakes;
+mod plugins;
+mod repeat;
+
+use std::fs;
+
+use anyhow::{Result, ensure};
+
+use crate::common::{Said, run, tool_says, tool_with};
+
+/// Calls with these words, separated by spaces.
+fn call(words: &str) -> Result<Said> {
+    tool_says(["call"].into_iter().chain(words.split_whitespace()))
+}
+
+/// Whether a failed call says all of it, in one line.
+fn says(said: Said, parts: &[&str]) -> Result<()> {
+    in_one_line(&said.bad()?, parts)
+}
+
+/// The same of a call that was wrong.
+fn is_wrong(said: Said, parts: &[&str]) -> Result<()> {
+    in_one_line(&said.wrong()?, parts)
+}
+
+fn in_one_line(error: &str, parts: &[&str]) -> Result<()> {
+    let errors: Vec<_> = error.lines().filter(|line| line.starts_with("error: ")).collect();
+    ensure!(errors.len() == 1, "{} errors and not one:\n{error}", errors.len());
+    ensure!(parts.iter().all(|part| errors[0].contains(part)), "no {parts:?} in\n{error}");
+    Ok(())
+}
+
+/// What the tool says when it is given these lines to read.
+fn call_with_input(words: &str, lines: impl AsRef<[u8]>) -> Result<Said> {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("lines");
+    fs::write(&file, lines)?;
+    let mut command = tool_with(["call"].into_iter().chain(words.split_whitespace()))?;
+    run(command.stdin(fs::File::open(file)?))
+}

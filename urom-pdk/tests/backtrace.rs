@@ -1,0 +1,133 @@
+//! The backtrace of a panic in a handler: the plugin's own functions, down to the handler's method.
+#![cfg(not(miri))]
+
+mod common;
+
+use std::process::Command;
+use std::time::Duration;
+
+use common::Worker;
+use protocol::{Command as Message, *};
+use urom_pdk::prelude::*;
+
+mod protocol {
+    #[urom_abi::urom_command(plugin = "worker_failing", version = 1)]
+    pub(crate) enum Command {
+        #[urom(reply = Done)]
+        FailAtOnce,
+        #[urom(reply = Done)]
+        FailLater,
+    }
+
+    #[urom_abi::urom_notification]
+    pub(crate) enum Notification {
+        Done,
+    }
+}
+
+struct Failing;
+
+#[urom_plugin(export = false)]
+impl Handler for Failing {
+    fn open(_: &OpenContext) -> Result<Self> {
+        Ok(Failing)
+    }
+
+    fn progress(&self) -> bool {
+        if std::env::var_os("FAIL_IN_PROGRESS").is_some() {
+            deeper(7); // progress
+        }
+        false
+    }
+
+    async fn fail_at_once(&self, _: &Context, _: FailAtOnce) -> Result<Done> {
+        deeper(7); // at once
+        Ok(Done)
+    }
+
+    async fn fail_later(&self, _: &Context, _: FailLater) -> Result<Done> {
+        self.wait_and_fail(7).await; // later
+        Ok(Done)
+    }
+}
+
+impl Failing {
+    async fn wait_and_fail(&self, value: u64) {
+        urom_pdk::time::sleep(Duration::from_millis(1)).await;
+        [value].iter().for_each(|value| deeper(*value)); // waited
+    }
+}
+
+#[inline(never)]
+fn deeper(value: u64) {
+    assert!(std::hint::black_box(value) == 0, "as the test asks"); // deepest
+}
+
+/// The other process: opens a plugin whose handler panics, and sends it a command.
+#[test]
+#[ignore = "the other process of the tests in this file"]
+fn failing() {
+    let mut worker = Worker::open::<Failing, Protocol>().expect("it opens");
+    let mut bytes = [0; 64];
+    for command in [Message::from(FailAtOnce), Message::from(FailLater)] {
+        let len = command.encode(&mut bytes).expect("it is small");
+        worker.send(3, 1, &bytes[..len]);
+        // Longer than the handler sleeps.
+        std::thread::sleep(Duration::from_millis(10));
+        assert_eq!(worker.progress().len(), 1);
+    }
+}
+
+/// The lines of the first backtrace behind the line that says `what`: each function and its place.
+fn frames(what: &str, in_progress: bool) -> Vec<String> {
+    let mut command = Command::new(std::env::current_exe().expect("a test is a file"));
+    command.args(["--exact", "--ignored", "--nocapture", "failing"]).env("RUST_BACKTRACE", "1");
+    // Places below the working directory are shown without it.
+    command.current_dir("/").env_remove("FAIL_IN_PROGRESS");
+    if in_progress {
+        command.env("FAIL_IN_PROGRESS", "1");
+    }
+    let output = command.output().expect("it runs");
+    let text = String::from_utf8(output.stderr).expect("it is text");
+    let behind = text.lines().skip_while(|line| !line.contains(what)).skip(1);
+    let frames = behind.map_while(|line| line.split_once("]   in ")).map(|(_, frame)| frame.to_owned());
+    let frames = frames.filter(|frame| !frame.contains("/rustlib/") && !frame.contains("/rustc/"));
+    frames.collect()
+}
+
+/// ` at file:line` of the line of this file that ends with the comment `what`.
+fn place(what: &str) -> String {
+    let text = include_str!("backtrace.rs");
+    let line = text.lines().position(|line| line.ends_with(&format!("; // {what}"))).expect("it is here");
+    format!("tests/backtrace.rs:{}:", line + 1)
+}
+
+fn assert_shown(frames: &[String], expected: &[(&str, &str)]) {
+    assert_eq!(frames.len(), expected.len(), "{frames:#?}");
+    for (frame, (name, line)) in frames.iter().zip(expected) {
+        assert!(frame.contains(name) && frame.contains(&place(line)), "{name} in {frames:#?}");
+    }
+}
+
+#[test]
+fn a_backtrace_ends_at_the_handlers_method() {
+    let shown = frames("FailAtOnce", false);
+    assert_shown(&shown, &[("deeper at ", "deepest"), ("Failing::fail_at_once at ", "at once")]);
+    assert!(shown[1].starts_with("Failing::fail_at_once at "), "{shown:#?}");
+}
+
+#[test]
+fn a_backtrace_of_a_future_that_waited_ends_at_the_handlers_method() {
+    let shown = frames("FailLater", false);
+    let own = [shown.first(), shown.last()].map(|frame| frame.cloned().unwrap_or_default());
+    assert_shown(&own, &[("deeper at ", "deepest"), ("Failing::fail_later at ", "later")]);
+    assert!((3..=4).contains(&shown.len()), "{shown:#?}");
+}
+
+#[test]
+fn a_backtrace_of_progress_ends_at_the_handlers_method() {
+    let shown = frames("the handler's progress", true);
+    let own = [shown[0].clone(), shown[1].clone()];
+    assert_shown(&own, &[("deeper at ", "deepest"), ("progress", "progress")]);
+    assert!(!shown.iter().any(|frame| frame.contains("urom-pdk/src")), "{shown:#?}");
+}
