@@ -140,12 +140,11 @@ impl Address {
         let code = stream_code(error);
         let what = match error {
             StreamError::Closed | StreamError::Io(_) => {
-                "closed the connection while it listed its plugins: see the end of its log for why, and for the plugin \
-                 that it loaded last; start it again"
+                "closed the connection before it had listed its plugins: its log may say why; start it again if it has ended"
                     .to_owned()
             }
             StreamError::Silent(_) => {
-                format!("listed no plugins: {error}; see its log for the plugin that it loaded last")
+                format!("listed no plugins: {error}; its log may say why")
             }
             error => format!("listed no plugins: {error}"),
         };

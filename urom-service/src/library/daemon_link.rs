@@ -124,7 +124,7 @@ pub(super) async fn serve(
 
 async fn connect(Daemon { address, key, patience }: &Daemon) -> Result<(DaemonStream, Welcome), Failure> {
     let secret = key.as_ref().map(Key::daemon_secret);
-    let (mut waited, mut pause) = (Duration::ZERO, FIRST_PAUSE);
+    let (mut waited, mut pause, mut cut_off) = (Duration::ZERO, FIRST_PAUSE, None);
     loop {
         let (mut last, mut again) = (None, false);
         for candidate in address.resolve().await? {
@@ -133,7 +133,7 @@ async fn connect(Daemon { address, key, patience }: &Daemon) -> Result<(DaemonSt
                     // Without a key, this may be a host that was cut off before the daemon had heard it.
                     Err(failure) if failure.code() == DocaError::CONNECTION_RESET => {
                         again = true;
-                        last = Some(failure);
+                        cut_off = Some(failure);
                     }
                     welcomed => return welcomed,
                 },
@@ -144,7 +144,7 @@ async fn connect(Daemon { address, key, patience }: &Daemon) -> Result<(DaemonSt
             }
         }
         if !again || waited + pause > STARTING {
-            return Err(last.unwrap_or_else(|| address.unknown_host("the name has no address")));
+            return Err(cut_off.or(last).unwrap_or_else(|| address.unknown_host("the name has no address")));
         }
         // No event tells that somebody listens on a port of another machine.
         sleep(pause).await;
