@@ -1,25 +1,26 @@
 //! The search for plugins: one look at the plugin path serves all hosts that wait for one.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tracing::dispatcher;
 
-use super::discovery::{Catalogue, Found, path_of_environment};
+use super::discovery::Found;
 use super::turns::measured;
+
+/// Who waits for a look.
+type Asked = oneshot::Sender<Arc<[Found]>>;
 
 /// Asks for looks.
 #[derive(Debug, Clone)]
-pub(crate) struct Search(mpsc::UnboundedSender<oneshot::Sender<Arc<[Found]>>>);
+pub(crate) struct Search(mpsc::UnboundedSender<Asked>);
 
 impl Search {
-    /// Begins a first look, and serves requests for further ones as long as there is somebody to make them. Looks load files and
-    /// read directories, and happen on threads that may wait for them.
-    pub(crate) fn begin(catalogue: Catalogue, plugin_path: Option<Vec<PathBuf>>) -> Search {
+    /// Has `look` called once, and again as hosts ask for it: on threads that may wait for files and directories.
+    pub(crate) fn begin(look: impl FnMut() -> Vec<Found> + Send + 'static) -> Search {
         let (ask, asked) = mpsc::unbounded_channel();
-        tokio::spawn(measured("looking for plugins", serve(catalogue, plugin_path, asked)));
+        tokio::spawn(measured("looking for plugins", serve(look, asked)));
         Search(ask)
     }
 
@@ -33,27 +34,19 @@ impl Search {
 }
 
 async fn serve(
-    mut catalogue: Catalogue,
-    plugin_path: Option<Vec<PathBuf>>,
-    mut asked: mpsc::UnboundedReceiver<oneshot::Sender<Arc<[Found]>>>,
+    mut look: impl FnMut() -> Vec<Found> + Send + 'static,
+    mut asked: mpsc::UnboundedReceiver<Asked>,
 ) {
     let log = dispatcher::get_default(Clone::clone);
     // Before any host comes: what hangs or crashes is known by then.
-    let mut waiting: Vec<oneshot::Sender<Arc<[Found]>>> = Vec::new();
+    let mut waiting: Vec<Asked> = Vec::new();
     loop {
-        let (path, log) = (plugin_path.clone().or_else(path_of_environment), log.clone());
-        let look = move || {
-            let found = dispatcher::with_default(&log, || catalogue.discover(path.as_deref()));
-            (found, catalogue)
-        };
-        let found = match spawn_blocking(look).await {
-            Ok((found, same)) => {
-                catalogue = same;
-                Arc::<[Found]>::from(found)
-            }
-            // The runtime ends, or it panicked, which was reported; those who wait are told by the loss of their requests.
-            Err(_) => return,
-        };
+        let log = log.clone();
+        let once = move || (dispatcher::with_default(&log, &mut look), look);
+        // It fails where it panicked, which was reported, or where the runtime ends: those who wait notice that nobody answers.
+        let Ok((found, again)) = spawn_blocking(once).await else { return };
+        look = again;
+        let found = Arc::<[Found]>::from(found);
         for answer in waiting.drain(..) {
             // A host that has gone meanwhile wants none.
             let _ = answer.send(Arc::clone(&found));
@@ -62,5 +55,49 @@ async fn serve(
         if asked.recv_many(&mut waiting, usize::MAX).await == 0 {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc as blocking;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn hosts_that_come_during_a_look_share_the_next_one() {
+        let (go_on, may_go_on) = blocking::channel::<()>();
+        let looks = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&looks);
+        let search = Search::begin(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            may_go_on.recv().unwrap();
+            Vec::new()
+        });
+        while looks.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        let ask = || {
+            let (answer, answered) = oneshot::channel();
+            search.0.send(answer).unwrap();
+            answered
+        };
+        let hosts: Vec<_> = (0..100).map(|_| ask()).collect();
+        go_on.send(()).unwrap();
+        go_on.send(()).unwrap();
+        for host in hosts {
+            assert!(host.await.unwrap().is_empty());
+        }
+        assert_eq!(looks.load(Ordering::SeqCst), 2);
+        go_on.send(()).unwrap();
+        assert!(search.look().await.is_some(), "another one later");
+    }
+
+    #[tokio::test]
+    async fn whoever_asks_learns_that_looking_panicked() {
+        let search = Search::begin(|| std::panic::resume_unwind(Box::new("a look")));
+        assert_eq!(search.look().await, None);
+        assert_eq!(search.look().await, None);
     }
 }

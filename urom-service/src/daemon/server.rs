@@ -16,7 +16,7 @@ use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
 
 use super::DaemonConfig;
-use super::discovery::{Catalogue, Found};
+use super::discovery::{Catalogue, Found, path_of_environment};
 use super::host::{self, Reception};
 use super::launcher::Launcher;
 use super::request;
@@ -107,9 +107,13 @@ async fn run(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (events, mut happened) = session::events();
-    let catalogue = Catalogue::new(launcher.examiner(config.listen.ip()));
+    let mut catalogue = Catalogue::new(launcher.examiner(config.listen.ip()));
+    let plugin_path = config.plugin_path.clone();
     let reception = Arc::new(Reception {
-        search: Search::begin(catalogue, config.plugin_path.clone()),
+        search: Search::begin(move || {
+            let path = plugin_path.clone().or_else(path_of_environment);
+            catalogue.discover(path.as_deref())
+        }),
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.limits.hosts)),
         limit: config.limits.hosts,
