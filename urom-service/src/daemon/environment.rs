@@ -180,6 +180,8 @@ mod tests {
     #[test]
     fn a_worker_has_what_it_needs_and_what_was_given_and_no_more() {
         let own = ["HOME", "PATH", "UROM_KEY_FILE", "UCX_TLS", "AWS_SECRET", "SEEN", "LD_PRELOAD", "XUCX_A"];
+        let managers = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
+        assert_eq!(names(&managers, &[], ANYWHERE), [""; 0], "workers are not what the manager started");
         assert_eq!(names(&own, &[], ANYWHERE), ["PATH=own", "UCX_TLS=own"]);
         let given = ["SEEN", "ABSENT", "UCX_TLS=tcp", "NEW=a=b", "EMPTY="];
         let expected = ["PATH=own", "UCX_TLS=own", "SEEN=own", "UCX_TLS=tcp", "NEW=a=b", "EMPTY="];

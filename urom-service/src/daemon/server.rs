@@ -19,6 +19,7 @@ use super::DaemonConfig;
 use super::discovery::{Catalogue, Found};
 use super::host::{self, Reception};
 use super::launcher::Launcher;
+use super::manager::Manager;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use super::search::Search;
@@ -89,6 +90,7 @@ pub(crate) async fn serve(
     listener: TcpListener,
     config: DaemonConfig,
     launcher: Launcher,
+    mut manager: Manager,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (events, mut happened) = session::events();
@@ -116,6 +118,7 @@ pub(crate) async fn serve(
     };
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
+    manager.ready();
     loop {
         tokio::select! {
             () = &mut stop => break,
@@ -125,6 +128,7 @@ pub(crate) async fn serve(
                 yield_now().await;
             }
             Some(_) = server.supervisors.join_next() => {}
+            () = manager.alive() => {}
             (stream, peer, seat) = entrance.accept() => {
                 last_host += 1;
                 let (reception, events) = (Arc::clone(&reception), server.events.clone());
@@ -133,6 +137,7 @@ pub(crate) async fn serve(
         }
     }
     drop(entrance);
+    manager.stopping();
     info!("stopping, with {}", Count(server.workers.len(), "worker"));
     let actions = server.roster.stop();
     server.act(actions);
@@ -141,6 +146,7 @@ pub(crate) async fn serve(
             tokio::select! {
                 joined = server.supervisors.join_next() => if joined.is_none() { break },
                 Some(event) = happened.recv() => drop(event),
+                () = manager.alive() => {}
             }
         }
     };
