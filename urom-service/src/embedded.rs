@@ -90,7 +90,7 @@ impl Embedded {
             // Whoever is silent is paused together with this end.
             patience: Patience::OFF,
             // It has no effect on threads of the host's own process.
-            worker_env_allow: vec![AllowedVariables::ALL],
+            worker_env_allow: vec![AllowedVariables::all()],
             ..DaemonConfig::default()
         };
         let listener = std::net::TcpListener::bind(config.listen)?;
