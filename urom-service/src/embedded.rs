@@ -18,7 +18,7 @@ use urom_abi::signals;
 
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::discovery::{PLUGIN_PATH_VARIABLE, entries};
-use crate::daemon::{AllowedVariables, Launcher, serve};
+use crate::daemon::{AllowedVariables, Launcher, Manager, serve};
 use crate::freshness;
 use crate::key::Key;
 use crate::log::Log;
@@ -90,7 +90,7 @@ impl Embedded {
             // Whoever is silent is paused together with this end.
             patience: Patience::OFF,
             // It has no effect on threads of the host's own process.
-            worker_env_allow: vec![AllowedVariables::ALL],
+            worker_env_allow: vec![AllowedVariables::all()],
             ..DaemonConfig::default()
         };
         let listener = std::net::TcpListener::bind(config.listen)?;
@@ -107,7 +107,8 @@ impl Embedded {
                 let _ = stopped.await;
             };
             let served = runtime.block_on(async {
-                serve(TcpListener::from_std(listener)?, config, Launcher::Thread, stopped).await
+                serve(TcpListener::from_std(listener)?, config, Launcher::Thread, Manager::default(), stopped)
+                    .await
             });
             // A plugin that hangs while it is listed keeps its thread; it must not keep the host program.
             runtime.shutdown_background();

@@ -9,6 +9,7 @@ mod examiner;
 pub(crate) mod fuzzing;
 mod host;
 mod launcher;
+mod manager;
 mod process;
 mod request;
 mod roster;
@@ -31,6 +32,7 @@ pub use config::DaemonConfig;
 pub use discovery::{PLUGIN_PATH_VARIABLE, entries as plugin_path_entries};
 pub use environment::{AllowedVariables, ParseAllowedError, ParseVariableError, WorkerVariable};
 pub(crate) use launcher::Launcher;
+pub(crate) use manager::Manager;
 use process::Reaper;
 pub(crate) use server::serve;
 
@@ -42,7 +44,8 @@ use crate::worker::is_loopback;
 /// was ignored when the program was started.
 ///
 /// `ready` is called with the address once hosts can connect. `ucx_log` is what UCX logs in workers when the environment
-/// does not say.
+/// does not say. The service manager that `NOTIFY_SOCKET` names learns when the daemon is ready
+/// and when it stops.
 ///
 /// # Errors
 /// The address is taken or is not this machine's.
@@ -84,7 +87,7 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
         let (launcher, words) = (config.worker_launcher.clone(), config.worker_words.clone());
         let given = config.worker_env.clone();
         let launcher = Launcher::Process { launcher, words, given, ucx_log, reaper };
-        Ok(serve(listener, config, launcher, stop).await?)
+        Ok(serve(listener, config, launcher, Manager::of_environment(), stop).await?)
     });
     // A plugin that hangs while it is listed keeps its thread; it must not keep the daemon.
     runtime.shutdown_background();

@@ -19,6 +19,7 @@ use super::DaemonConfig;
 use super::discovery::{Catalogue, Found, path_of_environment};
 use super::host::{self, Reception};
 use super::launcher::Launcher;
+use super::manager::Manager;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use super::search::Search;
@@ -90,9 +91,10 @@ pub(crate) async fn serve(
     listener: TcpListener,
     config: DaemonConfig,
     launcher: Launcher,
+    manager: Manager,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let served = measured("the daemon itself", run(listener, config, launcher, stop)).await;
+    let served = measured("the daemon itself", run(listener, config, launcher, manager, stop)).await;
     let [longest, slept] = turns::so_far().map(|time| time.as_micros());
     debug!(
         "the longest turn of the loop took {longest} us of CPU time, and none slept for more than {slept} us"
@@ -104,6 +106,7 @@ async fn run(
     listener: TcpListener,
     config: DaemonConfig,
     launcher: Launcher,
+    mut manager: Manager,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (events, mut happened) = session::events();
@@ -135,6 +138,7 @@ async fn run(
     };
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
+    manager.ready();
     loop {
         tokio::select! {
             () = &mut stop => break,
@@ -144,6 +148,7 @@ async fn run(
                 yield_now().await;
             }
             Some(_) = server.supervisors.join_next() => {}
+            () = manager.alive() => {}
             (stream, peer, seat) = entrance.accept() => {
                 last_host += 1;
                 let (reception, events) = (Arc::clone(&reception), server.events.clone());
@@ -153,6 +158,7 @@ async fn run(
         }
     }
     drop(entrance);
+    manager.stopping();
     info!("stopping the service; it has {}", Count(server.workers.len(), "worker"));
     let actions = server.roster.stop();
     server.act(actions);
@@ -161,6 +167,7 @@ async fn run(
             tokio::select! {
                 joined = server.supervisors.join_next() => if joined.is_none() { break },
                 Some(event) = happened.recv() => drop(event),
+                () = manager.alive() => {}
             }
         }
     };

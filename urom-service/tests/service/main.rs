@@ -10,6 +10,7 @@ mod embedded;
 mod keys;
 mod limits;
 mod listening;
+mod manager;
 mod queue;
 #[path = "../queues/mod.rs"]
 mod queues;

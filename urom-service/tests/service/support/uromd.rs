@@ -55,6 +55,13 @@ impl Uromd {
         Uromd::start_as(command(), listen, directories, args)
     }
 
+    /// The same with variables in its environment, and no arguments.
+    pub(crate) fn start_with_env(variables: &[(&str, String)], directories: &[&str]) -> Uromd {
+        let mut command = command();
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        Uromd::start_as(command, "127.0.0.1:0", directories, &[])
+    }
+
     /// The same with what `ulimit` of a shell sets for it.
     pub(crate) fn start_limited(ulimit: &str, directories: &[&str], args: &[&str]) -> Uromd {
         let mut shell = Command::new("sh");
