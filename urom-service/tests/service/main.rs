@@ -15,4 +15,5 @@ mod queue;
 mod queues;
 mod reports;
 mod support;
+mod unread;
 mod workers;
