@@ -6,6 +6,7 @@ mod domains;
 mod fake;
 mod given_up;
 mod layouts;
+mod leaving;
 mod objects;
 mod payloads;
 mod plain;
