@@ -31,8 +31,9 @@ use crate::task::{RawCompletion, RawTask};
 /// [`WorkerBuilder::start`] makes one. Clients of a plugin submit their tasks to it; each task moves while the worker's
 /// progress engine is progressed, which futures and waits do.
 ///
-/// Dropping it stops it: its tasks are flushed, and the service lets it go. The drop waits for that
-/// for a tenth of a second at most, as a worker may be frozen or cut off. Then it is left to its
+/// Dropping it stops it: its tasks are flushed, and the service lets it go. With this project's
+/// library that takes about a millisecond, whatever the worker's process does. With another one the
+/// drop waits for a tenth of a second at most. Then the worker is left to its
 /// [engine](ProgressEngine): a later progress destroys it, or the end of the engine, which waits
 /// for up to ten seconds after the drop. Where nothing but the worker has the engine, as it may be
 /// with a [`ServiceHandle`](crate::ServiceHandle), that is the drop itself. Use
