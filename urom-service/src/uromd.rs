@@ -37,7 +37,7 @@ struct Cli {
 enum Role {
     /// A worker; its standard input is the stream to the daemon.
     #[command(hide = true)]
-    Worker(WorkerConfig),
+    Worker(Box<WorkerConfig>),
     /// Loads one plugin, and tells what it answers on standard output.
     #[command(hide = true, name = EXAMINE)]
     Examine { file: PathBuf },
@@ -78,6 +78,12 @@ pub struct DaemonArgs {
     /// The longest message between host and worker in bytes, UROM's header of 24 or 32 bytes included.
     #[arg(short, long, value_name = "BYTES", default_value_t = urom_abi::DEFAULT_MAX_MESSAGE, value_parser = max_message)]
     max_msg_size: usize,
+    /// How many bytes of answers one host may leave unread at one worker, and all hosts of a worker
+    /// four times as many. A host that leaves more is given up. At least four messages of
+    /// --max-msg-size and of 8000 bytes; 64 MiB if not given, or 128 such messages if these are
+    /// more.
+    #[arg(long, value_name = "BYTES")]
+    max_unread: Option<usize>,
     /// The CPUs hosts may give to workers, such as 0-7. Reported as given, whether or not the machine has them; workers
     /// are kept to those that exist. Those of this process if not given.
     #[arg(long, value_name = "LIST")]
@@ -147,7 +153,7 @@ pub fn main() -> ExitCode {
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
     let cli = Cli::parse_from(arguments);
     let result = match cli.worker {
-        Some(Role::Worker(config)) => run_worker(config),
+        Some(Role::Worker(config)) => run_worker(*config),
         Some(Role::Examine { file }) => examine::run_child(&file),
         None => run_daemon(&cli.daemon, words),
     };
@@ -183,6 +189,12 @@ impl DaemonArgs {
         let sdk_log_level = self.sdk_log_level.unwrap_or(LogLevel::WARNING);
         Log::new("uromd", self.log_level, sdk_log_level).install();
         let own = process_cpus().context("asking for this process's CPUs")?;
+        let least = DaemonConfig::min_max_unread(self.max_msg_size);
+        if self.max_unread.is_some_and(|most| most < least) {
+            bail!(
+                "--max-unread has to be at least {least}, four messages of --max-msg-size and of 8000 bytes"
+            );
+        }
         let key = self.key_file().map(|file| Key::read(&file)).transpose()?;
         let of_environment = || Patience::of_environment().context(PATIENCE_VARIABLE);
         let config = DaemonConfig {
@@ -195,6 +207,7 @@ impl DaemonArgs {
             key,
             patience: self.patience.map_or_else(of_environment, Ok)?,
             max_message: self.max_msg_size,
+            max_unread: self.max_unread,
             cpus: self.cpus.unwrap_or(own),
             limit_workers_to_cpus: self.cpus.is_some(),
             plugin_path,

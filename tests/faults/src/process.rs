@@ -62,8 +62,18 @@ pub(crate) fn set_up_daemon(command: &mut Command, transports: Transports) -> &m
 
 /// Starts a daemon.
 pub(crate) fn start_daemon(plugins: &PluginDirectory, transports: Transports, logs: &Logs) -> Result<Uromd> {
+    start_daemon_with(plugins, transports, logs, &[])
+}
+
+/// The same with more arguments.
+pub(crate) fn start_daemon_with(
+    plugins: &PluginDirectory,
+    transports: Transports,
+    logs: &Logs,
+    args: &[&str],
+) -> Result<Uromd> {
     let log = logs.file("uromd")?;
-    Uromd::start_with(plugins.variable(), |command| set_up_daemon(command, transports).stderr(log))
+    Uromd::start_with(plugins.variable(), |command| set_up_daemon(command, transports).args(args).stderr(log))
 }
 
 /// Sends a signal.

@@ -31,10 +31,16 @@ use crate::task::{RawCompletion, RawTask};
 /// [`WorkerBuilder::start`] makes one. Clients of a plugin submit their tasks to it; each task moves while the worker's
 /// progress engine is progressed, which futures and waits do.
 ///
-/// Dropping it stops it: that waits, for at most ten seconds, until its tasks are flushed and the service has let it go;
-/// use [`stop`](Self::stop) to see what goes wrong. Tasks in flight, payloads of replies and [domains](crate::Domain) keep
-/// it: then the last [`Completion`](crate::Completion), [`Payload`](urom_abi::Payload) or domain to be dropped is what
-/// stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
+/// Dropping it stops it: its tasks are flushed, and the service lets it go. With this project's
+/// library that takes about a millisecond, whatever the worker's process does. With another one the
+/// drop waits for a tenth of a second at most. Then the worker is left to its
+/// [engine](ProgressEngine): a later progress destroys it, or the end of the engine, which waits
+/// for up to ten seconds after the drop. Where nothing but the worker has the engine, as it may be
+/// with a [`ServiceHandle`](crate::ServiceHandle), that is the drop itself. Use
+/// [`stop`](Self::stop) to wait without blocking, and to see what goes wrong. Tasks in flight,
+/// payloads of replies and [domains](crate::Domain) keep it: then the last
+/// [`Completion`](crate::Completion), [`Payload`](urom_abi::Payload) or domain to be dropped is
+/// what stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
 /// service stays connected for at least as long as it.
 ///
 /// When its worker process dies, every task in flight completes with an error, [`state`](Self::state) is no longer

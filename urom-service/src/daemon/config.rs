@@ -13,7 +13,7 @@ use crate::key::Key;
 use crate::log::LogLevel;
 use crate::patience::Patience;
 use crate::wire::control::DEFAULT_PORT;
-use crate::wire::frame::MAX_PAYLOAD;
+use crate::wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
 
 /// The smallest message limit in bytes.
 pub const MIN_MAX_MESSAGE: usize = 64;
@@ -32,6 +32,9 @@ pub struct DaemonConfig {
     pub key: Option<Key>,
     /// The message limit in bytes, headers included.
     pub max_message: usize,
+    /// How many bytes of answers one host may leave unread at one worker; `None` for
+    /// [`Self::default_max_unread`].
+    pub max_unread: Option<usize>,
     /// The CPUs hosts are told of and may give to workers.
     pub cpus: CpuSet,
     /// Whether a worker without CPUs of its own is held to these.
@@ -81,6 +84,7 @@ impl Default for DaemonConfig {
             limits: Limits::default(),
             key: None,
             max_message: DEFAULT_MAX_MESSAGE,
+            max_unread: None,
             cpus: CpuSet::empty(),
             limit_workers_to_cpus: false,
             plugin_path: None,
@@ -92,6 +96,22 @@ impl Default for DaemonConfig {
             worker_env: Vec::new(),
             worker_env_allow: Vec::new(),
         }
+    }
+}
+
+impl DaemonConfig {
+    /// How much one host may leave unread unless it is set: 64 MiB, or 128 messages of
+    /// `max_message` bytes where these are more. A host with 64 tasks in flight, the library's
+    /// default, never has more unread, however slowly it reads: the worker may have two answers for
+    /// each, because a host may have an answer, and use its slot again, before UCX tells the
+    /// worker.
+    pub fn default_max_unread(max_message: usize) -> usize {
+        (64 << 20).max(128 * (max_message + MESSAGE_LEN))
+    }
+
+    /// The least that can be set: four messages of `max_message` bytes.
+    pub fn min_max_unread(max_message: usize) -> usize {
+        4 * (max_message + MESSAGE_LEN)
     }
 }
 

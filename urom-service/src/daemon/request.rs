@@ -30,6 +30,7 @@ pub(crate) fn resolve(
         id,
         gid: wish.gid,
         max_message: daemon.max_message,
+        max_unread: daemon.max_unread.unwrap_or_else(|| DaemonConfig::default_max_unread(daemon.max_message)),
         max_hosts: daemon.limits.hosts,
         patience: daemon.patience,
         listen,

@@ -34,6 +34,9 @@ pub struct WorkerConfig {
     /// The daemon's message limit in bytes.
     #[arg(long)]
     pub max_message: usize,
+    /// How many bytes of answers one host may leave unread.
+    #[arg(long)]
+    pub max_unread: usize,
     /// The most hosts that it lets in at a time.
     #[arg(long)]
     pub max_hosts: usize,
@@ -74,6 +77,7 @@ impl WorkerConfig {
         option("id", self.id.to_string());
         option("gid", self.gid.to_string());
         option("max-message", self.max_message.to_string());
+        option("max-unread", self.max_unread.to_string());
         option("max-hosts", self.max_hosts.to_string());
         option("patience", self.patience.to_string());
         option("listen", self.listen.to_string());
@@ -142,6 +146,7 @@ mod tests {
             id: WorkerId::generated(3),
             gid: 3,
             max_message: 4096,
+            max_unread: 1 << 26,
             max_hosts: 256,
             patience: "60".parse().unwrap(),
             listen: "::1".parse().unwrap(),

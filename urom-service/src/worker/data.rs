@@ -80,7 +80,8 @@ impl Data {
             open.push(Instance::open(item, Arc::clone(domains))?);
         }
         let plugins = open.iter().map(Instance::address).collect();
-        let core = Rc::new(RefCell::new(Core::new(open, config.max_message, control.clone())));
+        let core =
+            Rc::new(RefCell::new(Core::new(open, config.max_message, config.max_unread, control.clone())));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
         let ucx_config = ucx_config(config.listen);
         let (worker, awaited) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
@@ -230,12 +231,14 @@ impl Data {
         self.doubt.met(&endpoint);
         // If it cannot be sent, the endpoint fails, or the host misses it and gives up.
         endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
+        let most_unread = self.core.borrow().hosts.allowance.messages;
         let connection = Connection::new(
             link,
             dest_id,
             Peer { channel: attach.channel, endpoint, pass, name: HostName::new(dest_id, host) },
             max_inflight,
             limit,
+            most_unread,
         );
         self.core.borrow_mut().hosts.connections.insert(channel, connection);
         debug!(
@@ -252,11 +255,10 @@ impl Data {
     fn detach(&mut self, link: LinkKey) {
         let mut core = self.core.borrow_mut();
         let Some(channel) = core.hosts.connections.number_of(link) else { return };
-        let connection = core.hosts.part(channel);
-        drop(core);
-        if let Some(connection) = connection {
+        if let Some(connection) = core.hosts.part(channel) {
             debug!("connection {} of {} has ended", connection.dest_id, connection.host);
-            connection.abandon();
+            core.hosts.abandon(connection);
+            drop(core);
             self.doubt_queue();
         }
     }
@@ -351,9 +353,10 @@ impl Data {
         let numbers: Vec<u16> = core.hosts.connections.iter_mut().map(|(number, _)| number).collect();
         for number in numbers {
             if let Some(connection) = core.hosts.part(number) {
-                connection.abandon();
+                core.hosts.abandon(connection);
             }
         }
+        core.hosts.let_go();
         info!("the plugins are closed");
     }
 }

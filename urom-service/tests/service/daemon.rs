@@ -154,8 +154,17 @@ fn flags_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn hosts_may_leave_a_few_messages_unread_at_least() {
+    let output = run(&["-m", "1048576", "--max-unread", "4000000"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.contains("--max-unread has to be at least"), "{said}");
+    // More than four messages of 1 MiB are enough.
+    Uromd::start_with(&[], &["-m", "1048576", "--max-unread", "5000000"]);
+}
+
+#[test]
 fn a_worker_without_a_daemon_says_so() {
-    let args = "worker --id 1 --gid 0 --max-message 64 --max-hosts 1 --patience off --listen ::1 --log-level 50 \
+    let args = "worker --id 1 --gid 0 --max-message 64 --max-unread 65536 --max-hosts 1 --patience off --listen ::1 --log-level 50 \
                 --sdk-log-level 50 x.so:1";
     let output = run(&args.split_whitespace().collect::<Vec<_>>());
     assert!(!output.status.success());

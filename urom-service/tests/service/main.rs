@@ -16,4 +16,5 @@ mod queue;
 mod queues;
 mod reports;
 mod support;
+mod unread;
 mod workers;

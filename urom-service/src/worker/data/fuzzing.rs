@@ -111,6 +111,7 @@ impl Rig {
             id: WorkerId(1),
             gid: 0,
             max_message: LIMIT,
+            max_unread: usize::MAX >> 8,
             max_hosts: 256,
             patience: crate::Patience::OFF,
             listen: [127, 0, 0, 1].into(),
@@ -121,7 +122,7 @@ impl Rig {
         };
         let data = Data::open(&config, mailbox, control.clone(), &domains).expect("UCX");
         let instance = plugin::open(domains);
-        *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, control);
+        *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, config.max_unread, control);
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
         let notes = Notes::default();
         let into = Rc::clone(&notes);
