@@ -81,7 +81,8 @@ pub(super) fn walk(from: Place, path: &str, steps: &[Step<'_>]) -> Result<Place,
     Ok(place)
 }
 
-/// The value of a constant that an expression of the message uses; `None` for one that is no number.
+/// The value of a constant that an expression of the message uses; `None` for one that is no
+/// number.
 pub(super) fn constant(variant: &Variant, path: &str) -> Option<i128> {
     let mut constants = variant.payloads.iter().flat_map(|payload| payload.constants);
     constants.find(|constant| constant.name == path)?.value
