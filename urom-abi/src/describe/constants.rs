@@ -1,8 +1,9 @@
 //! Values of the constants that expressions of a definition use.
 //!
-//! The macros see the names of constants and not their types. So a method call decides which of them are numbers: method
-//! resolution finds [`IsNumber`] before [`IsAnything`]. The call stands in a closure that is never called, because traits have
-//! no methods for constants; the type that the closure returns tells what was found.
+//! The macros see the names of constants and not their types. So a method call decides which of them
+//! are numbers: method resolution finds [`IsNumber`] before [`IsAnything`]. The call stands in a closure
+//! that is never called, because constants can call no methods of traits. The type that the closure
+//! returns tells what was found.
 
 use std::marker::PhantomData;
 
@@ -29,7 +30,8 @@ use std::marker::PhantomData;
 pub struct Constant {
     /// Its path, as the definition has it.
     pub name: &'static str,
-    /// Its value, if it is an integer of up to 64 bits, a `bool` or a `char`. Others count by their names.
+    /// Its value, if it is an integer of up to 64 bits, a `bool` or a `char`. Others count by their
+    /// names.
     pub value: Option<i128>,
 }
 

@@ -41,8 +41,8 @@ impl Misfit {
         Some(Misfit { of, at: at as u32, found, whole: false })
     }
 
-    /// The same for bytes that are known to be no value. When all that is described fits, it is the only place that is
-    /// not described, or the whole field.
+    /// The same for bytes that are known to be no value. When all that is described fits, it is the
+    /// only place that is not described, or the whole field.
     #[cold]
     pub(crate) fn found(of: &'static Type, bytes: &[u8]) -> Misfit {
         let only = || {
