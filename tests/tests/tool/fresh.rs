@@ -142,7 +142,7 @@ fn after_an_edit_no_old_plugin_runs_however_the_host_is_started() -> Result<()> 
 #[test]
 fn an_edit_during_the_build_and_a_source_that_is_gone_are_found_and_mended_by_the_command() -> Result<()> {
     let calc = Calc::new("during")?;
-    calc.edit("plugin/src/lib.rs", "use ", "mod extra;\nuse ")?;
+    calc.edit("plugin/src/lib.rs", "use std::cell::Cell;", "mod extra;\nuse std::cell::Cell;")?;
     fs::write(calc.root().join("plugin/src/extra.rs"), "")?;
     // A build script that names what never was there, which cargo's list has then, too.
     fs::write(
@@ -196,7 +196,7 @@ fn lists_without_the_workspaces_directory_are_understood() -> Result<()> {
     assert!(list.starts_with("debug/libworker_based.so: "), "{list}");
     calc.cargo("", &["run", "-p", "based-host"])?.good()?;
     calc.age("based")?;
-    calc.edit("plugin/src/lib.rs", "use ", "// Edited.\nuse ")?;
+    calc.edit("plugin/src/lib.rs", "use std::cell::Cell;", "// Edited.\nuse std::cell::Cell;")?;
     let said = calc.cargo("", &["run", "-p", "based-host"])?.bad()?;
     assert!(said.contains("is older than its source"), "{said}");
     Ok(())
