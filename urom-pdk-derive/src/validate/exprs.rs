@@ -144,7 +144,7 @@ fn instead_of_path(path: &ExprPath) -> Option<String> {
     let of = before.last().map(String::as_str);
     let of_operator = of.is_some_and(|of| OPERATORS.iter().any(|(name, _)| of.to_lowercase() == *name));
     // A function of the author's own module may have any name.
-    let of_type = path.qself.is_some() || of.is_some_and(|of| is_type(of));
+    let of_type = path.qself.is_some() || of.is_some_and(is_type);
     instead_of(last).filter(|_| of_type).or(operator.filter(|_| of_operator))
 }
 
