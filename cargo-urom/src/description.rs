@@ -7,7 +7,7 @@ use urom_abi::describe::section::Description;
 use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant};
 use urom_service::plugin_elf;
 
-use crate::elf::{ElfFile, bytes_of};
+use crate::elf::{ElfFile, SYMBOLS, bytes_of};
 use crate::output::{is_plain, plain};
 
 /// How long a message can be, in bytes, before a description of it is taken for damage.
@@ -33,6 +33,12 @@ impl PluginFile {
         let description = elf.description.clone().transpose();
         let description = description.map_err(|why| anyhow!("{shown} cannot be understood: {why}"))?;
         Ok(PluginFile { path: path.to_owned(), description, elf })
+    }
+
+    /// Which function of a plugin the file has not, when nothing in it says that it is one.
+    pub(crate) fn missing(&self) -> Option<&'static str> {
+        let known = self.description.is_some() || self.elf.sectionless;
+        SYMBOLS.into_iter().find(|name| !known && self.elf.export(name).is_none())
     }
 
     /// What a service calls the plugin.
@@ -158,6 +164,7 @@ mod tests {
         count: Count::Fixed(1),
         address: None,
         when: None,
+        constants: &[],
         registered: false,
         optional: false,
     };

@@ -1,6 +1,7 @@
 //! What a shared object's file says of itself, read without loading it. The file may be anything.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
@@ -96,9 +97,24 @@ pub(crate) struct ElfFile {
     pub(crate) debug_bytes: u64,
     /// Whether it has been stripped of what says where its symbols are: the loader finds them, and nobody else.
     pub(crate) sectionless: bool,
-    /// What the plugin kit's macros say of it; files that were not made with them have nothing. A sentence for one that
-    /// cannot be used.
-    pub(crate) description: Option<Result<Description, String>>,
+    /// What the plugin kit's macros say of it; files that were not made with them have nothing.
+    pub(crate) description: Option<Result<Description, Unusable>>,
+}
+
+/// Why a description cannot be used: a sentence without capital and full stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unusable {
+    /// It cannot be read: services refuse the file.
+    Damaged(String),
+    /// It says what no macro writes. Services do not look at that.
+    Odd(String),
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Unusable::Damaged(why) | Unusable::Odd(why)) = self;
+        f.write_str(why)
+    }
 }
 
 type Header = FileHeader64<Endianness>;
@@ -177,8 +193,8 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
         debug_bytes,
         sectionless: sections.is_empty(),
         description: plugin_elf::description(&file)?.map(|read| {
-            let description = read.map_err(|error| error.to_string())?;
-            description::sane(description.protocol).map(|()| description)
+            let description = read.map_err(|error| Unusable::Damaged(error.to_string()))?;
+            description::sane(description.protocol).map(|()| description).map_err(Unusable::Odd)
         }),
     })
 }

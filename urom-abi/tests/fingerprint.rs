@@ -2,7 +2,7 @@
 //! first thing on which others disagree.
 
 use urom_abi::describe::section::{self, Build, Panic};
-use urom_abi::describe::{Protocol, Type};
+use urom_abi::describe::{Constant, Messages, Protocol, Type, Variant};
 use urom_abi::protocol::Protocol as _;
 
 /// The description of a protocol that is made of these items.
@@ -252,12 +252,82 @@ fn what_is_said_of_a_protocol_and_its_messages_is_a_sentence() {
         (protocol!("worker_a", 1, u32, 3, Done), "the tag of commands is u64 at the host, u32 at the plugin"),
         (
             protocol!("worker_a", 1, u64, 4, Ended),
-            "`Put` is a message with tag 3 and answer `Done` at the host, \
-             a message with tag 4 and answer `Ended` at the plugin",
+            "`Put` is a command with tag 3 and answer `Done` at the host, \
+             a command with tag 4 and answer `Ended` at the plugin",
         ),
     ];
     for (plugin, text) in cases {
         assert_differ(host, plugin, text);
+    }
+}
+
+#[test]
+fn values_of_constants_in_lengths_and_conditions_count_with_their_names() {
+    macro_rules! keys {
+        ($ty:ident, $key:expr, $kind:expr, $name:expr) => {
+            described! {
+                pub(crate) mod limits {
+                    pub(crate) const KEY: $ty = $key;
+                    pub(crate) const NAME: &str = $name;
+                }
+                const KIND: i8 = $kind;
+                fn is(kind: i8, of: i8, _name: &str) -> bool {
+                    kind == of
+                }
+                #[urom_command(plugin = "worker_keys", version = 1)]
+                #[derive(Debug)]
+                pub(crate) enum Command<'a> {
+                    #[urom(reply = Done)]
+                    Put {
+                        kind: i8,
+                        #[urom(inline, addr = none, len = limits::KEY)]
+                        key: &'a [u8],
+                        #[urom(inline, addr = none, len = 1, when = is(kind, KIND, limits::NAME))]
+                        more: Option<&'a [u8]>,
+                    },
+                }
+                #[urom_notification]
+                #[derive(Debug)]
+                pub(crate) enum Notification { Done }
+            }
+        };
+    }
+    let host = keys!(u32, 4, -1, "a");
+    assert_eq!(host.fingerprint(), keys!(u32, 4, -1, "a").fingerprint());
+    assert_eq!(host.fingerprint(), keys!(u64, 4, -1, "a").fingerprint(), "the value counts");
+    assert_eq!(host.fingerprint(), keys!(u32, 4, -1, "b").fingerprint(), "a text counts by its name");
+    let text = "`limits::KEY` in the length of `Put.key` is 4 at the host, 8 at the plugin";
+    assert_differ(host, keys!(u32, 8, -1, "a"), text);
+    let text = "`KIND` in the condition of `Put.more` is -1 at the host, 3 at the plugin";
+    assert_differ(host, keys!(u32, 4, 3, "a"), text);
+    let text = "`limits::KEY` in the length of `Put.key` is 4 at the host, no number at the plugin";
+    let protocol = keys!(u32, 4, -1, "a");
+    let mut payloads = protocol.commands.variants[0].payloads.to_vec();
+    let unknown = [Constant { value: None, ..payloads[0].constants[0] }];
+    payloads[0].constants = Box::leak(Box::new(unknown));
+    let variants = vec![Variant { payloads: payloads.leak(), ..protocol.commands.variants[0] }];
+    let commands = Messages { variants: variants.leak(), ..protocol.commands };
+    assert_differ(host, &Protocol { commands, ..*protocol }, text);
+}
+
+#[test]
+fn a_command_that_the_host_lacks_is_named_though_a_notification_of_its_has_the_name() {
+    macro_rules! vals {
+        ({ $($command:tt)* } { $($notification:tt)* }) => {
+            described! {
+                #[urom_command(plugin = "worker_vals", version = 1, tag = u8)]
+                #[derive(Debug)]
+                pub(crate) enum Command { #[urom(reply = Done)] Get, $($command)* }
+                #[urom_notification]
+                #[derive(Debug)]
+                pub(crate) enum Notification { Done, $($notification)* }
+            }
+        };
+    }
+    let text =
+        "the plugin has `Vals`, which is a command with tag 1 and answer `Done`, and the host does not";
+    for host in [vals!({} {}), vals!({} { Vals })] {
+        assert_differ(host, vals!({ #[urom(reply = Done)] Vals } {}), text);
     }
 }
 

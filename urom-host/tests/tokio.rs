@@ -2,7 +2,7 @@
 
 mod embedded_support;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::os::fd::AsFd;
 use std::rc::Rc;
@@ -331,14 +331,47 @@ fn closures_that_wait_do_not_keep_others_waiting() {
     assert_eq!(within(&multi_thread(), run).unwrap(), 7);
 }
 
+/// Counts how often it is dropped.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_thread_whose_starter_left_while_it_was_set_up_ends() {
+    thread_local! {
+        /// Dropped when its thread ends.
+        static OF_THREAD: RefCell<Option<Counted>> = const { RefCell::new(None) };
+    }
+    multi_thread().block_on(async {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let (counted, of_thread) = (Counted(Arc::clone(&dropped)), Counted(Arc::clone(&dropped)));
+        let (begin, begun) = tokio::sync::oneshot::channel();
+        let starter = tokio::spawn(async move {
+            HostThread::start(async move || {
+                let _counted = counted;
+                OF_THREAD.set(Some(of_thread));
+                begin.send(()).expect("the test waits");
+                std::future::pending::<Result<()>>().await
+            })
+            .await
+        });
+        begun.await.expect("it began");
+        assert_eq!(dropped.load(Ordering::Relaxed), 0);
+        starter.abort();
+        let until = Instant::now() + LIMIT;
+        while dropped.load(Ordering::Relaxed) < 2 {
+            assert!(Instant::now() < until, "the thread stays");
+            tokio::task::yield_now().await;
+        }
+    });
+}
+
 #[test]
 fn a_closure_whose_caller_left_is_dropped() {
-    struct Counted(Arc<AtomicUsize>);
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
     multi_thread().block_on(async {
         let host = HostThread::start(async || Ok::<_, Error>(())).await.unwrap();
         let dropped = Arc::new(AtomicUsize::new(0));

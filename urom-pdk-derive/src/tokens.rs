@@ -1,7 +1,8 @@
 //! Looking into tokens whose meaning does not matter: types and expressions.
 
 use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
-use syn::{Expr, Lifetime};
+use syn::parse::{Parse, ParseStream};
+use syn::{Expr, Lifetime, Macro, Pat, Token};
 
 /// The lifetimes named in `tokens`, without their ticks.
 pub(crate) fn lifetimes_in(tokens: TokenStream) -> Vec<String> {
@@ -47,6 +48,35 @@ pub(crate) fn named(tokens: TokenStream, from: &str, to: &Ident) -> TokenStream 
         other => other,
     };
     tokens.into_iter().map(named).collect()
+}
+
+/// What stands in `matches!`.
+pub(crate) struct Matches {
+    pub(crate) expr: Expr,
+    pub(crate) pat: Pat,
+    pub(crate) guard: Option<Expr>,
+}
+
+impl Matches {
+    /// Of a macro that is called by this name; `None` for another one.
+    pub(crate) fn of(call: &Macro) -> Option<Matches> {
+        let is_matches = call.path.segments.last().is_some_and(|last| last.ident == "matches");
+        if is_matches { call.parse_body().ok() } else { None }
+    }
+}
+
+impl Parse for Matches {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Matches> {
+        let expr = input.parse()?;
+        input.parse::<Token![,]>()?;
+        let pat = Pat::parse_multi_with_leading_vert(input)?;
+        let guard = match input.parse::<Option<Token![if]>>()? {
+            Some(_) => Some(input.parse()?),
+            None => None,
+        };
+        input.parse::<Option<Token![,]>>()?;
+        Ok(Matches { expr, pat, guard })
+    }
 }
 
 /// The expression without the groups that a macro leaves around it.

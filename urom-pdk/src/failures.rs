@@ -58,7 +58,7 @@ impl Failures {
             Failure::Error(error) => log::failure(
                 Level::Warning,
                 error.at().map(Place::of),
-                format_args!("{name} of {len} from {host} failed: {error}{unsaid}"),
+                format_args!("{name} of {len} from {host} failed: {}{unsaid}", log::shown(&error)),
             ),
             Failure::Panic(panic) => {
                 let text = format_args!("{name} of {len} from {host} failed: its handler {panic}{unsaid}");

@@ -296,7 +296,7 @@ fn failed(method: &str, error: Error) -> DocaError {
     let (status, at) = (error.status(), error.at().map(Place::of));
     // Displaying and dropping an error runs the handler's code.
     catch("a handler's error", || {
-        log::failure(Level::Error, at, format_args!("{method} failed: {error}"));
+        log::failure(Level::Error, at, format_args!("{method} failed: {}", log::shown(&error)));
         drop(error);
     });
     status

@@ -6,33 +6,101 @@
 //! [`list_of_copy`].
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// The directory beside cargo's libraries in which `cargo urom build` leaves its copies.
 pub const COPIES: &str = "urom";
 
-/// A source that was changed after the library was built. `None` without one, and for a file that no list
-/// is about: a link, and a file that was copied or moved without a new list.
-fn newer_source(library: &Path) -> Option<PathBuf> {
+/// A source that tells that a library is old.
+#[derive(Debug, PartialEq, Eq)]
+enum Source {
+    /// It was changed after the build began.
+    Newer(PathBuf),
+    /// It was there when the build began.
+    Gone(PathBuf),
+}
+
+/// A source by which the library is old. `None` without one, and for a file that no list is about:
+/// a link, and a file that was copied or moved without a new list.
+///
+/// Cargo builds anew because of each of these, so whatever is refused because of them can be built.
+fn old_by(library: &Path) -> Option<Source> {
     if library.is_symlink() {
         return None;
     }
     let library = library.canonicalize().ok()?;
     let list = fs::read(library.with_extension("d")).ok()?;
+    let sources = sources(&list, &library)?;
     let built = modified(&library).ok()?;
+    let built = begin(&library, built).unwrap_or(built);
     // What lies in the future, by another machine's clock, stays newer however often it is built.
     let now = SystemTime::now();
-    let is_newer = |source: &PathBuf| modified(source).is_ok_and(|at| built < at && at <= now);
-    sources(&list, &library)?.into_iter().find(is_newer)
+    let is_since = |at: SystemTime| built < at && at <= now;
+    sources.into_iter().find_map(|source| match modified(&source) {
+        Ok(at) => is_since(at).then_some(Source::Newer(source)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            is_gone(&source, is_since).then_some(Source::Gone(source))
+        }
+        Err(_) => None,
+    })
+}
+
+/// Whether a source that is not there was when the build began: its directory, or the one above
+/// that is left, has changed since. A build script may name files that never were there. And a
+/// plugin's image has no sources at all, so a package has to be there.
+fn is_gone(source: &Path, is_since: impl Fn(SystemTime) -> bool) -> bool {
+    let mut above = source.ancestors().skip(1);
+    let left = above.find_map(|directory| Some((directory, modified(directory).ok()?)));
+    left.is_some_and(|(directory, at)| {
+        is_since(at) && directory.ancestors().any(|place| place.join("Cargo.toml").is_file())
+    })
 }
 
 fn modified(file: &Path) -> io::Result<SystemTime> {
     fs::metadata(file)?.modified()
+}
+
+/// When cargo began to build the library that is as old as `built`: an edit during the build is not
+/// in it. `None` where cargo left no trace of that in the place that is known here.
+fn begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
+    /// By library, for the age that it had: cargo's directory is large, and this is asked for every
+    /// host that connects.
+    static KNOWN: Mutex<BTreeMap<PathBuf, (SystemTime, Option<SystemTime>)>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    match known.get(library) {
+        Some((of, begin)) if *of == built => *begin,
+        _ => {
+            let begin = look_for_begin(library, built);
+            known.insert(library.to_owned(), (built, begin));
+            begin
+        }
+    }
+}
+
+/// The latest of the times at which cargo began to build a library of this name, that of `built` or
+/// before it: one library has several directories, by features and profile, and a build that failed
+/// leaves a later time.
+fn look_for_begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
+    let directory = library.parent()?;
+    let profile = if directory.ends_with(COPIES) { directory.parent()? } else { directory };
+    let stem = library.file_stem()?.as_bytes();
+    let name = OsStr::from_bytes(stem.strip_prefix(b"lib").unwrap_or(stem));
+    let mut dep_info = OsString::from("dep-lib-");
+    dep_info.push(name);
+    let units =
+        fs::read_dir(profile.join(".fingerprint")).ok()?.filter_map(Result::ok).map(|unit| unit.path());
+    units
+        .filter(|unit| unit.join(&dep_info).is_file())
+        .filter_map(|unit| modified(&unit.join("invoked.timestamp")).ok())
+        .filter(|begin| *begin <= built)
+        .max()
 }
 
 /// The contents of a file `NAME.d` beside the copy `NAME.so` of a library: cargo's list of sources, for the
@@ -42,15 +110,24 @@ fn modified(file: &Path) -> io::Result<SystemTime> {
 pub fn list_of_copy(library: &Path, copy: &Path) -> Option<Vec<u8>> {
     let library = library.canonicalize().ok()?;
     let list = fs::read(library.with_extension("d")).ok()?;
-    sources(&list, &library)?;
-    let target = list.windows(2).position(|pair| pair == b": ")?;
-    let copy = std::path::absolute(copy).ok()?;
-    let name = copy.as_os_str().as_bytes().iter().fold(Vec::new(), |mut name, byte| {
+    let sources = sources(&list, &library)?;
+    let mut list = escaped(&std::path::absolute(copy).ok()?);
+    list.push(b':');
+    for source in sources {
+        list.push(b' ');
+        list.extend(escaped(&source));
+    }
+    list.push(b'\n');
+    Some(list)
+}
+
+/// A path in a list.
+fn escaped(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_bytes().iter().fold(Vec::new(), |mut name, byte| {
         name.extend((*byte == b' ').then_some(b'\\'));
         name.push(*byte);
         name
-    });
-    Some([&name, list.get(target..)?].concat())
+    })
 }
 
 /// The files that a list names for a library: a rule of make, in which spaces within names are escaped.
@@ -71,10 +148,19 @@ fn sources(list: &[u8], library: &Path) -> Option<Vec<PathBuf>> {
     let mut names = names.into_iter();
     let target = names.next()?;
     let target = target.strip_suffix(b":").map(OsStr::from_bytes).map(Path::new)?;
+    let base = base_of(target, library)?;
+    Some(names.map(OsString::from_vec).map(|name| base.join(name)).collect())
+}
+
+/// The directory by which the names of a list for `target` are meant, if that is the list of
+/// `library`: cargo writes them without the directory that `build.dep-info-basedir` names.
+fn base_of<'a>(target: &Path, library: &'a Path) -> Option<&'a Path> {
     // One list is for all kinds of the library, and names one of them, such as `libNAME.rlib`.
-    let target = target.canonicalize().ok()?;
-    (target.with_extension("") == library.with_extension(""))
-        .then(|| names.map(OsString::from_vec).map(PathBuf::from).collect())
+    let is_library = |target: &Path| target.with_extension("") == library.with_extension("");
+    if target.is_absolute() {
+        return is_library(&target.canonicalize().ok()?).then_some(library.parent()?);
+    }
+    library.ancestors().skip(1).find(|base| is_library(&base.join(target)))
 }
 
 /// The command that builds what cargo, or `cargo urom build`, leaves in a directory, for a sentence that
@@ -108,9 +194,13 @@ fn is_triple(name: &str) -> bool {
     name.ends_with("-unknown-linux-gnu")
 }
 
-/// Why a file is not served: it is older than one of its sources. With what to do about it.
+/// Why a file is not served: it is older than one of its sources, or one is gone. With what to do
+/// about it.
 pub fn stale(library: &Path) -> Option<(String, String)> {
-    let source = newer_source(library)?;
+    let why = match old_by(library)? {
+        Source::Newer(source) => format!("older than its source {}", source.display()),
+        Source::Gone(source) => format!("built from the source {}, which is gone", source.display()),
+    };
     // A path from the working directory does not show the workspace around it.
     let library = std::path::absolute(library).ok()?;
     let directory = library.parent()?;
@@ -118,7 +208,7 @@ pub fn stale(library: &Path) -> Option<(String, String)> {
         true => "`cargo urom build`".to_owned(),
         false => "`cargo build`".to_owned(),
     });
-    Some((format!("older than its source {}", source.display()), format!("run {again}")))
+    Some((why, format!("run {again}")))
 }
 
 #[cfg(test)]
@@ -126,6 +216,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    fn newer_source(library: &Path) -> Option<PathBuf> {
+        match old_by(library)? {
+            Source::Newer(source) => Some(source),
+            Source::Gone(source) => panic!("{} is gone", source.display()),
+        }
+    }
 
     /// A workspace with a library that was built an hour ago from one source.
     struct Place(tempfile::TempDir);
@@ -160,6 +257,17 @@ mod tests {
         fn newer(&self) -> Option<PathBuf> {
             newer_source(&self.path("target/debug/libp.so"))
         }
+
+        /// Leaves what cargo does when it began to build a library so many seconds ago.
+        fn begun(&self, unit: &str, seconds: u64) {
+            let unit = format!("target/debug/.fingerprint/{unit}");
+            fs::create_dir_all(self.path(&unit)).unwrap();
+            for file in ["dep-lib-p", "invoked.timestamp"] {
+                fs::write(self.path(&unit).join(file), "").unwrap();
+            }
+            let begin = SystemTime::now() - Duration::from_secs(seconds);
+            self.set(&format!("{unit}/invoked.timestamp"), begin);
+        }
     }
 
     #[test]
@@ -175,6 +283,77 @@ mod tests {
             place.set("a src/lib.rs", changed);
             assert_eq!(place.newer(), is_newer.then(|| place.path("a src/lib.rs")), "{changed:?}");
         }
+    }
+
+    #[test]
+    fn an_edit_during_the_build_is_found_by_when_the_build_began() {
+        let place = Place::new();
+        place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(3605));
+        // Of other features, of a build that failed since, and of another library.
+        place.begun("p-0", 5000);
+        place.begun("p-1", 3610);
+        place.begun("p-2", 60);
+        place.begun("q-0", 3603);
+        fs::remove_file(place.path("target/debug/.fingerprint/q-0/dep-lib-p")).unwrap();
+        assert_eq!(place.newer(), Some(place.path("a src/lib.rs")));
+        place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(3615));
+        assert_eq!(place.newer(), None);
+        // Built again, which is noticed.
+        place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(3605));
+        place.begun("p-1", 3604);
+        place.set("target/debug/libp.so", SystemTime::now() - Duration::from_secs(3599));
+        assert_eq!(place.newer(), None);
+    }
+
+    #[test]
+    fn a_source_that_is_gone_counts_when_it_was_there() {
+        let place = Place::new();
+        place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(7200));
+        let list = place.path("target/debug/libp.d");
+        let with_more = |name: &str| {
+            let rule = fs::read_to_string(&list).unwrap();
+            fs::write(&list, format!("{} {}\n", rule.trim_end(), place.escaped(name))).unwrap();
+        };
+        let library = place.path("target/debug/libp.so");
+        fs::create_dir(place.path("a src/inner")).unwrap();
+        with_more("a src/inner/never.rs");
+        let age = |directory: &str, seconds| {
+            let at = SystemTime::now() - Duration::from_secs(seconds);
+            fs::File::open(place.path(directory)).unwrap().set_modified(at).unwrap();
+        };
+        age("a src/inner", 7200);
+        assert_eq!(old_by(&library), None, "its directory is older than the library");
+        age("a src/inner", 60);
+        assert_eq!(old_by(&library), None, "no package is there");
+        fs::write(place.path("Cargo.toml"), "").unwrap();
+        assert_eq!(old_by(&library), Some(Source::Gone(place.path("a src/inner/never.rs"))));
+        let (why, hint) = stale(&library).unwrap();
+        assert!(
+            why.ends_with("inner/never.rs, which is gone") && hint.starts_with("run `cargo"),
+            "{why}: {hint}"
+        );
+        // Built again, with a build script that names it still.
+        place.set("target/debug/libp.so", SystemTime::now());
+        assert_eq!(old_by(&library), None);
+    }
+
+    #[test]
+    fn names_in_a_list_may_be_without_the_workspaces_directory() {
+        let place = Place::new();
+        place.set("a src/lib.rs", SystemTime::now());
+        for target in ["target/debug/libp.so", "target/debug/libp.rlib", "debug/libp.so"] {
+            let source = if target.starts_with("target") { "a\\ src/lib.rs" } else { "../a\\ src/lib.rs" };
+            fs::write(place.path("target/debug/libp.d"), format!("{target}: {source}\n")).unwrap();
+            let newer = place.newer().and_then(|source| source.canonicalize().ok());
+            assert_eq!(newer, Some(place.path("a src/lib.rs")), "{target}");
+        }
+        let (library, copy) = (place.path("target/debug/libp.so"), place.path("elsewhere/p.so"));
+        let list = list_of_copy(&library, &copy).unwrap();
+        let list = String::from_utf8(list).unwrap();
+        assert!(list.starts_with(&format!("{}: ", place.escaped("elsewhere/p.so"))), "{list}");
+        assert!(list.split_once(": ").unwrap().1.starts_with('/'), "{list}");
+        fs::write(place.path("target/debug/libp.d"), "debug/libq.so: lib.rs\n").unwrap();
+        assert_eq!(place.newer(), None);
     }
 
     #[test]

@@ -54,12 +54,49 @@ pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
 
 /// The text of `ucx.pc`. Both directories may begin with `${prefix}`. UCX's headers are somebody else's: a program's own
 /// warnings do not look into them.
+///
+/// pkg-config escapes the spaces of a path that follows its flag at once, and not those of a word of its own.
 pub(crate) fn ucx(version: &str, include: &Path, lib: &Path) -> String {
     format!(
         "prefix=${{pcfiledir}}/../..\nincludedir={}\nlibdir={}\n\n\
          Name: ucx\nDescription: The UCX that the UROM kit was built with\nVersion: {version}\n\
-         Cflags: -isystem ${{includedir}}\nLibs: -L${{libdir}} -lucp -lucs\n",
-        include.display(),
-        lib.display()
+         Cflags: -isystem${{includedir}}\nLibs: -L${{libdir}} -lucp -lucs\n",
+        escaped(include),
+        escaped(lib)
     )
+}
+
+fn escaped(path: &Path) -> String {
+    path.display().to_string().replace(' ', "\\ ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn spaces_in_a_path_to_ucx_are_escaped() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let modules = directory.path().join("a prefix/lib/pkgconfig");
+        fs::create_dir_all(&modules).expect("a directory");
+        let answer = |include: &str, lib: &str| {
+            let text = ucx("1.22.0", Path::new(include), Path::new(lib));
+            fs::write(modules.join("ucx.pc"), text).expect("a file");
+            let mut command = Command::new("pkg-config");
+            command.env("PKG_CONFIG_PATH", &modules).args(["--cflags", "--libs", "ucx"]);
+            let output = command.output().expect("pkg-config runs");
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).expect("a text").trim_end().to_owned()
+        };
+        let prefix = format!("{}/../..", modules.display().to_string().replace(' ', "\\ "));
+        assert_eq!(
+            answer("${prefix}/include", "${prefix}/lib"),
+            format!("-isystem{prefix}/include -L{prefix}/lib -lucp -lucs")
+        );
+        let (include, lib) = ("-isystem/the\\ users/include", "-L/the\\ users/lib");
+        assert_eq!(answer("/the users/include", "/the users/lib"), format!("{include} {lib} -lucp -lucs"));
+    }
 }

@@ -5,7 +5,7 @@ use urom_abi::plugin::{GET_IFACE_SYMBOL, PLUGIN_NAME_CAPACITY};
 use urom_abi::version;
 use urom_service::examine::Stage;
 
-use crate::elf::{Glibc, Machine, SYMBOLS};
+use crate::elf::{Glibc, Machine, SYMBOLS, Unusable};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -64,8 +64,8 @@ pub(crate) enum Finding {
     BuildLibrary { name: String },
     /// A newer glibc than images have.
     Glibc { needs: Glibc, images: Vec<(&'static str, (u32, u32))>, all: bool },
-    /// A description that cannot be used. A service needs none, and hosts that know the protocol neither.
-    Description(String),
+    /// A description that cannot be used.
+    Description(Unusable),
     /// Panics end the process.
     PanicAborts,
     /// Its functions were not called.
@@ -85,7 +85,7 @@ impl Finding {
             Finding::LibraryName { .. }
             | Finding::OldWord(_)
             | Finding::Library { .. }
-            | Finding::Description(_)
+            | Finding::Description(Unusable::Odd(_))
             | Finding::PanicAborts => Severity::Warning,
             Finding::OtherExports(_) | Finding::NotCalled(_) | Finding::Unstripped { .. } => Severity::Note,
             _ => Severity::Error,
@@ -201,7 +201,10 @@ impl Finding {
                     images.iter().map(have).collect::<Vec<_>>().join(", ")
                 )
             }
-            Finding::Description(reason) => format!(
+            Finding::Description(Unusable::Damaged(reason)) => {
+                format!("no service takes it, because what it says of its protocol cannot be read: {reason}")
+            }
+            Finding::Description(Unusable::Odd(reason)) => format!(
                 "what it says of its protocol cannot be used: {reason}; a service takes the file all the same, and \
                  `cargo urom inspect` and `call` do not"
             ),
@@ -287,7 +290,7 @@ impl Finding {
                 "build it on, or in a container of, the oldest image that is to run it; `--image` checks for one alone".to_owned()
             }
             Finding::Description(_) => {
-                "build it again with the `urom-pdk` that this tool comes from, or use the tool of its version".to_owned()
+                "build it again with the `urom-pdk` that this tool and the service come from, or use those of its version".to_owned()
             }
             Finding::PanicAborts => "take `panic = \"abort\"` out of the profile (Cargo.toml) or of RUSTFLAGS, and `abort = \"allowed\"` out of `#[urom_plugin]`".to_owned(),
             Finding::NotCalled(_) => "run `cargo urom check` on a machine of that kind as well".to_owned(),

@@ -23,8 +23,8 @@ The file is read and never loaded, so it may be for another machine, and need no
 what this kit's #[urom_plugin] put into it. A plugin in C has no such thing: then there is what its ELF file says, and its
 header has the rest.
 
-Exit codes: 0 when the file describes itself; also, as table and JSON, for a plugin that does not. 1 otherwise, 2 for a wrong command
-line.";
+Exit codes: 0 when the file describes itself; also, as table and JSON, for a plugin that does not. 1 otherwise, such as for a
+library that is no plugin, 2 for a wrong command line.";
 
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
@@ -68,7 +68,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             file.path.display()
         ),
     }
-    Ok(exit::DONE)
+    match file.missing() {
+        Some(symbol) => bail!("{} is no plugin: it does not export `{symbol}`", file.path.display()),
+        None => Ok(exit::DONE),
+    }
 }
 
 /// A line of a header, with the tabs that it has by right.

@@ -264,6 +264,7 @@ mod tests {
             count: Count::Fixed(1),
             address: None,
             when: None,
+            constants: &[],
             registered: false,
             optional: true,
         };

@@ -198,6 +198,10 @@ impl Names for Reader<'_> {
         place::find(self.messages, self.variant, path)?.truth(self.fixed)
     }
 
+    fn constant(&self, path: &str) -> Option<i128> {
+        place::constant(self.variant, path)
+    }
+
     fn len(&self, name: &str) -> Option<i128> {
         self.lens.iter().find(|(payload, _)| *payload == name).map(|(_, len)| *len)
     }

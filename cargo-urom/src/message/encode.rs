@@ -276,6 +276,10 @@ impl Names for Draft<'_> {
         place::find(self.messages, self.variant, path)?.truth(&self.fixed)
     }
 
+    fn constant(&self, path: &str) -> Option<i128> {
+        place::constant(self.variant, path)
+    }
+
     fn len(&self, name: &str) -> Option<i128> {
         let index = self.variant.payloads.iter().position(|payload| payload.name == name)?;
         let bytes = self.payloads.get(index)?.as_deref().unwrap_or_default();

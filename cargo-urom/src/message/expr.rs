@@ -1,5 +1,5 @@
 //! The expressions of `when` and `len` that are simple enough to be computed without the definition they stand in: a
-//! field, a payload's length, a number, a comparison of two of these, and a `bool` or its opposite.
+//! field, a payload's length, a number, a constant, a comparison of two of these, and a `bool` or its opposite.
 
 /// What an expression may name.
 pub(super) trait Names {
@@ -7,6 +7,8 @@ pub(super) trait Names {
     fn field(&self, path: &str) -> Option<i128>;
     /// The `bool` at a path.
     fn truth(&self, path: &str) -> Option<bool>;
+    /// The value of a constant by its path, as the definition has it.
+    fn constant(&self, path: &str) -> Option<i128>;
     /// How many elements a payload has.
     fn len(&self, payload: &str) -> Option<i128>;
 }
@@ -24,7 +26,9 @@ pub(super) fn number(text: &str, names: &impl Names) -> Option<i128> {
     if let Some(payload) = text.strip_suffix(".len()") {
         return names.len(payload);
     }
-    literal(text).or_else(|| is_path(text).then(|| names.field(text)).flatten())
+    literal(text)
+        .or_else(|| names.constant(text))
+        .or_else(|| is_path(text).then(|| names.field(text)).flatten())
 }
 
 /// Whether `text` holds; `None` for what cannot be computed here.
@@ -90,6 +94,10 @@ mod tests {
             (path == "args.loud").then_some(true)
         }
 
+        fn constant(&self, path: &str) -> Option<i128> {
+            (path == "limits::MOST").then_some(9)
+        }
+
         fn len(&self, payload: &str) -> Option<i128> {
             (payload == "keys").then_some(3)
         }
@@ -104,6 +112,7 @@ mod tests {
             ("-5", -5),
             ("0x1f_u8", 31),
             ("12usize", 12),
+            ("(limits::MOST)", 9),
         ];
         for (text, want) in cases {
             assert_eq!(number(text, &Example), Some(want), "{text}");
@@ -128,6 +137,7 @@ mod tests {
             ("3 < keys.len()", false),
             ("args.loud", true),
             ("!args.loud", false),
+            ("args.kind < limits::MOST", true),
         ];
         for (text, want) in cases {
             assert_eq!(holds(text, &Example), Some(want), "{text}");

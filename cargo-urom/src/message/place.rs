@@ -81,6 +81,13 @@ pub(super) fn walk(from: Place, path: &str, steps: &[Step<'_>]) -> Result<Place,
     Ok(place)
 }
 
+/// The value of a constant that an expression of the message uses; `None` for one that is no
+/// number.
+pub(super) fn constant(variant: &Variant, path: &str) -> Option<i128> {
+    let mut constants = variant.payloads.iter().flat_map(|payload| payload.constants);
+    constants.find(|constant| constant.name == path)?.value
+}
+
 /// The place of a path that begins with a field of the fixed part; `None` when there is no such place.
 pub(super) fn find(messages: &Messages, variant: &Variant, path: &str) -> Option<Place> {
     let (root, steps) = split(path).ok()?;

@@ -336,17 +336,22 @@ fn a_file_under_another_plugins_name_is_refused_and_under_cargos_it_is_not() -> 
 }
 
 #[test]
-fn a_description_that_cannot_be_used_is_a_warning_because_a_service_needs_none() -> Result<()> {
+fn a_damaged_description_is_an_error_as_services_refuse_it_and_an_odd_one_is_a_warning() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let damaged = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
     patch(&damaged, b"uromdesc", b"uromdusk")?;
     let acting = copy_of("worker_sandbox", directory.path(), "worker_sandbox.so")?;
     patch(&acting, b"TagSend", b"Tag\x1b[2J")?;
-    for (file, reason) in [(damaged, "does not begin"), (acting, "`Tag\\u{1b}[2J`")] {
-        let report = check(&file, &[])?;
-        let (severity, text) = the(&report, "description")?;
-        assert_eq!((severity, &report["errors"]), ("warning", &0.into()), "{report:#}");
-        assert_has(text, &[reason, "a service takes the file all the same", "inspect"]);
+    let taken = "a service takes the file all the same";
+    for (file, reason, means, severity) in [
+        (&damaged, "does not begin as a description does", "no service takes it", "error"),
+        (&acting, "`Tag\\u{1b}[2J`", taken, "warning"),
+    ] {
+        let report = check(file, &[])?;
+        let (is, text) = the(&report, "description")?;
+        let errors = u64::from(severity == "error");
+        assert_eq!((is, &report["errors"]), (severity, &errors.into()), "{report:#}");
+        assert_has(text, &[reason, means]);
     }
     Ok(())
 }

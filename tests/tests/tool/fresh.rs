@@ -140,6 +140,69 @@ fn after_an_edit_no_old_plugin_runs_however_the_host_is_started() -> Result<()> 
 }
 
 #[test]
+fn an_edit_during_the_build_and_a_source_that_is_gone_are_found_and_mended_by_the_command() -> Result<()> {
+    let calc = Calc::new("during")?;
+    calc.edit("plugin/src/lib.rs", "use std::cell::Cell;", "mod extra;\nuse std::cell::Cell;")?;
+    fs::write(calc.root().join("plugin/src/extra.rs"), "")?;
+    // A build script that names what never was there, which cargo's list has then, too.
+    fs::write(
+        calc.root().join("plugin/build.rs"),
+        "fn main() {\n    println!(\"cargo::rerun-if-changed=src/never.rs\");\n}\n",
+    )?;
+    let run = || calc.cargo("", &["run", "-p", "during-host"]);
+    let build = || -> Result<()> {
+        calc.cargo("", &["build", "--workspace"])?.good()?;
+        run()?.good()?;
+        Ok(())
+    };
+    let source = |name: &str| calc.root().join("plugin/src").join(name);
+    build()?;
+
+    // As if the linker had taken long: edited after the compiler had read the file, and before the library was there.
+    let library = calc.target.join("debug/libworker_during.so");
+    let later = SystemTime::now() + Duration::from_secs(2);
+    fs::File::options().append(true).open(&library)?.set_modified(later)?;
+    std::thread::sleep(Duration::from_millis(20));
+    let file = fs::File::options().append(true).open(source("extra.rs"))?;
+    file.set_modified(SystemTime::now())?;
+    let said = run()?.bad()?;
+    assert!(said.contains("is older than its source") && said.contains("src/extra.rs"), "{said}");
+    build()?;
+
+    calc.edit("plugin/src/lib.rs", "mod extra;\n", "")?;
+    calc.age("during")?;
+    fs::remove_file(source("extra.rs"))?;
+    let said = run()?.bad()?;
+    assert!(said.contains("src/extra.rs, which is gone: run `cargo build --workspace`"), "{said}");
+    build()?;
+
+    // The directory of what never was there has changed since.
+    fs::write(source("other.rs"), "")?;
+    build()?;
+    fs::remove_file(calc.root().join("plugin/build.rs"))?;
+    build()?;
+    Ok(())
+}
+
+#[test]
+fn lists_without_the_workspaces_directory_are_understood() -> Result<()> {
+    let calc = Calc::new("based")?;
+    let target = fs::canonicalize(&calc.target)?;
+    fs::create_dir(calc.root().join(".cargo"))?;
+    let base = target.to_str().context("a text")?;
+    fs::write(calc.root().join(".cargo/config.toml"), format!("[build]\ndep-info-basedir = {base:?}\n"))?;
+    calc.cargo("", &["build", "--workspace"])?.good()?;
+    let list = fs::read_to_string(calc.target.join("debug/libworker_based.d"))?;
+    assert!(list.starts_with("debug/libworker_based.so: "), "{list}");
+    calc.cargo("", &["run", "-p", "based-host"])?.good()?;
+    calc.age("based")?;
+    calc.edit("plugin/src/lib.rs", "use std::cell::Cell;", "// Edited.\nuse std::cell::Cell;")?;
+    let said = calc.cargo("", &["run", "-p", "based-host"])?.bad()?;
+    assert!(said.contains("is older than its source"), "{said}");
+    Ok(())
+}
+
+#[test]
 fn a_host_that_cargo_builds_elsewhere_finds_the_plugin() -> Result<()> {
     let calc = Calc::new("apart")?;
     calc.edit("host/src/main.rs", "fn main()", "#[test]\nfn sums() {\n    main().unwrap();\n}\n\nfn main()")?;

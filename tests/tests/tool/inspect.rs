@@ -134,8 +134,10 @@ fn a_file_is_looked_at_without_running_anything_of_it() -> Result<()> {
          __attribute__((constructor)) void spring(void) { abort(); }\n",
     )?;
     let file = Source::new(&source).plugin("worker_trap")?;
-    let table = tool_says(["inspect".as_ref(), file.as_os_str()])?.good()?;
-    ensure!(table.contains("urom_plugin_get_iface, missing"), "{table}");
+    let said = tool_says(["inspect".as_ref(), file.as_os_str()])?;
+    ensure!(said.out.contains("urom_plugin_get_iface, missing"), "{said:?}");
+    let error = said.bad()?;
+    ensure!(error.contains("is no plugin: it does not export `urom_plugin_get_"), "{error}");
     Ok(())
 }
 

@@ -18,9 +18,9 @@ pub mod protocol {
             count: u64,
             #[urom(inline, addr = none, len = old(count.min(3)))]
             first: &'a [u8],
-            #[urom(inline, addr = none, len = { let unused = 1; count })]
+            #[urom(inline, addr = none, len = count.checked_mul(2).map(|unused| count))]
             second: &'a [u8],
-            #[urom(inline, addr = none, len = 1, when = { let mut truth = count == 1; truth })]
+            #[urom(inline, addr = none, len = 1, when = if let Some(mut truth) = Some(count == 1) { truth } else { false })]
             third: Option<&'a [u8]>,
         },
     }

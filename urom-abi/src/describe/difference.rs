@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
+use super::{
+    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant,
+};
 
 impl Protocol {
     /// What a host, built with this definition, and a plugin, built with `plugin`'s, disagree on
@@ -34,9 +36,12 @@ impl Protocol {
         let only = |who, other, fact: &Fact| {
             format!("the {who} has {}, which is {}, and the {other} does not", fact.of, fact.is)
         };
-        let is_in = |facts: &[Fact], fact: &Fact| facts.iter().any(|other| other.of == fact.of);
+        // A command and a notification may have one name.
+        let is_in = |facts: &[Fact], fact: &Fact| {
+            facts.iter().any(|other| (other.of_commands, &other.of) == (fact.of_commands, &fact.of))
+        };
         let text = match pairs.find(|(ours, theirs)| ours != theirs) {
-            Some((ours, theirs)) if ours.of == theirs.of => {
+            Some((ours, theirs)) if (ours.of_commands, &ours.of) == (theirs.of_commands, &theirs.of) => {
                 format!("{} is {} at the host, {} at the plugin", ours.of, ours.is, theirs.is)
             }
             Some((our, their)) => match (is_in(&theirs, our), is_in(&ours, their)) {
@@ -65,25 +70,30 @@ impl Protocol {
 /// One thing that must be equal: what it is of, and what it is.
 #[derive(PartialEq)]
 struct Fact {
+    of_commands: bool,
     of: String,
     is: String,
 }
 
 /// All that a fingerprint is made of. Sizes come last: what makes them differ is named first.
 fn facts(protocol: &Protocol) -> Vec<Fact> {
-    let mut facts = Facts(Vec::new());
+    let mut facts = Facts { all: Vec::new(), of_commands: true };
     facts.add("the plugin's name".to_owned(), format!("`{}`", protocol.name));
     facts.add("`version`".to_owned(), protocol.version.to_string());
     facts.messages("commands", &protocol.commands);
+    facts.of_commands = false;
     facts.messages("notifications", &protocol.notifications);
-    facts.0
+    facts.all
 }
 
-struct Facts(Vec<Fact>);
+struct Facts {
+    all: Vec<Fact>,
+    of_commands: bool,
+}
 
 impl Facts {
     fn add(&mut self, of: String, is: String) {
-        self.0.push(Fact { of, is });
+        self.all.push(Fact { of_commands: self.of_commands, of, is });
     }
 
     fn messages(&mut self, kind: &str, messages: &Messages) {
@@ -100,7 +110,8 @@ impl Facts {
 
     fn variant(&mut self, variant: &Variant) {
         let Variant { name, tag, also, reply, .. } = variant;
-        let mut is = format!("a message with tag {tag}");
+        let kind = if self.of_commands { "command" } else { "notification" };
+        let mut is = format!("a {kind} with tag {tag}");
         // Writing to a string cannot fail.
         if let Some(also) = also {
             _ = write!(is, " (also {also})");
@@ -158,7 +169,7 @@ impl Facts {
     }
 
     fn payload(&mut self, owner: &str, payload: &Payload) {
-        let Payload { name, ty, count, address, when, registered, .. } = payload;
+        let Payload { name, ty, count, address, when, constants, registered, .. } = payload;
         let mut facts = Vec::new();
         let mut number = String::new();
         match count {
@@ -172,6 +183,12 @@ impl Facts {
         let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
         let is = format!("a payload of {number}{ty}{facts}");
         self.add(format!("`{owner}.{name}`"), is);
+        for Constant { name: constant, value } in *constants {
+            let in_length = matches!(count, Count::Given(expression) if expression.contains(constant));
+            let key = if in_length { "length" } else { "condition" };
+            let is = value.map_or_else(|| "no number".to_owned(), |value| value.to_string());
+            self.add(format!("`{constant}` in the {key} of `{owner}.{name}`"), is);
+        }
         self.inside(&format!("{owner}.{name}[]"), ty);
     }
 }

@@ -1,6 +1,8 @@
 //! One number for all that two builds of a protocol must agree on.
 
-use super::{Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant};
+use super::{
+    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant,
+};
 use crate::hash::Hash;
 
 impl Protocol {
@@ -9,8 +11,9 @@ impl Protocol {
     /// names what two different ones disagree on.
     ///
     /// Documentation, names of lifetimes, the enums' own names and which fields a host may leave out
-    /// do not count. A structure that does not derive [`Described`](super::Described) counts by name,
-    /// size and alignment.
+    /// do not count. A structure or an enum that does not derive [`Described`](super::Described) counts
+    /// by name, size and alignment. An expression of `len` or `when` counts by its text and the values
+    /// of its [constants](super::Constant): what a function in it computes is not known.
     ///
     /// ```
     /// # mod sums {
@@ -81,8 +84,17 @@ const fn payload(hash: Hash, payload: &Payload) -> Hash {
         Count::Fixed(count) => hash.number(1).number(count as u64),
         Count::Given(expression) => hash.number(2).text(expression),
     };
-    let hash = optional(optional(hash, payload.address), payload.when);
+    let mut hash = optional(optional(hash, payload.address), payload.when);
+    list!(hash, payload.constants, constant);
     hash.number(payload.registered as u64)
+}
+
+const fn constant(hash: Hash, constant: &Constant) -> Hash {
+    let hash = hash.text(constant.name);
+    match constant.value {
+        None => hash.number(0),
+        Some(value) => hash.number(1 + (value < 0) as u64).number(value as u64),
+    }
 }
 
 const fn ty(hash: Hash, of: &Type) -> Hash {

@@ -24,6 +24,8 @@ pub struct Misfit {
     pub at: u32,
     /// The wrong bytes as an unsigned number, or the first eight of them.
     pub found: u64,
+    /// Whether no more is known than that the whole field is wrong.
+    whole: bool,
 }
 
 impl Misfit {
@@ -31,20 +33,36 @@ impl Misfit {
     #[must_use]
     pub fn find(of: &'static Type, bytes: &[u8]) -> Option<Misfit> {
         let at = first_misfit(of, bytes)?;
-        Some(Misfit { of, at: at as u32, found: number(bytes.get(at..)?, leaf(of, at).1.size()) })
+        Misfit::at(of, at, bytes)
     }
 
-    /// The same for bytes that are known to be no value: of a type that is not described, it is the whole field.
+    fn at(of: &'static Type, at: usize, bytes: &[u8]) -> Option<Misfit> {
+        let found = number(bytes.get(at..)?, leaf(of, at).1.size());
+        Some(Misfit { of, at: at as u32, found, whole: false })
+    }
+
+    /// The same for bytes that are known to be no value. When all that is described fits, it is the
+    /// only place that is not described, or the whole field.
     #[cold]
     pub(crate) fn found(of: &'static Type, bytes: &[u8]) -> Misfit {
-        let whole = || Misfit { of, at: 0, found: number(bytes, bytes.len()) };
-        Misfit::find(of, bytes).unwrap_or_else(whole)
+        let only = || {
+            let mut places = Vec::new();
+            opaque(of, 0, &mut places);
+            let [at] = places[..] else { return None };
+            Misfit::at(of, at, bytes)
+        };
+        let whole = || Misfit { of, at: 0, found: number(bytes, bytes.len()), whole: true };
+        Misfit::find(of, bytes).or_else(only).unwrap_or_else(whole)
     }
 
     /// The way from the field to the place: `.flags[2]`, or nothing when it is the field itself.
     #[must_use]
     pub fn path(&self) -> String {
-        leaf(self.of, self.at as usize).0
+        self.place().0
+    }
+
+    fn place(&self) -> (String, Type) {
+        if self.whole { (String::new(), *self.of) } else { leaf(self.of, self.at as usize) }
     }
 }
 
@@ -52,7 +70,7 @@ impl Misfit {
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let found = self.found;
-        match leaf(self.of, self.at as usize).1 {
+        match self.place().1 {
             Type::Bool => write!(f, "{found} is no `bool`: expected 0 or 1"),
             Type::Char => {
                 write!(f, "{found:#x} is no `char`: expected at most 0x10ffff, and none of 0xd800 to 0xdfff")
@@ -68,7 +86,7 @@ impl fmt::Display for Misfit {
                 Ok(())
             }
             Type::Opaque { name, .. } => write!(f, "{found:#x} is no `{name}`"),
-            _ => write!(f, "{found:#x} is no value of its type"),
+            of => write!(f, "these bytes are no `{of}`"),
         }
     }
 }
@@ -106,6 +124,21 @@ fn first_misfit(ty: &Type, bytes: &[u8]) -> Option<usize> {
         _ => true,
     };
     (!fits).then_some(0)
+}
+
+/// Adds the places of which nothing is known.
+fn opaque(ty: &Type, at: usize, places: &mut Vec<usize>) {
+    match *ty {
+        Type::Opaque { size, .. } if size > 0 => places.push(at),
+        Type::Array { of, len } => {
+            // Two elements tell as much as all.
+            (0..len.min(2)).for_each(|i| opaque(of, at + i * of.size(), places));
+        }
+        Type::Struct(of) => {
+            of.fields.iter().for_each(|field| opaque(&field.ty, at + field.offset, places));
+        }
+        _ => {}
+    }
 }
 
 /// The innermost type at a place, and the way there.
@@ -184,5 +217,33 @@ mod tests {
         assert_eq!(wrong(&FLAGS, &[2, 1]), None);
         let whole = Misfit::found(&FLAGS, &[2, 1]);
         assert_eq!((whole.path().as_str(), whole.to_string().as_str()), ("", "0x102 is no `Flags`"));
+    }
+
+    #[test]
+    fn of_members_that_are_described_and_fit_none_is_named() {
+        const UND: Type = Type::Opaque { name: "Und", size: 1, align: 1 };
+        const fn member(name: &'static str, offset: usize, ty: Type) -> StructField {
+            StructField { name, docs: "", offset, ty }
+        }
+        const fn structure(fields: &'static [StructField]) -> Struct {
+            Struct { name: "M", docs: "", size: 4, align: 1, fields }
+        }
+        let found = |of: &'static Type, bytes: &[u8]| {
+            let wrong = Misfit::found(of, bytes);
+            (wrong.path(), wrong.to_string())
+        };
+        let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+        const ONE: Type = Type::Struct(&structure(&[member("a", 0, Type::Bool), member("u", 1, UND)]));
+        assert_eq!(found(&ONE, &[1, 9, 1, 1]), text(".u", "0x9 is no `Und`"));
+        assert_eq!(found(&ONE, &[7, 9, 1, 1]), text(".a", "7 is no `bool`: expected 0 or 1"));
+        const TWO: Type =
+            Type::Struct(&structure(&[member("a", 0, Type::Bool), member("u", 1, UND), member("v", 2, UND)]));
+        assert_eq!(found(&TWO, &[1, 9, 1, 1]), text("", "these bytes are no `M`"));
+        const MANY: Type = Type::Array { of: &UND, len: 1 << 20 };
+        assert_eq!(found(&MANY, &[1, 9]), text("", "these bytes are no `[Und; 1048576]`"));
+        const IN_ARRAY: Type = Type::Array { of: &ONE, len: 1 };
+        assert_eq!(found(&IN_ARRAY, &[1, 9, 1, 1]), text("[0].u", "0x9 is no `Und`"));
+        const NONE: Type = Type::Struct(&structure(&[member("a", 0, Type::Bool)]));
+        assert_eq!(found(&NONE, &[1, 9, 1, 1]), text("", "these bytes are no `M`"));
     }
 }

@@ -10,6 +10,7 @@
 //! [`DESCRIPTION`]: crate::protocol::Protocol::DESCRIPTION
 
 mod c_header;
+mod constants;
 mod difference;
 mod fingerprint;
 mod misfit;
@@ -17,6 +18,7 @@ pub mod section;
 mod types;
 
 pub use c_header::c_header;
+pub use constants::{AsNumber, Constant, IsAnything, IsNumber, NotAtAll, Number, Reading, TypeOf, constant};
 pub use misfit::Misfit;
 pub use types::{
     Described, Enum, EnumValue, NotDescribed, Probe, Struct, StructField, Type, found_or_opaque,
@@ -262,6 +264,8 @@ pub struct Payload {
     pub address: Option<&'static str>,
     /// The condition on which it is there, as the definition has it; always there (though perhaps empty) without one.
     pub when: Option<&'static str>,
+    /// The constants that the expressions of its length and its condition use, in their order.
+    pub constants: &'static [Constant],
     /// Whether the data can lie in registered memory instead: in a command when the [selector](FieldKind::Selector) is
     /// not 0, in a notification when the address word is 0. The length word counts in both cases.
     pub registered: bool,

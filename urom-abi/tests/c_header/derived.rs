@@ -261,6 +261,7 @@ fn words_without_names_are_named_after_their_payload() {
         count: Count::Word("data_len"),
         address: Some("data_addr"),
         when: None,
+        constants: &[],
         registered: false,
         optional: false,
     };

@@ -29,7 +29,17 @@ pub(crate) const fn variant(name: &'static str, tag: u64, fields: &'static [Fiel
 }
 
 pub(crate) const fn bytes(name: &'static str, count: Count, address: Option<&'static str>) -> Payload {
-    Payload { name, docs: "", ty: u8::TYPE, count, address, when: None, registered: false, optional: false }
+    Payload {
+        name,
+        docs: "",
+        ty: u8::TYPE,
+        count,
+        address,
+        when: None,
+        constants: &[],
+        registered: false,
+        optional: false,
+    }
 }
 
 pub(crate) const GRAPH: Protocol = {

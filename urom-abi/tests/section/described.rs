@@ -8,7 +8,8 @@ use proptest::option;
 use proptest::prelude::*;
 use urom_abi::describe::section::{Build, Panic};
 use urom_abi::describe::{
-    Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type, Variant,
+    Constant, Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField,
+    Type, Variant,
 };
 
 /// What stays for the process, in reach of whoever looks for leaks.
@@ -93,14 +94,18 @@ fn payload() -> impl Strategy<Value = Payload> {
         text().prop_map(Count::Given)
     ];
     let truths = (any::<bool>(), any::<bool>());
-    (text(), text(), any_type(), count, option::of(text()), option::of(text()), truths).prop_map(
-        |(name, docs, ty, count, address, when, (registered, optional))| Payload {
+    let value = prop_oneof![any::<u64>().prop_map(i128::from), (i64::MIN..0).prop_map(i128::from)];
+    let constant = (text(), option::of(value)).prop_map(|(name, value)| Constant { name, value });
+    let expressions = (option::of(text()), list(constant));
+    (text(), text(), any_type(), count, option::of(text()), expressions, truths).prop_map(
+        |(name, docs, ty, count, address, (when, constants), (registered, optional))| Payload {
             name,
             docs,
             ty,
             count,
             address,
             when,
+            constants,
             registered,
             optional,
         },

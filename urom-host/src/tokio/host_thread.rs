@@ -72,7 +72,8 @@ type Job<S> = Box<dyn FnOnce(Rc<S>) -> Pin<Box<dyn Future<Output = ()>>> + Send>
 
 impl<S: 'static> HostThread<S> {
     /// Starts the thread, and waits until `setup` has made there what closures are given. It runs in a runtime of tokio's
-    /// with all drivers on, inside of [`drive`].
+    /// with all drivers on, inside of [`drive`]. When this future is dropped before, that of `setup` is, too, and the
+    /// thread ends.
     ///
     /// # Errors
     /// Those of `setup`; `OPERATING_SYSTEM` without a thread or a runtime, `UNEXPECTED` when `setup` panics.
@@ -115,14 +116,11 @@ impl<S: 'static> HostThread<S> {
             Box::pin(async move {
                 let given = {
                     let mut job = pin!(job(&state));
-                    poll_fn(|cx| match answer.poll_closed(cx) {
-                        Poll::Ready(()) => Poll::Ready(None),
-                        Poll::Pending => match catch_unwind(AssertUnwindSafe(|| job.as_mut().poll(cx))) {
-                            Ok(polled) => polled.map(|given| Some(Ok(given))),
-                            Err(payload) => Poll::Ready(Some(Err(message(&*payload)))),
-                        },
-                    })
-                    .await
+                    let job = poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| job.as_mut().poll(cx))) {
+                        Ok(polled) => polled.map(Ok),
+                        Err(payload) => Poll::Ready(Err(message(&*payload))),
+                    });
+                    while_awaited(&mut answer, job).await
                 };
                 if let Some(given) = given {
                     // Nobody may want it any more.
@@ -157,19 +155,30 @@ fn message(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("a payload that is no text").to_owned()
 }
 
+/// Runs a future to its end, or drops it once nobody waits for `answer`: `None` then.
+async fn while_awaited<T, A>(answer: &mut oneshot::Sender<A>, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match answer.poll_closed(cx) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => future.as_mut().poll(cx).map(Some),
+    })
+    .await
+}
+
 /// The thread's life: makes the state, and runs jobs until nobody can send one.
 async fn serve<S: 'static, E: From<Error>>(
     setup: impl AsyncFnOnce() -> Result<S, E>,
-    report: oneshot::Sender<Result<(), E>>,
+    mut report: oneshot::Sender<Result<(), E>>,
     mut queue: mpsc::UnboundedReceiver<Job<S>>,
 ) {
     let served = drive(async {
-        let state = match setup().await {
-            Ok(state) => Rc::new(state),
-            Err(error) => {
+        let state = match while_awaited(&mut report, setup()).await {
+            Some(Ok(state)) => Rc::new(state),
+            Some(Err(error)) => {
                 let _ = report.send(Err(error));
                 return Ok(());
             }
+            None => return Ok(()),
         };
         if report.send(Ok(())).is_err() {
             return Ok(());

@@ -108,6 +108,10 @@ messages! {
     out_of_reach(name): "`{name}` is not known yet where this is evaluated: use fields that have a value of their own, or payloads before this one";
     can_panic(what, instead): "`{what}` can panic on the numbers that a peer sends: call a function that cannot, such as `{instead}`";
 
+    macro_in_expression(name): "what `{name}!` does on the numbers that a peer sends is not known here: write an expression, `matches!`, or the call of a function that cannot panic";
+    statements_in_expression(): "the length or condition of a payload is one expression: move these statements into a function that cannot panic, and call it";
+    loop_in_expression(): "a loop here may run as long as a peer says: move it into a function that bounds it, and call that";
+
     // Descriptions.
     not_described(found): "`Described` cannot be derived for {found}: derive it for a structure of plain fields, or for an enum without fields";
     enum_with_fields(variant): "`{variant}` has fields, and an enum travels as one number: remove them, or send them as fields or payloads of the message";

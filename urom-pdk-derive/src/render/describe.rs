@@ -3,11 +3,15 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprLit, Ident, Lit, Type, parse_quote};
+use syn::visit::Visit;
+use syn::{
+    Expr, ExprCall, ExprLit, ExprPath, GenericArgument, Ident, Lit, Macro, PatIdent, Path, Type, parse_quote,
+};
 
 use super::Render;
 use crate::described::{docs, imports, type_of};
 use crate::model::{Address, Count, Field, Form, Given, Inline, Presence, Role, Variant};
+use crate::tokens::Matches;
 use crate::{names, tokens};
 
 impl Render<'_> {
@@ -126,6 +130,7 @@ impl Render<'_> {
             Presence::ByAddress => address.as_ref().map(|address| format!("{address} != 0")),
             Presence::Always | Presence::Unless(_) | Presence::Received => None,
         };
+        let constants = constants(variant, payload, keys);
         let (address, when, registered) = (option(address), option(when), shape.form.is_two_armed());
         let optional = self.model.is_command() && payload.has_setter();
         quote! {
@@ -136,6 +141,7 @@ impl Render<'_> {
                 count: __describe::Count::#count,
                 address: #address,
                 when: #when,
+                constants: &[#(#constants),*],
                 registered: #registered,
                 optional: #optional,
             }
@@ -223,6 +229,83 @@ fn count(variant: &Variant, payload: &Field, keys: &Inline) -> TokenStream {
             }
         },
     }
+}
+
+/// The constants in the expressions of a payload, in their order, each once.
+fn constants(variant: &Variant, payload: &Field, keys: &Inline) -> Vec<TokenStream> {
+    let mut found = Constants { variant, paths: Vec::new() };
+    match variant.count(payload, keys) {
+        Count::Given(Given::Expr(expr)) => found.visit_expr(expr),
+        Count::Given(Given::Name(name)) => found.add(&name.clone().into(), quote!(#name)),
+        Count::Fixed | Count::Own | Count::Word(_) | Count::Member(..) => {}
+    }
+    if let Presence::When(when) = variant.presence(payload, keys) {
+        found.visit_expr(when);
+    }
+    let paths = found.paths.into_iter();
+    paths
+        .map(|(name, path)| {
+            quote! {
+                __describe::constant(#name, &#path, &|| {
+                    use __describe::{IsAnything as _, IsNumber as _};
+                    (&__describe::TypeOf::value(&#path)).reading()
+                })
+            }
+        })
+        .collect()
+}
+
+/// Finds paths that are named as constants are.
+struct Constants<'a> {
+    variant: &'a Variant,
+    paths: Vec<(String, TokenStream)>,
+}
+
+impl Constants<'_> {
+    fn add(&mut self, path: &Path, tokens: TokenStream) {
+        let is_field = |name: &Ident| self.variant.fields.iter().any(|field| field.ident == *name);
+        let is_constant = path.segments.last().is_some_and(|last| is_screaming(&names::text(&last.ident)))
+            && !path.get_ident().is_some_and(is_field);
+        let name = tokens::spelled(tokens.clone());
+        if is_constant && self.paths.iter().all(|(known, _)| *known != name) {
+            self.paths.push((name, tokens));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Constants<'_> {
+    fn visit_expr_path(&mut self, path: &'ast ExprPath) {
+        self.add(&path.path, quote!(#path));
+    }
+
+    fn visit_expr_call(&mut self, call: &'ast ExprCall) {
+        // What is called is a function.
+        call.args.iter().for_each(|argument| self.visit_expr(argument));
+    }
+
+    fn visit_pat_ident(&mut self, pattern: &'ast PatIdent) {
+        let name = &pattern.ident;
+        self.add(&name.clone().into(), quote!(#name));
+    }
+
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        // Validation refuses any other.
+        let Some(Matches { expr, pat, guard }) = Matches::of(call) else { return };
+        let mut within = Constants { variant: self.variant, paths: std::mem::take(&mut self.paths) };
+        within.visit_expr(&expr);
+        within.visit_pat(&pat);
+        guard.iter().for_each(|guard| within.visit_expr(guard));
+        self.paths = within.paths;
+    }
+
+    fn visit_type(&mut self, _: &'ast Type) {}
+
+    fn visit_generic_argument(&mut self, _: &'ast GenericArgument) {}
+}
+
+/// Whether a name is that of a constant or a static: `KEY`, `MAX_2`.
+fn is_screaming(name: &str) -> bool {
+    name.contains(char::is_uppercase) && !name.contains(char::is_lowercase)
 }
 
 fn literal(expr: &Expr) -> Option<Literal> {

@@ -28,6 +28,7 @@ use urom_abi::log::Level;
 
 pub(crate) use self::out::host_of;
 use self::out::{Line, limit};
+use crate::Error;
 use crate::guard::contain;
 
 /// Something failed (`DOCA_LOG_ERR`).
@@ -119,20 +120,38 @@ fn wants(level: Level) -> bool {
     level.number() <= limit()
 }
 
+/// A text that foreign code may format, such as the `Display` of a handler's error. What was written before that
+/// panicked or failed stays.
+fn contained(text: fmt::Arguments<'_>) -> String {
+    let mut written = String::new();
+    let why = match contain(|| fmt::write(&mut written, text)) {
+        Ok(Ok(())) => return written,
+        Ok(Err(_)) => "failed".to_owned(),
+        Err(panic) => panic.to_string(),
+    };
+    let space = if written.is_empty() || written.ends_with(' ') { "" } else { " " };
+    written + space + &format!("(the rest of this text is missing: its Display {why})")
+}
+
+/// An error as [`Display`](fmt::Display) shows it. Its code is there even when one of its sources' texts panics.
+pub(crate) fn shown(error: &Error) -> String {
+    let (code, text) = (error.code().name(), contained(format_args!("{error}")));
+    if text.ends_with(&format!("({code})")) { text } else { format!("{text} ({code})") }
+}
+
 fn write(level: Level, at: Option<Place<'_>>, target: &str, text: fmt::Arguments<'_>) {
     if !wants(level) {
         return;
     }
-    // The text may be formatted by foreign code, such as the `Display` of a handler's error.
-    let text = contain(|| text.to_string());
-    let text =
-        text.unwrap_or_else(|panic| format!("(the message could not be formatted: its Display {panic})"));
+    let text = contained(text);
     let at = at.unwrap_or(Place { file: "", line: 0 });
     out::write(&Line { level, at, target, text: &text });
 }
 
 #[cfg(test)]
 mod tests {
+    use urom_abi::DocaError;
+
     use super::*;
 
     struct Unprintable;
@@ -143,8 +162,41 @@ mod tests {
         }
     }
 
+    impl fmt::Debug for Unprintable {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("Unprintable")
+        }
+    }
+
+    impl std::error::Error for Unprintable {}
+
+    struct Failing;
+
+    impl fmt::Display for Failing {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("half")?;
+            Err(fmt::Error)
+        }
+    }
+
     #[test]
-    fn a_message_that_panics_is_replaced_and_does_not_spread() {
+    fn a_message_that_panics_does_not_spread_and_keeps_what_was_written_before() {
         error(format_args!("{Unprintable}"));
+        let text = contained(format_args!("Put failed: {Unprintable} ({})", 7));
+        assert!(text.starts_with("Put failed: (the rest of this text is missing: its Display "), "{text}");
+        assert!(text.contains("as the test asks"), "{text}");
+        let text = contained(format_args!("{Failing}, {}", 7));
+        assert_eq!(text, "half (the rest of this text is missing: its Display failed)");
+        assert_eq!(contained(format_args!("a {}", 7)), "a 7");
+    }
+
+    #[test]
+    fn an_error_whose_source_cannot_be_shown_keeps_its_code() {
+        let error = Error::new(DocaError::NOT_FOUND, "no such key").with_source(Unprintable);
+        let text = shown(&error);
+        assert!(text.starts_with("no such key: (the rest of this text is missing: its Display "), "{text}");
+        assert!(text.ends_with("(DOCA_ERROR_NOT_FOUND)"), "{text}");
+        let error = Error::new(DocaError::NOT_FOUND, "no such key");
+        assert_eq!(shown(&error), error.to_string());
     }
 }

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Build, Description, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic, ReadError};
 use crate::describe::{
-    Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type, Variant,
+    Constant, Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField,
+    Type, Variant,
 };
 
 /// Reads the bytes of a plugin's section [`SECTION`](super::SECTION).
@@ -170,8 +171,26 @@ impl<'a> Reader<'a> {
             _ => return Err(self.malformed("how many elements a payload has is not known")),
         };
         let (address, when) = (self.optional()?, self.optional()?);
+        let constants = self.list(Self::constant)?;
         let (registered, optional) = (self.truth()?, self.truth()?);
-        Ok(Payload { name, docs, ty, count, address, when, registered, optional })
+        Ok(Payload { name, docs, ty, count, address, when, constants, registered, optional })
+    }
+
+    fn constant(&mut self) -> Result<Constant, ReadError> {
+        let name = self.text()?;
+        let value = match self.choice()? {
+            0 => None,
+            1 => Some(i128::from(self.number()?)),
+            2 => {
+                let value = self.number()? as i64;
+                if value >= 0 {
+                    return Err(self.malformed("a negative constant is not negative"));
+                }
+                Some(i128::from(value))
+            }
+            _ => return Err(self.malformed("what a constant is is not known")),
+        };
+        Ok(Constant { name, value })
     }
 
     fn ty(&mut self, depth: usize) -> Result<Type, ReadError> {

@@ -2,7 +2,7 @@
 
 use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic};
 use crate::describe::{
-    Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant,
+    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant,
 };
 
 /// How many bytes [`write`](fn@write) writes.
@@ -58,7 +58,7 @@ pub const fn len(protocol: &Protocol, build: &Build) -> usize {
 ///
 /// # Panics
 /// Unless `out` has exactly as many bytes as [`len`] says; for more than [`MAX_LEN`](super::MAX_LEN) of them; for an offset, a size, an alignment or a text of 4 GiB or more;
-/// for a type that is nested more than 64 deep.
+/// for a type that is nested more than 64 deep; for a constant of more than 64 bits.
 pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
     let len = out.len();
     let mut writer = Writer { out: Some(out), at: 0, docs: true };
@@ -220,8 +220,24 @@ impl Writer<'_> {
         }
         self.optional(payload.address);
         self.optional(payload.when);
+        list!(self, payload.constants, constant);
         self.choice(payload.registered as u8);
         self.choice(payload.optional as u8);
+    }
+
+    const fn constant(&mut self, constant: &Constant) {
+        self.text(constant.name);
+        match constant.value {
+            None => self.choice(0),
+            Some(value) => {
+                assert!(
+                    value >= i64::MIN as i128 && value <= u64::MAX as i128,
+                    "a constant has at most 64 bits"
+                );
+                self.choice(if value < 0 { 2 } else { 1 });
+                self.number(value as u64);
+            }
+        }
     }
 
     const fn ty(&mut self, ty: &Type, depth: usize) {

@@ -1,0 +1,184 @@
+//! Values of the constants that expressions of a definition use.
+//!
+//! The macros see the names of constants and not their types. So a method call decides which of them
+//! are numbers: method resolution finds [`IsNumber`] before [`IsAnything`]. The call stands in a closure
+//! that is never called, because constants can call no methods of traits. The type that the closure
+//! returns tells what was found.
+
+use std::marker::PhantomData;
+
+/// A constant that the expression of a payload's `len` or `when` uses.
+///
+/// ```
+/// # mod keys {
+/// #     const KEY: u32 = 4;
+/// #     #[urom_abi::urom_command(plugin = "worker_keys", version = 1)]
+/// #     pub enum Command<'a> {
+/// #         #[urom(reply = Done)]
+/// #         Put { #[urom(inline, addr = none, len = KEY)] key: &'a [u8] },
+/// #     }
+/// #     #[urom_abi::urom_notification]
+/// #     pub enum Notification { Done }
+/// # }
+/// use urom_abi::describe::Constant;
+/// use urom_abi::protocol::Protocol as _;
+///
+/// let payload = &keys::Protocol::DESCRIPTION.commands.variants[0].payloads[0];
+/// assert_eq!(payload.constants, [Constant { name: "KEY", value: Some(4) }]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// Its path, as the definition has it.
+    pub name: &'static str,
+    /// Its value, if it is an integer of up to 64 bits, a `bool` or a `char`. Others count by their
+    /// names.
+    pub value: Option<i128>,
+}
+
+/// A number that a constant can be.
+///
+/// # Safety
+/// Such a value has at most eight bytes, and all of them are initialized.
+#[doc(hidden)]
+pub unsafe trait Number {
+    /// Whether it has a sign.
+    const SIGNED: bool;
+}
+
+macro_rules! numbers {
+    ($signed:literal: $($ty:ty)*) => {$(
+        // SAFETY: a primitive type without padding.
+        unsafe impl Number for $ty {
+            const SIGNED: bool = $signed;
+        }
+    )*};
+}
+
+numbers!(false: u8 u16 u32 u64 usize bool char);
+numbers!(true: i8 i16 i32 i64 isize);
+
+/// The type of a value, and nothing of it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct TypeOf<T>(PhantomData<T>);
+
+impl<T> TypeOf<T> {
+    /// That of `_value`.
+    #[must_use]
+    pub const fn value(_value: &T) -> TypeOf<T> {
+        TypeOf(PhantomData)
+    }
+}
+
+/// Says how a value of `T` is read.
+///
+/// # Safety
+/// `T` is a [`Number`] when `SIGNED` is something.
+#[doc(hidden)]
+pub unsafe trait Reading<T> {
+    /// Whether it has a sign; `None` when it is no number.
+    const SIGNED: Option<bool>;
+}
+
+/// As a [`Number`].
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct AsNumber;
+
+/// Not at all.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct NotAtAll;
+
+// SAFETY: `T` is one.
+unsafe impl<T: Number> Reading<T> for AsNumber {
+    const SIGNED: Option<bool> = Some(T::SIGNED);
+}
+
+// SAFETY: it is nothing.
+unsafe impl<T> Reading<T> for NotAtAll {
+    const SIGNED: Option<bool> = None;
+}
+
+/// Found first, for numbers.
+#[doc(hidden)]
+pub trait IsNumber {
+    /// How it is read.
+    fn reading(&self) -> AsNumber {
+        AsNumber
+    }
+}
+
+impl<T: Number> IsNumber for TypeOf<T> {}
+
+/// Found for all others.
+#[doc(hidden)]
+pub trait IsAnything {
+    /// How it is read.
+    fn reading(&self) -> NotAtAll {
+        NotAtAll
+    }
+}
+
+impl<T> IsAnything for &TypeOf<T> {}
+
+/// The constant of a name and a value. `_reading` returns how the value is read, and is not called.
+#[doc(hidden)]
+#[must_use]
+pub const fn constant<T, R: Reading<T>, F: Fn() -> R>(
+    name: &'static str,
+    value: &T,
+    _reading: &F,
+) -> Constant {
+    let Some(signed) = R::SIGNED else { return Constant { name, value: None } };
+    // SAFETY: a number's bytes are initialized, and live as long as the reference.
+    let bytes = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>()) };
+    let (mut number, mut at) = (0u64, bytes.len());
+    while at > 0 {
+        at -= 1;
+        number = number << 8
+            | bytes[if cfg!(target_endian = "little") { at } else { bytes.len() - 1 - at }] as u64;
+    }
+    // Moves the sign to the top and back.
+    let unused = 64 - 8 * bytes.len();
+    let value = if signed { (((number << unused) as i64) >> unused) as i128 } else { number as i128 };
+    Constant { name, value: Some(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    macro_rules! value {
+        ($ty:ty, $value:expr) => {{
+            const VALUE: $ty = $value;
+            const FOUND: Constant = constant("VALUE", &VALUE, &|| (&TypeOf::value(&VALUE)).reading());
+            FOUND.value
+        }};
+    }
+
+    #[test]
+    fn numbers_of_every_kind_are_read() {
+        assert_eq!(value!(u8, 200), Some(200));
+        assert_eq!(value!(u16, 0x0102), Some(0x0102));
+        assert_eq!(value!(u64, u64::MAX), Some(u64::MAX.into()));
+        assert_eq!(value!(usize, 7), Some(7));
+        assert_eq!(value!(i8, -1), Some(-1));
+        assert_eq!(value!(i32, i32::MIN), Some(i32::MIN.into()));
+        assert_eq!(value!(i64, i64::MIN), Some(i64::MIN.into()));
+        assert_eq!(value!(isize, 3), Some(3));
+        assert_eq!((value!(bool, true), value!(char, 'a')), (Some(1), Some(97)));
+    }
+
+    #[test]
+    fn what_is_no_number_has_no_value() {
+        #[derive(Clone, Copy)]
+        #[expect(dead_code, reason = "only its type counts")]
+        struct Padded(u8, u32);
+        assert_eq!(value!(&str, "text"), None);
+        assert_eq!(value!(Option<u32>, Some(4)), None);
+        assert_eq!(value!(Padded, Padded(1, 2)), None);
+        assert_eq!(value!(fn(), || ()), None);
+        assert_eq!(value!(u128, 1), None);
+    }
+}
