@@ -37,7 +37,7 @@ struct Cli {
 enum Role {
     /// A worker; its standard input is the stream to the daemon.
     #[command(hide = true)]
-    Worker(WorkerConfig),
+    Worker(Box<WorkerConfig>),
     /// Loads one plugin, and tells what it answers on standard output.
     #[command(hide = true, name = EXAMINE)]
     Examine { file: PathBuf },
@@ -68,6 +68,11 @@ pub struct DaemonArgs {
     /// UROM_PATIENCE, or 3.5, if not given.
     #[arg(long, value_name = "SECONDS")]
     patience: Option<Patience>,
+    /// How many seconds a plugin may take to return from a call. A worker whose plugin takes longer
+    /// ends, and its hosts get TIME_OUT. If not given, such a worker stays until its hosts leave
+    /// it; after 5 s the log tells of it in any case.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds())]
+    plugin_timeout: Option<u32>,
     /// What to log of this program: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace.
     #[arg(short, long, value_name = "LEVEL", default_value = "50")]
     log_level: LogLevel,
@@ -115,6 +120,11 @@ fn count() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1 << 20)
 }
 
+/// A time that has to be some.
+fn seconds() -> RangedU64ValueParser<u32> {
+    RangedU64ValueParser::new().range(1..=u64::from(u32::MAX))
+}
+
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let address =
@@ -147,7 +157,7 @@ pub fn main() -> ExitCode {
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
     let cli = Cli::parse_from(arguments);
     let result = match cli.worker {
-        Some(Role::Worker(config)) => run_worker(config),
+        Some(Role::Worker(config)) => run_worker(*config),
         Some(Role::Examine { file }) => examine::run_child(&file),
         None => run_daemon(&cli.daemon, words),
     };
@@ -194,6 +204,7 @@ impl DaemonArgs {
             },
             key,
             patience: self.patience.map_or_else(of_environment, Ok)?,
+            plugin_timeout: self.plugin_timeout,
             max_message: self.max_msg_size,
             cpus: self.cpus.unwrap_or(own),
             limit_workers_to_cpus: self.cpus.is_some(),

@@ -211,6 +211,7 @@ impl Core {
                 self.rounds.settled(place);
             }
         }
+        plugin.rest();
         worked
     }
 

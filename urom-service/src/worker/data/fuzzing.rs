@@ -113,14 +113,16 @@ impl Rig {
             max_message: LIMIT,
             max_hosts: 256,
             patience: crate::Patience::OFF,
+            plugin_timeout: None,
             listen: [127, 0, 0, 1].into(),
             cpus: None,
             log_level: LogLevel::WARNING,
             sdk_log_level: LogLevel::WARNING,
             plugins: Vec::new(),
         };
-        let data = Data::open(&config, mailbox, control.clone(), &domains).expect("UCX");
-        let instance = plugin::open(domains);
+        let watch = Arc::new(Watch::default());
+        let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch)).expect("UCX");
+        let instance = plugin::open(domains, &watch);
         *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, control);
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
         let notes = Notes::default();
