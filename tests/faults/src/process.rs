@@ -62,8 +62,21 @@ pub(crate) fn set_up_daemon(command: &mut Command, transports: Transports) -> &m
 
 /// Starts a daemon.
 pub(crate) fn start_daemon(plugins: &PluginDirectory, transports: Transports, logs: &Logs) -> Result<Uromd> {
+    start_daemon_with(plugins, transports, logs, |_| ())
+}
+
+/// The same, after `set` has added arguments.
+pub(crate) fn start_daemon_with(
+    plugins: &PluginDirectory,
+    transports: Transports,
+    logs: &Logs,
+    set: impl FnOnce(&mut Command),
+) -> Result<Uromd> {
     let log = logs.file("uromd")?;
-    Uromd::start_with(plugins.variable(), |command| set_up_daemon(command, transports).stderr(log))
+    Uromd::start_with(plugins.variable(), |command| {
+        set(command);
+        set_up_daemon(command, transports).stderr(log)
+    })
 }
 
 /// Sends a signal.
