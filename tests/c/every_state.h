@@ -33,7 +33,7 @@ struct in_states {
 
 /* ---- Workers ----------------------------------------------------------------------------------------------------- */
 
-static char *const one_variable[] = {"NAME=value"};
+static char *const one_variable[] = {"UROM_NAME=value"};
 
 IN_STATE(doca_urom_worker_destroy, return doca_urom_worker_destroy(o);)
 IN_STATE(doca_urom_worker_set_service, return doca_urom_worker_set_service(o, rig->host.service);)
