@@ -122,4 +122,4 @@ pub use urom_abi::WORKER_ID_ANY;
 pub use urom_abi::cpu::CpuSet;
 pub use urom_abi::{Data, Elements, Payload, Received, Registered};
 pub use wait::{block_on, block_on_for};
-pub use worker::{Answer, Starting, Stopping, Worker, WorkerBuilder};
+pub use worker::{Answer, Health, Starting, Stopping, Worker, WorkerBuilder};

@@ -68,6 +68,11 @@ pub struct DaemonArgs {
     /// UROM_PATIENCE, or 3.5, if not given.
     #[arg(long, value_name = "SECONDS")]
     patience: Option<Patience>,
+    /// How many seconds a plugin may take to return from a call. A worker whose plugin takes longer
+    /// ends, and its hosts get TIME_OUT. If not given, such a worker stays until its hosts leave
+    /// it; after 5 s the log tells of it in any case.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds())]
+    plugin_timeout: Option<u32>,
     /// What to log of this program: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace.
     #[arg(short, long, value_name = "LEVEL", default_value = "50")]
     log_level: LogLevel,
@@ -119,6 +124,11 @@ fn words(text: &str) -> Result<Words, String> {
 /// A number of things of which there has to be one.
 fn count() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1 << 20)
+}
+
+/// A time that has to be some.
+fn seconds() -> RangedU64ValueParser<u32> {
+    RangedU64ValueParser::new().range(1..=u64::from(u32::MAX))
 }
 
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
@@ -206,6 +216,7 @@ impl DaemonArgs {
             },
             key,
             patience: self.patience.map_or_else(of_environment, Ok)?,
+            plugin_timeout: self.plugin_timeout,
             max_message: self.max_msg_size,
             max_unread: self.max_unread,
             cpus: self.cpus.unwrap_or(own),

@@ -43,6 +43,9 @@ pub struct DaemonConfig {
     pub plugin_path: Option<Vec<PathBuf>>,
     /// How long hosts and workers may be silent; the workers' own, too.
     pub patience: Patience,
+    /// How many seconds a plugin may keep its worker in one call before the worker ends: at least
+    /// 1, and for ever if `None`.
+    pub plugin_timeout: Option<u32>,
     /// What the logs show of this program.
     pub log_level: LogLevel,
     /// What the logs show of libraries.
@@ -77,7 +80,8 @@ impl Default for Limits {
 }
 
 impl Default for DaemonConfig {
-    /// Loopback and the standard port, 4096 bytes, no CPUs, a patience of 3.5 s.
+    /// Loopback and the standard port, 4096 bytes, no CPUs, a patience of 3.5 s, and any time for
+    /// plugins.
     fn default() -> DaemonConfig {
         DaemonConfig {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
@@ -89,6 +93,7 @@ impl Default for DaemonConfig {
             limit_workers_to_cpus: false,
             plugin_path: None,
             patience: Patience::default(),
+            plugin_timeout: None,
             log_level: LogLevel::INFO,
             sdk_log_level: LogLevel::WARNING,
             worker_words: Vec::new(),

@@ -33,6 +33,7 @@ pub(crate) fn resolve(
         max_unread: daemon.max_unread.unwrap_or_else(|| DaemonConfig::default_max_unread(daemon.max_message)),
         max_hosts: daemon.limits.hosts,
         patience: daemon.patience,
+        plugin_timeout: daemon.plugin_timeout,
         listen,
         cpus: cpus(wish.cpus.as_deref(), daemon)?,
         log_level: daemon.log_level,

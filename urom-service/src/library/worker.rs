@@ -195,6 +195,7 @@ impl Worker {
             },
             ucx_address: ucx_address.as_bytes().to_vec(),
             channel: run.channel(),
+            health: Arc::clone(run.health()),
             max_inflight: self.max_inflight.get(),
             max_message: session.max_message,
             key: session.key.clone(),

@@ -12,6 +12,7 @@ use urom_abi::{DocaError, WorkerId};
 use super::daemon_link::{Request, Started};
 use super::event::{Attached, Event, Mailbox};
 use super::failure::{failure, stream_code};
+use super::health::Health;
 use super::order::{Order, Orders};
 use super::stream::Stream;
 use crate::key::Key;
@@ -37,6 +38,8 @@ pub(super) struct Visit {
     /// What the daemon was shown.
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
+    /// Where it looks for what the worker says of its plugins.
+    pub(super) health: Arc<Health>,
     /// The plugins that the daemon listed.
     pub(super) plugins: Vec<PluginEntry>,
 }
@@ -52,7 +55,7 @@ pub(super) async fn serve(
     mailbox: Arc<Mailbox>,
     mut orders: mpsc::UnboundedReceiver<Order>,
 ) {
-    let patience = visit.patience;
+    let (patience, health) = (visit.patience, Arc::clone(&visit.health));
     let mut entering = Box::pin(enter(visit, requests));
     let entered = tokio::select! {
         entered = &mut entering => entered,
@@ -70,7 +73,7 @@ pub(super) async fn serve(
         Ok((mut stream, attached)) => {
             let who = Who { id: attached.id, stream: &stream }.to_string();
             mailbox.post((run, Event::Attached(attached)));
-            let end = watch(&mut stream, &who, run, &mailbox, &mut orders, patience).await;
+            let end = watch(&mut stream, &who, run, &mailbox, &mut orders, patience, &health).await;
             if end.is_none() {
                 stream.close().await;
             }
@@ -215,6 +218,7 @@ pub(super) async fn watch(
     mailbox: &Mailbox,
     orders: &mut mpsc::UnboundedReceiver<Order>,
     patience: Patience,
+    health: &Health,
 ) -> Option<Failure> {
     let mut domains = Orders::default();
     let mut overdue = Box::pin(patience.at_least(GREET_DEADLINE).run_out());
@@ -229,6 +233,10 @@ pub(super) async fn watch(
             message = stream.next() => {
                 let lost = match message {
                     Ok(WorkerToHost::Refused(failure)) => failure,
+                    Ok(WorkerToHost::Health(stuck)) => {
+                        health.hear(stuck);
+                        continue;
+                    }
                     Ok(message) => {
                         domains.hear(message);
                         continue;

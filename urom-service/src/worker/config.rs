@@ -43,6 +43,10 @@ pub struct WorkerConfig {
     /// How long daemon and hosts may be silent.
     #[arg(long)]
     pub patience: Patience,
+    /// How many seconds a plugin may take to return from a call before the worker ends; for ever if
+    /// not given.
+    #[arg(long)]
+    pub plugin_timeout: Option<u32>,
     /// The address its control stream listens on.
     #[arg(long)]
     pub listen: IpAddr,
@@ -81,6 +85,9 @@ impl WorkerConfig {
         option("max-hosts", self.max_hosts.to_string());
         option("patience", self.patience.to_string());
         option("listen", self.listen.to_string());
+        if let Some(seconds) = self.plugin_timeout {
+            option("plugin-timeout", seconds.to_string());
+        }
         option("log-level", self.log_level.to_string());
         option("sdk-log-level", self.sdk_log_level.to_string());
         if let Some(cpus) = &self.cpus {
@@ -149,6 +156,7 @@ mod tests {
             max_unread: 1 << 26,
             max_hosts: 256,
             patience: "60".parse().unwrap(),
+            plugin_timeout: Some(30),
             listen: "::1".parse().unwrap(),
             cpus: Some("0-3,9".parse().unwrap()),
             log_level: LogLevel::DEBUG,

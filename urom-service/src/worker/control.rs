@@ -15,19 +15,20 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 use urom_abi::{Count, DocaError, WorkerId};
 
 pub(crate) use self::thread::{Setup, start};
 use super::intake::{Answer, Desk, Intake};
 use super::messages::{LinkKey, ToControl, ToData};
+use super::watch::{LONG, News, Observer};
 use crate::awake::sleep;
 use crate::key::Secret;
 use crate::lobby::Seat;
 use crate::log::{Budget, LeftOut};
 use crate::mailbox::Mailbox;
 use crate::wire::control::{
-    Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, WorkerToDaemon, WorkerToHost,
+    Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
 };
 use crate::wire::pass::Pass;
 use crate::wire::stream::StreamError;
@@ -35,9 +36,24 @@ use crate::wire::stream::StreamError;
 /// How long a host may take to show its ticket.
 const ADMISSION: Duration = Duration::from_secs(2);
 
+/// A host that waits to be let in for so many looks at the data thread, while a plugin has not
+/// returned for so many seconds, is told of the plugin. It gives up by itself after 4 s, and would
+/// blame the network.
+const WAITS: u32 = 3;
+const KEPT_WAITING: u32 = 2;
+
 /// What a host is told that shows no ticket, or none that the daemon announced.
 const UNEXPECTED_HOST: &str =
     "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
+
+/// What a host is told that wants to join a worker whose data thread cannot let it in.
+fn takes_no_host(id: WorkerId, stuck: &Stuck) -> Failure {
+    let text = format!(
+        "worker {id} lets nobody in: {stuck}; use another worker, or start uromd with --plugin-timeout, which ends such \
+         a worker"
+    );
+    Failure::new(DocaError::TIME_OUT, text)
+}
 
 /// The data thread's way to the control thread.
 #[derive(Debug, Clone)]
@@ -98,6 +114,8 @@ struct Link {
     intake: Option<Intake>,
     /// What it came with, once it was let in.
     ticket: Option<u128>,
+    /// For how many looks at the data thread that has not let it in, if it has not.
+    waits: Option<u32>,
 }
 
 impl Link {
@@ -111,6 +129,12 @@ struct Control {
     /// How many hosts may be in at a time.
     max_hosts: usize,
     mailbox: Arc<Mailbox<ToData>>,
+    /// What is seen of the data thread.
+    observer: Observer,
+    /// After how many seconds a plugin that does not return ends the worker.
+    plugin_timeout: Option<u32>,
+    /// Hosts can be let in: the plugins are open.
+    ready: bool,
     /// Where hosts hand in their domains.
     desk: Desk,
     daemon: mpsc::Sender<WorkerToDaemon>,
@@ -158,6 +182,7 @@ impl Control {
                         seat: Some(seat),
                         intake: None,
                         ticket: None,
+                        waits: None,
                     },
                 );
                 let events = self.events.clone();
@@ -245,10 +270,14 @@ impl Control {
             // Its ticket runs out, as that of a host that never came.
             return self.throw_out(key, Failure::new(DocaError::FULL, text));
         }
+        if let Some(stuck) = self.observer.stuck().filter(|stuck| stuck.seconds >= LONG) {
+            return self.turn_away(key, attach.ticket, &stuck);
+        }
         let Some(link) = self.links.get_mut(&key) else { return };
         link.intake = Some(Intake::new(key, self.desk.clone()));
         link.ticket = Some(attach.ticket);
         link.seat = None;
+        link.waits = Some(0);
         self.expected.remove(&attach.ticket);
         if !attach.program.is_empty() {
             let program = attach.program.replace(char::is_control, " ");
@@ -259,6 +288,17 @@ impl Control {
         self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
         let pass = Pass::new(attach.ticket);
         self.mailbox.post(ToData::Attach { link: key, host, attach, pass });
+    }
+
+    /// Refuses a host because a plugin does not return. The data thread, which cannot read its
+    /// mail, is not told of the host. The ticket is used up, so that a worker whose hosts have left
+    /// does not wait for this one.
+    fn turn_away(&mut self, key: LinkKey, ticket: u128, stuck: &Stuck) {
+        self.throw_out(key, takes_no_host(self.id, stuck));
+        self.expected.remove(&ticket);
+        self.tell_daemon(WorkerToDaemon::Arrived { ticket });
+        self.tell_daemon(WorkerToDaemon::Departed { ticket });
+        self.tell_if_empty();
     }
 
     fn host_gone(&mut self, key: LinkKey, end: Option<StreamError>) {
@@ -305,6 +345,88 @@ impl Control {
         }
     }
 
+    /// Looks whether the data thread goes on, and tells hosts when it does not. False when the
+    /// worker ends for that.
+    fn look(&mut self) -> bool {
+        match self.observer.look() {
+            Some(News::Stuck(stuck)) => {
+                warn!("{}", self.warning(&stuck));
+                self.tell_hosts_that_are_in(Some(&stuck));
+            }
+            Some(News::Returned(Stuck { plugin, method, seconds })) => {
+                info!("plugin `{plugin}` returned from `{}` after {seconds} s", method.name());
+                self.tell_hosts_that_are_in(None);
+            }
+            None => {}
+        }
+        let stuck = self.observer.stuck();
+        self.refuse_who_waits(stuck.as_ref());
+        // A plugin that keeps the worker from starting, or from its end, has a deadline of its own.
+        let over = |stuck: &Stuck| self.plugin_timeout.is_some_and(|most| stuck.seconds >= most);
+        match stuck.filter(over) {
+            Some(stuck) if self.ready && !self.stopping => {
+                self.give_up(&stuck);
+                false
+            }
+            _ => true,
+        }
+    }
+
+    fn warning(&self, stuck: &Stuck) -> String {
+        let then = match self.plugin_timeout {
+            _ if !self.ready => "the worker cannot start before it does".to_owned(),
+            Some(most) => format!(
+                "hosts of worker {} wait for it; the worker ends after {most} s (--plugin-timeout)",
+                self.id
+            ),
+            None => format!(
+                "hosts of worker {} wait for it; fix the plugin, or start uromd with --plugin-timeout, which ends such \
+                 a worker",
+                self.id
+            ),
+        };
+        format!("{stuck}: {then}")
+    }
+
+    fn tell_hosts_that_are_in(&self, stuck: Option<&Stuck>) {
+        for link in self.links.values().filter(|link| link.is_admitted() && link.waits.is_none()) {
+            // A host that reads nothing is soon given up.
+            let _ = link.outbox.try_send(WorkerToHost::Health(stuck.cloned()));
+        }
+    }
+
+    /// Counts the looks for which hosts have waited to be let in, and tells those who wait for a
+    /// plugin.
+    fn refuse_who_waits(&mut self, stuck: Option<&Stuck>) {
+        let mut tired = Vec::new();
+        for (key, link) in &mut self.links {
+            let Some(waits) = &mut link.waits else { continue };
+            *waits += 1;
+            tired.extend((*waits >= WAITS).then_some(*key));
+        }
+        if let Some(stuck) = stuck.filter(|stuck| stuck.seconds >= KEPT_WAITING) {
+            for link in tired {
+                self.throw_out(link, takes_no_host(self.id, stuck));
+            }
+        }
+    }
+
+    /// Ends the worker of a plugin that does not return, and tells everybody why.
+    fn give_up(&mut self, stuck: &Stuck) {
+        let text = format!("worker {} was ended: {stuck} (--plugin-timeout)", self.id);
+        error!("{text}");
+        let failure = Failure::new(DocaError::TIME_OUT, text);
+        // The daemon is told first. When it hears before that all hosts have left, it stops the
+        // worker without a cause.
+        self.tell_daemon(WorkerToDaemon::Failed(failure.clone()));
+        let links: Vec<LinkKey> = self.links.keys().copied().collect();
+        for link in links {
+            self.send_away(link, failure.clone());
+        }
+        // For a thread, whose plugin may still return.
+        self.stop();
+    }
+
     /// Whether the end of a link is worth a line: always that of a host that was let in.
     fn line_about(&mut self, is_in: bool) -> Option<LeftOut> {
         if is_in { Some(LeftOut::default()) } else { self.strangers.line(Instant::now()) }
@@ -325,14 +447,18 @@ impl Control {
     /// False when the data thread is done.
     fn data_says(&mut self, message: ToControl) -> bool {
         match message {
-            ToControl::Ready => self.tell_daemon(WorkerToDaemon::Ready { port: self.port }),
+            ToControl::Ready => {
+                self.ready = true;
+                self.tell_daemon(WorkerToDaemon::Ready { port: self.port });
+            }
             ToControl::Failed(failure) => {
                 self.tell_daemon(WorkerToDaemon::Failed(failure));
                 return false;
             }
             ToControl::Attached { link, ucx_address, channel, max_message, plugins } => {
                 let answer = WorkerToHost::Attached { ucx_address, channel, max_message, plugins };
-                if let Some(link) = self.links.get(&link) {
+                if let Some(link) = self.links.get_mut(&link) {
+                    link.waits = None;
                     // A host that reads nothing is soon given up.
                     let _ = link.outbox.try_send(answer);
                 }

@@ -216,6 +216,7 @@ impl Core {
                 self.rounds.settled(place);
             }
         }
+        plugin.rest();
         worked
     }
 

@@ -24,6 +24,7 @@ use super::idle::{Idle, Pause};
 use super::instance::Instance;
 use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
+use super::watch::Watch;
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::host_names::HostName;
 use crate::mailbox::Mailbox;
@@ -55,6 +56,8 @@ pub(crate) struct Data {
     failed: Rc<RefCell<Vec<(u16, u64, Status)>>>,
     mailbox: Arc<Mailbox<ToData>>,
     control: ControlHandle,
+    /// Told of every turn.
+    watch: Arc<Watch>,
     max_message: usize,
     plugins: Vec<PluginAddress>,
     last_dest_id: u64,
@@ -74,10 +77,11 @@ impl Data {
         mailbox: Arc<Mailbox<ToData>>,
         control: ControlHandle,
         domains: &Arc<Domains>,
+        watch: Arc<Watch>,
     ) -> Result<Data, Failure> {
         let mut open = Vec::new();
         for item in &config.plugins {
-            open.push(Instance::open(item, Arc::clone(domains))?);
+            open.push(Instance::open(item, Arc::clone(domains), &watch)?);
         }
         let plugins = open.iter().map(Instance::address).collect();
         let core =
@@ -92,6 +96,7 @@ impl Data {
             failed: Rc::default(),
             mailbox,
             control,
+            watch,
             max_message: config.max_message,
             plugins,
             last_dest_id: 0,
@@ -147,6 +152,7 @@ impl Data {
     /// One turn of the loop. Whether anything happened; `None` when it is time to stop.
     #[inline]
     fn turn(&mut self, slept: bool) -> Option<bool> {
+        self.watch.next_turn();
         let mut worked = self.mailbox.has_post();
         if worked && !self.read_mail() {
             return None;

@@ -22,6 +22,7 @@ mod sessions;
 mod slot;
 mod store;
 mod throttle;
+mod watch;
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
@@ -37,6 +38,7 @@ use control::{ControlHandle, Setup};
 use data::Data;
 use domains::Domains;
 use messages::ToControl;
+use watch::Watch;
 
 /// Where a worker runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,19 +68,22 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
     let listener = TcpListener::bind((config.listen, 0))?;
     let (handle, from_data) = ControlHandle::new();
     let domains = Arc::new(Domains::new());
+    let watch = Arc::new(Watch::default());
     let setup = Setup {
         id: config.id,
         max_hosts: config.max_hosts,
         patience: config.patience,
+        plugin_timeout: config.plugin_timeout,
         place,
         listener,
         daemon,
         mailbox: Arc::clone(&mailbox),
         from_data,
         domains: Arc::clone(&domains),
+        watch: Arc::clone(&watch),
     };
     let control = control::start(setup)?;
-    match Data::open(&config, mailbox, handle.clone(), &domains) {
+    match Data::open(&config, mailbox, handle.clone(), &domains, watch) {
         Ok(data) => {
             handle.send(ToControl::Ready);
             data.run(place);

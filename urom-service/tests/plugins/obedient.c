@@ -82,6 +82,10 @@ static void plugin_close(struct urom_worker_ctx *ctx)
 {
 	struct state *state = ctx->plugin_ctx;
 	trace("close");
+#ifdef CLOSE_HANGS
+	for (;;)
+		pause();
+#endif
 	drain(&state->ready);
 	drain(&state->held);
 	free(state);

@@ -140,6 +140,8 @@ fn flags_that_make_no_sense_are_refused() {
         &["--max-hosts", "0"],
         &["--max-workers", "-1"],
         &["--max-workers-per-host", "many"],
+        &["--plugin-timeout", "0"],
+        &["--plugin-timeout", "off"],
         &["--worker-env", ""],
         &["--worker-env", "=x"],
         &["--unknown"],

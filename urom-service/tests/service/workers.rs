@@ -228,6 +228,20 @@ fn a_plugin_that_never_opens_is_given_up() {
     let mut client = Client::connect(uromd.address);
     let failure = client.start(any()).unwrap_err();
     assert_eq!(failure.code(), DocaError::TIME_OUT, "{failure}");
+    uromd.logged(&["plugin `hangs` has not returned from `open` for 5 s"]);
+}
+
+#[test]
+fn a_plugin_that_never_closes_is_named_and_its_worker_ends_all_the_same() {
+    let plugins = Plugins::new();
+    plugins.add_obedient("hangs", &["-DCLOSE_HANGS"]);
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 1);
+    let pid = host.pid();
+    drop(host);
+    wait_gone(pid);
+    uromd.logged(&["does not stop in order: plugin `hangs` does not return from `close`"]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::fuzzing::memory::within;
 use crate::fuzzing::{now, recent};
 use crate::library::daemon_link::{self, Request};
 use crate::library::event::{Event, Mailbox};
+use crate::library::health::Health;
 use crate::library::order::{Order, Reply, Start};
 use crate::library::stream::Stream;
 use crate::library::worker_link;
@@ -88,8 +89,9 @@ async fn from_worker(said: Cursor<Vec<u8>>) {
     assert!(given, "somebody takes orders");
     let loopback = ([127, 0, 0, 1], 5000).into();
     let mut stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
-    let end =
-        worker_link::watch(&mut stream, "worker 9", RUN, &mailbox, &mut orders, Patience::default()).await;
+    let health = Health::default();
+    let (who, patience) = ("worker 9", Patience::default());
+    let end = worker_link::watch(&mut stream, who, RUN, &mailbox, &mut orders, patience, &health).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
     drop(give);

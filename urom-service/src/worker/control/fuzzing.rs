@@ -12,6 +12,7 @@ use crate::lobby::Lobby;
 use crate::session::BACKLOG;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
+use crate::worker::watch::Watch;
 
 /// Streams of hosts.
 const LINKS: LinkKey = 3;
@@ -40,6 +41,8 @@ pub fn worker_control(input: &[u8]) {
 
 pub(super) struct Worker {
     pub(super) control: Control,
+    /// The data thread's.
+    pub(super) watch: Arc<Watch>,
     pub(super) domains: Arc<Domains>,
     pub(super) for_clerk: mpsc::UnboundedReceiver<Job>,
     /// What hosts are told, by their streams.
@@ -55,11 +58,15 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new() -> Worker {
         let (daemon, from_worker) = mpsc::channel(BACKLOG);
+        let watch = Arc::new(Watch::default());
         let ((sender, events), (desk, for_clerk)) = (mpsc::channel(BACKLOG), Desk::new());
         let control = Control {
             id: WorkerId(1),
             max_hosts: usize::MAX,
             mailbox: Arc::new(Mailbox::new().expect("a mailbox")),
+            observer: Observer::new(Arc::clone(&watch)),
+            plugin_timeout: None,
+            ready: false,
             desk,
             daemon,
             port: 5000,
@@ -75,7 +82,7 @@ impl Worker {
         };
         let (hosts, tickets, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
         let domains = Arc::new(Domains::new());
-        Worker { control, domains, for_clerk, hosts, from_worker, events, tickets, inside }
+        Worker { control, watch, domains, for_clerk, hosts, from_worker, events, tickets, inside }
     }
 
     /// Something happens, and what the clerk has to do for that is done.

@@ -25,12 +25,13 @@ use crate::log::{Budget, Log};
 use crate::mailbox::Mailbox;
 use crate::patience::Patience;
 use crate::session::{self, BACKLOG};
-use crate::wire::control::{Failure, PATIENCE, WorkerToHost};
+use crate::wire::control::{Failure, Method, PATIENCE, WorkerToHost};
 use crate::worker::Place;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Desk, ROUND, clerk};
 use crate::worker::messages::{ToControl, ToData};
 use crate::worker::sessions::{daemon_session, host_session};
+use crate::worker::watch::{LOOK, Observer, Watch};
 
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
@@ -40,7 +41,7 @@ const STOP_LIMIT: Duration = Duration::from_millis(1500);
 enum End {
     /// Everything was closed.
     Orderly,
-    /// The data thread did not end in time: a plugin holds it.
+    /// A plugin holds the data thread, which was to end, or has held it for too long.
     Stuck,
 }
 
@@ -50,6 +51,8 @@ pub(crate) struct Setup {
     pub(crate) id: WorkerId,
     pub(crate) max_hosts: usize,
     pub(crate) patience: Patience,
+    /// After how many seconds a plugin that does not return ends the worker.
+    pub(crate) plugin_timeout: Option<u32>,
     pub(crate) place: Place,
     /// Where hosts connect.
     pub(crate) listener: std::net::TcpListener,
@@ -58,6 +61,8 @@ pub(crate) struct Setup {
     pub(crate) from_data: mpsc::UnboundedReceiver<ToControl>,
     /// What plugins look up.
     pub(crate) domains: Arc<Domains>,
+    /// The data thread's.
+    pub(crate) watch: Arc<Watch>,
 }
 
 /// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the loader's lock, which a thread
@@ -73,17 +78,14 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     let log = tracing::dispatcher::get_default(Clone::clone);
     let (at_work, is_at_work) = oneshot::channel();
     let thread = std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
-        let (id, place) = (setup.id, setup.place);
+        let place = setup.place;
         tracing::dispatcher::with_default(&log, || {
-            if runtime.block_on(run(setup, at_work)) == End::Stuck {
-                error!("worker {id} does not stop in order: a plugin does not return from a call");
-                if place == Place::Process {
-                    Log::flush();
-                    // Not `exit`, which would wait for the loader if the plugin hangs as it is loaded, and nobody kills the worker
-                    // of a daemon that is gone.
-                    // SAFETY: it ends the process, and asks for nothing.
-                    unsafe { libc::_exit(1) };
-                }
+            if runtime.block_on(run(setup, at_work)) == End::Stuck && place == Place::Process {
+                Log::flush();
+                // Not `exit`, which would wait for the loader if the plugin hangs as it is loaded,
+                // and nobody kills the worker of a daemon that is gone. SAFETY: it ends the
+                // process, and asks for nothing.
+                unsafe { libc::_exit(1) };
             }
             // Who still reads a table is not waited for.
             runtime.shutdown_background();
@@ -95,7 +97,9 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
 }
 
 async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
-    let Setup { id, max_hosts, patience, place, listener, daemon, mailbox, mut from_data, domains } = setup;
+    let Setup { id, max_hosts, patience, place, listener, daemon, mailbox, mut from_data, domains, .. } =
+        setup;
+    let (plugin_timeout, observer) = (setup.plugin_timeout, Observer::new(setup.watch));
     let mut stop = Stop::new(place);
     let streams = UnixStream::from_std(daemon)
         .and_then(|daemon| Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?)));
@@ -116,6 +120,9 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
         id,
         max_hosts,
         mailbox,
+        observer,
+        plugin_timeout,
+        ready: false,
         desk,
         daemon: outbox,
         port,
@@ -132,9 +139,10 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     control.timers.spawn(clerk(domains, for_clerk));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
-    let mut round = interval(ROUND);
-    // A pause of this process is one round.
+    let (mut round, mut look) = (interval(ROUND), interval(LOOK));
+    // A pause of this process is one round, and one look.
     round.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // All that was spawned has had a turn then.
     yield_now().await;
     let _ = at_work.send(());
@@ -151,12 +159,16 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             Some(event) = happened.recv() => control.handle(event),
             Some(_) = control.sessions.join_next() => {}
             Some(_) = control.timers.join_next() => {}
-            () = &mut deadline, if stopping => break End::Stuck,
+            () = &mut deadline, if stopping => {
+                error!("worker {id} does not stop in order{}", control.because());
+                break End::Stuck;
+            }
             name = stop.asked(), if !stopping => {
                 info!("{name} was received");
                 control.stop();
             }
             _ = round.tick() => control.throw_out_late(),
+            _ = look.tick() => if !control.look() { break End::Stuck },
             (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
                 last_link += 1;
                 let secret = door.as_ref().and_then(|door| door.secret.clone());
@@ -216,12 +228,24 @@ async fn next(signal: &mut Option<Signal>) {
 }
 
 impl Control {
+    /// What keeps the data thread, if a plugin does, at the end of a sentence.
+    fn because(&self) -> String {
+        let call = self.observer.call();
+        let because = |(plugin, method): (String, Method)| {
+            format!(": plugin `{plugin}` does not return from `{}`", method.name())
+        };
+        call.map_or_else(String::new, because)
+    }
+
     /// Says what is left to say, and waits until it is read, but not long.
     async fn close(self, mut happened: mpsc::Receiver<Event>, end: End) {
+        let (code, because) = match end {
+            End::Orderly => (DocaError::SHUTDOWN, String::new()),
+            End::Stuck => (DocaError::TIME_OUT, self.because()),
+        };
         let Control { id, daemon, links, mut sessions, events, .. } = self;
-        let code = if end == End::Orderly { DocaError::SHUTDOWN } else { DocaError::TIME_OUT };
         for link in links.into_values() {
-            let text = format!("worker {id} was stopped");
+            let text = format!("worker {id} was stopped{because}");
             // A host that reads nothing does not learn why.
             let _ = link.outbox.try_send(WorkerToHost::Refused(Failure::new(code, text)));
         }
@@ -240,3 +264,65 @@ impl Control {
 }
 
 const _: () = assert!(STOP_LIMIT.as_millis() < PATIENCE.as_millis());
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, advance, sleep, timeout as within};
+
+    use super::*;
+    use crate::worker::control::ControlHandle;
+
+    /// Runs the thread's loop beside `test`, with a plugin that is called and does not return.
+    async fn beside(plugin_timeout: Option<u32>, test: impl Future<Output = ()>) -> End {
+        let (_theirs, daemon) = StdUnixStream::pair().unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        daemon.set_nonblocking(true).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (handle, from_data) = ControlHandle::new();
+        let watch = Arc::new(Watch::default());
+        let setup = Setup {
+            id: WorkerId(1),
+            max_hosts: 1,
+            patience: Patience::OFF,
+            plugin_timeout,
+            place: Place::Thread,
+            listener,
+            daemon,
+            mailbox: Arc::new(Mailbox::new().unwrap()),
+            from_data,
+            domains: Arc::new(Domains::new()),
+            watch: Arc::clone(&watch),
+        };
+        handle.send(ToControl::Ready);
+        watch.plugin("slow").begin(Method::Progress);
+        let (at_work, _is_at_work) = oneshot::channel();
+        tokio::join!(run(setup, at_work), test).0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plugin_that_does_not_return_ends_the_worker_after_its_time() {
+        let begin = Instant::now();
+        assert_eq!(beside(Some(30), async {}).await, End::Stuck);
+        let took = begin.elapsed().as_secs();
+        assert!((30..=31).contains(&took), "{took} s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_of_the_process_is_no_time_of_its_plugins() {
+        let begin = Instant::now();
+        let hour = Duration::from_secs(3600);
+        let pause = async {
+            sleep(LOOK * 5 / 2).await;
+            advance(hour).await;
+        };
+        assert_eq!(beside(Some(10), pause).await, End::Stuck);
+        let took = (begin.elapsed() - hour).as_secs();
+        assert!((9..=11).contains(&took), "{took} s and the pause");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_time_for_plugins_a_worker_waits_for_them() {
+        let day = Duration::from_secs(24 * 3600);
+        assert!(within(day, beside(None, async {})).await.is_err());
+    }
+}
