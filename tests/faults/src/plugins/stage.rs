@@ -259,8 +259,8 @@ impl Stage {
 
     /// A daemon of its own ends the worker, and no other one.
     fn is_ended(&mut self, limit: u32) -> Result<Duration> {
-        let limit = limit.to_string();
-        let limited = ["--plugin-timeout", &*limit];
+        let seconds = limit.to_string();
+        let limited = ["--plugin-timeout", &*seconds];
         let daemon = start_daemon_with(&self.plugins, Transports::All, &self.logs, &limited)?;
         let mut hosts =
             [start_host("first", &daemon, &self.logs)?, start_host("second", &daemon, &self.logs)?];
