@@ -41,6 +41,7 @@ use clap::{Parser, Subcommand};
 
 // What plugins log with, where this program is a service or one of its workers.
 urom_service::export_doca_log!();
+urom_service::remember_hangup!();
 
 /// The verb that makes this program `uromd`; for itself only, so no help names it.
 const UROMD: &str = "uromd";
@@ -76,9 +77,6 @@ fn main() -> ExitCode {
     }
     if arguments.get(1).is_some_and(|word| word == UROMD) {
         return urom_service::uromd::main_of(arguments.into_iter().skip(1), vec![UROMD.into()]);
-    }
-    if arguments.get(1).is_some_and(|word| word == check::PROBE) {
-        return check::probe_child(arguments.get(2).map(AsRef::as_ref));
     }
     let verb = Cli::parse_from(arguments).verb;
     output::own_stdout();

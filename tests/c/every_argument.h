@@ -75,6 +75,7 @@ static inline void bad_arguments_of_a_worker(const struct rig *rig)
 	static char *const no_value[] = {"NAME"}, *const hole[] = {"NAME=value", NULL};
 	struct doca_urom_worker_cmd_task *task;
 	struct doca_urom_worker *idle, *running;
+	struct urom_worker_health health;
 	doca_cpu_set_t cpus;
 	uint64_t id;
 	uint32_t gid;
@@ -114,6 +115,9 @@ static inline void bad_arguments_of_a_worker(const struct rig *rig)
 	running = running_worker(rig, rig->host.pe, 70);
 	GIVES(DOCA_SUCCESS, doca_urom_worker_get_id, running, &id);
 	IS(70, id);
+	GIVES(INVALID, urom_worker_get_health, running, NULL);
+	GIVES(DOCA_SUCCESS, urom_worker_get_health, running, &health);
+	IS(0, health.plugin[0]);
 	GIVES(INVALID, doca_urom_worker_cmd_task_allocate, running, NULL);
 	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, rig->plugin, NULL);
 	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, 0, &task);

@@ -39,6 +39,7 @@ static struct {
 	const struct doca_urom_service_plugin_info *plugins;
 	enum doca_ctx_states state;
 	struct doca_urom_domain_oob_coll oob;
+	struct urom_worker_health health;
 	const char *env[1];
 	struct doca_urom_service *service; /* a live one */
 	struct doca_pe *pe;		   /* a live one */
@@ -116,6 +117,7 @@ struct attempt {
 	CODE(doca_urom_worker_set_env, WORKER, o, (char *const *)given.env, 1)                                         \
 	CODE(doca_urom_worker_get_id, WORKER, o, &given.word)                                                          \
 	CODE(doca_urom_worker_get_gid, WORKER, o, &given.half)                                                         \
+	CODE(urom_worker_get_health, WORKER, o, &given.health)                                                         \
 	VALUE(doca_urom_worker_as_ctx, WORKER, o)                                                                      \
 	CODE(doca_urom_worker_cmd_task_allocate, WORKER, o, (void *)&given.pointer)                                    \
 	CODE(doca_urom_worker_cmd_task_allocate_init, WORKER, o, 1, (void *)&given.pointer)                            \

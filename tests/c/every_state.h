@@ -33,7 +33,7 @@ struct in_states {
 
 /* ---- Workers ----------------------------------------------------------------------------------------------------- */
 
-static char *const one_variable[] = {"NAME=value"};
+static char *const one_variable[] = {"UROM_NAME=value"};
 
 IN_STATE(doca_urom_worker_destroy, return doca_urom_worker_destroy(o);)
 IN_STATE(doca_urom_worker_set_service, return doca_urom_worker_set_service(o, rig->host.service);)
@@ -46,6 +46,7 @@ IN_STATE(doca_urom_worker_set_max_inflight_tasks, return doca_urom_worker_set_ma
 IN_STATE(doca_urom_worker_set_env, return doca_urom_worker_set_env(o, one_variable, 1);)
 IN_STATE(doca_urom_worker_get_id, uint64_t id; return doca_urom_worker_get_id(o, &id);)
 IN_STATE(doca_urom_worker_get_gid, uint32_t gid; return doca_urom_worker_get_gid(o, &gid);)
+IN_STATE(urom_worker_get_health, struct urom_worker_health health; return urom_worker_get_health(o, &health);)
 IN_STATE(doca_urom_worker_as_ctx, return doca_urom_worker_as_ctx(o) == o ? OK : BAD;)
 IN_STATE(doca_urom_worker_cmd_task_allocate, struct doca_urom_worker_cmd_task *task;
 	 doca_error_t code = doca_urom_worker_cmd_task_allocate(o, &task);
@@ -73,6 +74,7 @@ static const struct in_states of_workers[] = {
 	{"doca_urom_worker_set_env", state_doca_urom_worker_set_env, {OK, BAD, BAD, BAD}},
 	{"doca_urom_worker_get_id", state_doca_urom_worker_get_id, {OK, OK, OK, OK}},
 	{"doca_urom_worker_get_gid", state_doca_urom_worker_get_gid, {OK, OK, OK, OK}},
+	{"urom_worker_get_health", state_urom_worker_get_health, {BAD, BAD, OK, BAD}},
 	{"doca_urom_worker_as_ctx", state_doca_urom_worker_as_ctx, {OK, OK, OK, OK}},
 	{"doca_urom_worker_cmd_task_allocate", state_doca_urom_worker_cmd_task_allocate, {BAD, BAD, OK, BAD}},
 	{"doca_urom_worker_cmd_task_allocate_init", state_doca_urom_worker_cmd_task_allocate_init, {BAD, BAD, OK, BAD}},

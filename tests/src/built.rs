@@ -54,7 +54,7 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     // As long as the real name, so that it has room in the file; and one that no other copy in the process has.
     static MADE: AtomicU32 = AtomicU32::new(0);
     let other = format!("libdoca_{:06}.so.2\0", MADE.fetch_add(1, Ordering::Relaxed));
-    const NAMES: [&[u8]; 10] = [
+    const NAMES: [&[u8]; 11] = [
         b"urom_service_set_address\0",
         b"urom_service_set_embedded\0",
         b"urom_service_set_any_device\0",
@@ -63,6 +63,7 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
         b"urom_service_get_plugin_description\0",
         b"urom_ctx_get_failure_code\0",
         b"urom_ctx_get_failure\0",
+        b"urom_worker_get_health\0",
         b"urom_worker_cmd_task_get_end\0",
         b"urom_pe_progress_many\0",
     ];

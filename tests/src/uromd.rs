@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -22,7 +23,7 @@ pub struct Uromd {
     // Kept open: a daemon whose output nobody holds would get a signal for writing to it.
     _output: BufReader<ChildStdout>,
     /// Closed when all that its processes logged is printed.
-    log: Option<Receiver<()>>,
+    log: Option<Mutex<Receiver<()>>>,
 }
 
 /// How long dropping it waits for the last lines of workers, which end with their daemon.
@@ -72,7 +73,7 @@ impl Uromd {
         }
         let program = command.get_program().to_owned();
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
-        let log = child.stderr.take().map(print);
+        let log = child.stderr.take().map(print).map(Mutex::new);
         let mut output = BufReader::new(child.stdout.take().context("uromd has no output")?);
         let mut line = String::new();
         output.read_line(&mut line).context("cannot read what uromd prints")?;
@@ -108,8 +109,16 @@ impl Uromd {
     ///
     /// # Errors
     /// When it is gone already.
-    pub fn stop(mut self) -> Result<ExitStatus> {
+    pub fn stop(self) -> Result<ExitStatus> {
         self.signal(Signal::TERM)?;
+        self.wait()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn wait(mut self) -> Result<ExitStatus> {
         Ok(self.child.wait()?)
     }
 }
@@ -119,9 +128,9 @@ impl Drop for Uromd {
         // It may have ended already; either way nothing of it is left.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        if let Some(log) = &self.log {
+        if let Some(log) = &mut self.log {
             // Nothing is ever sent.
-            let _ = log.recv_timeout(LAST_LINES);
+            let _ = log.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(LAST_LINES);
         }
     }
 }

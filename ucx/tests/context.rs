@@ -2,11 +2,17 @@
 
 mod common;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use common::{Pair, context, is_from, log};
-use ucx::{Context, Features, Status};
+use ucx::{Context, ErrorMode, Features, Request, Status, WorkerAddress};
+
+/// How many threads flood a worker: with so many there is always something to receive for it.
+const FLOODS: usize = 12;
 
 #[test]
 fn an_unknown_name_is_refused_and_named() {
@@ -102,6 +108,57 @@ fn a_dropped_worker_drops_its_handlers() {
     assert_eq!(Rc::strong_count(&owned), 4);
     drop(worker);
     assert_eq!(Rc::strong_count(&owned), 1);
+}
+
+/// Sends to a worker for as long as it should, or until a test that hangs has failed.
+fn flood(address: &[u8], goes_on: &AtomicBool) {
+    let worker = context("tcp").worker().unwrap();
+    // SAFETY: from a worker of this test.
+    let address = unsafe { WorkerAddress::from_bytes(address) }.unwrap();
+    let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address).unwrap();
+    let (begin, mut sending) = (Instant::now(), VecDeque::new());
+    while goes_on.load(Ordering::Relaxed) && begin.elapsed() < 10 * BRIEFLY {
+        while sending.len() < 64 {
+            sending.push_back(endpoint.am_send(1, b"", vec![0; 8000]));
+        }
+        worker.progress();
+        while sending.front().is_some_and(Request::is_done) {
+            sending.pop_front();
+        }
+    }
+    // The worker that it sent to may have been left as it was: nothing waits for that.
+    sending.into_iter().for_each(Request::detach);
+    std::mem::forget((endpoint, worker));
+}
+
+/// How long a worker that is dropped may take: it waits for a second.
+const BRIEFLY: Duration = Duration::from_secs(3);
+
+#[test]
+fn a_worker_that_is_dropped_ends_soon_however_much_its_peers_send() {
+    let worker = context("tcp").worker().unwrap();
+    let count = Rc::new(Cell::new(0));
+    let came = Rc::clone(&count);
+    worker.set_am_handler(1, move |_| came.set(came.get() + 1)).unwrap();
+    let address = worker.address().unwrap().as_bytes().to_vec();
+    let goes_on = AtomicBool::new(true);
+    std::thread::scope(|threads| {
+        for _ in 0..FLOODS {
+            threads.spawn(|| flood(&address, &goes_on));
+        }
+        common::until(&[&worker], "the flood", || count.get() > 1000);
+        // UCX keeps the buffer of a message to a peer that never takes it.
+        let silent = context("tcp").worker().unwrap();
+        let address = silent.address().unwrap();
+        let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address).unwrap();
+        endpoint.am_send(1, b"", vec![0; 4 << 20]).detach();
+        drop(endpoint);
+        let begin = Instant::now();
+        drop(worker);
+        let took = begin.elapsed();
+        goes_on.store(false, Ordering::Relaxed);
+        assert!(took < BRIEFLY, "{took:?}");
+    });
 }
 
 #[test]

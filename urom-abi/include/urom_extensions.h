@@ -19,6 +19,7 @@ extern "C" {
 struct doca_ctx;
 struct doca_pe;
 struct doca_urom_service;
+struct doca_urom_worker;
 struct doca_urom_worker_cmd_task;
 
 /*
@@ -77,6 +78,20 @@ doca_error_t urom_ctx_get_failure_code(const struct doca_ctx *ctx);
  */
 DOCA_STABLE
 size_t urom_ctx_get_failure(const struct doca_ctx *ctx, char *text, size_t capacity);
+
+/* What a worker says of its plugins. */
+struct urom_worker_health {
+	char plugin[48];  /* the plugin that does not return; empty when all is well */
+	char method[16];  /* what it was called for, such as "worker_cmd", "progress" or "notif_pack" */
+	uint64_t seconds; /* for how long it has not returned */
+};
+
+/*
+ * Whether a plugin of the worker has not returned from a call for 5 s or longer: nothing else of that worker is done
+ * meanwhile. The answer is what the worker said last, and needs no progress. BAD_STATE unless the worker runs.
+ */
+DOCA_STABLE
+doca_error_t urom_worker_get_health(struct doca_urom_worker *worker, struct urom_worker_health *health);
 
 /* How a command task ended. */
 struct urom_cmd_task_end {

@@ -115,6 +115,19 @@ impl Incoming for &[u8] {
     }
 }
 
+/// The side of a handler that names none. Nothing implements it: `#[urom_plugin]` names the side, and where it was forgotten the
+/// compiler says so.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`#[urom_plugin]` is missing above the handler of `{Self}`",
+    label = "not exported as a plugin",
+    note = "write `#[urom_plugin]` above `impl Handler for {Self}`"
+)]
+pub trait FilledIn {
+    /// The side.
+    type Side: PluginSide;
+}
+
 /// What the plugin side gives to generated code; implemented by `urom-pdk` and by nobody else.
 pub trait PluginSide: 'static {
     /// What a handler sees while it opens.

@@ -66,6 +66,14 @@ impl ContextHandle {
         self.library.api()
     }
 
+    pub(crate) fn ctx(&self) -> NonNull<Ctx> {
+        self.ctx
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state().is_ok_and(|state| state == CtxState::IDLE)
+    }
+
     /// Connects it to its engine and says whom its state changes concern.
     pub(crate) fn register(
         &self,

@@ -14,6 +14,7 @@ use urom_abi::host::{Ctx, Pe};
 use crate::alarm::Alarm;
 use crate::deadlines::{Deadlines, MOVES};
 use crate::error::{Error, Result, check};
+use crate::leaving::{Leaver, Leaving};
 use crate::library::Library;
 use crate::thread;
 
@@ -21,6 +22,11 @@ use crate::thread;
 ///
 /// It belongs to the thread that made it, as do its workers and their tasks; clones are the same engine. It is
 /// destroyed when its last clone and the last worker on it are gone.
+///
+/// A worker that is dropped and does not stop within a tenth of a second is left to its engine,
+/// which destroys it when a later progress finds that it has stopped. The last clone waits for such
+/// workers, for at most ten seconds after they were dropped; one that has not stopped then stays
+/// behind, with a line in the log.
 ///
 /// There is seldom a need to progress it by hand: every future of this crate progresses its own engine when it is
 /// polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of their thread.
@@ -59,8 +65,20 @@ use crate::thread;
 /// fn assert_send<T: Send>() {}
 /// assert_send::<urom_host::ProgressEngine>();
 /// ```
-#[derive(Clone)]
 pub struct ProgressEngine(Rc<EngineCore>);
+
+impl Clone for ProgressEngine {
+    fn clone(&self) -> ProgressEngine {
+        ProgressEngine::of(Rc::clone(&self.0))
+    }
+}
+
+impl Drop for ProgressEngine {
+    fn drop(&mut self) {
+        self.0.leaving.drop_handle();
+        self.see_out();
+    }
+}
 
 impl ProgressEngine {
     /// Creates an engine for this thread (`doca_pe_create`), of the library that [`Library::find`] finds.
@@ -100,7 +118,7 @@ impl ProgressEngine {
     pub fn with_library(library: Library) -> Result<ProgressEngine> {
         let core = Rc::new(EngineCore::new(library)?);
         thread::register(&core);
-        Ok(ProgressEngine(core))
+        Ok(ProgressEngine::of(core))
     }
 
     /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether anything moved. When nothing
@@ -169,9 +187,42 @@ impl ProgressEngine {
     }
 
     /// One more handle to an engine of this thread.
-    #[cfg(feature = "tokio")]
     pub(crate) fn of(core: Rc<EngineCore>) -> ProgressEngine {
+        core.leaving.add_handle();
         ProgressEngine(core)
+    }
+
+    /// Whether the other handle is of the same engine.
+    pub(crate) fn is_same(&self, other: &ProgressEngine) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Keeps one of its contexts that was dropped until that is idle.
+    pub(crate) fn keep(&self, leaver: Box<dyn Leaver>) {
+        self.0.leaving.keep(leaver);
+    }
+
+    /// To be called by the callback that tells that one of its contexts is idle.
+    pub(crate) fn is_idle(&self, ctx: NonNull<Ctx>) {
+        self.0.leaving.is_idle(ctx);
+    }
+
+    /// Counts the handle of a context no more that stays behind, and is never dropped.
+    pub(crate) fn forget_handle(&self) {
+        self.0.leaving.drop_handle();
+    }
+
+    /// Waits for those that leave when nobody else has the engine.
+    fn see_out(&self) {
+        if !self.0.leaving.is_alone() {
+            return;
+        }
+        if thread::in_callback() {
+            // Dropped when the callback is over, which comes back here.
+            thread::bury(self.clone());
+        } else {
+            self.0.leaving.see_out();
+        }
     }
 
     pub(crate) fn deadlines(&self) -> &Deadlines {
@@ -257,6 +308,7 @@ pub(crate) struct EngineCore {
     pe: NonNull<Pe>,
     handle: RawFd,
     deadlines: Deadlines,
+    leaving: Leaving,
     /// The program wants to be notified.
     asked: Cell<bool>,
 }
@@ -269,7 +321,8 @@ impl EngineCore {
         check(code, || "creating a progress engine")?;
         let pe = crate::library::non_null(pe, "creating a progress engine")?;
         let deadlines = Deadlines::default();
-        let mut core = EngineCore { library, pe, handle: -1, deadlines, asked: Cell::new(false) };
+        let (leaving, asked) = (Leaving::default(), Cell::new(false));
+        let mut core = EngineCore { library, pe, handle: -1, deadlines, leaving, asked };
         // SAFETY: the engine is live, and the pointer is to a local variable.
         let code = unsafe { (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle) };
         check(code, || "asking a progress engine for its notification handle")?;

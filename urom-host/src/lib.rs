@@ -46,9 +46,11 @@
 //!
 //! # Objects
 //!
-//! Objects may be dropped in any order: each keeps what it needs, and DOCA's order (domains, tasks, workers, service,
-//! engine, device) is kept underneath. Only a worker that does not stop within ten seconds after it was dropped stays behind,
-//! with a warning (a [`tracing`] event).
+//! Objects may be dropped in any order: each keeps what it needs, and DOCA's order (domains, tasks,
+//! workers, service, engine, device) is kept underneath. A drop waits for a tenth of a second at
+//! most for a worker to stop, and leaves it to its engine otherwise. When that has no other user,
+//! the last drop waits; only a worker that does not stop within ten seconds after it was dropped
+//! stays behind then, with a warning (a [`tracing`] event).
 //!
 //! # Libraries
 //!
@@ -87,6 +89,7 @@ mod error;
 pub mod gather;
 mod host;
 mod id;
+mod leaving;
 mod library;
 mod plugin;
 mod service;
@@ -119,4 +122,4 @@ pub use urom_abi::WORKER_ID_ANY;
 pub use urom_abi::cpu::CpuSet;
 pub use urom_abi::{Data, Elements, Payload, Received, Registered};
 pub use wait::{block_on, block_on_for};
-pub use worker::{Answer, Starting, Stopping, Worker, WorkerBuilder};
+pub use worker::{Answer, Health, Starting, Stopping, Worker, WorkerBuilder};

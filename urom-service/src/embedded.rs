@@ -18,10 +18,11 @@ use urom_abi::signals;
 
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::discovery::{PLUGIN_PATH_VARIABLE, entries};
-use crate::daemon::{Launcher, serve};
+use crate::daemon::{AllowedVariables, Launcher, Manager, serve};
 use crate::freshness;
 use crate::key::Key;
 use crate::log::Log;
+use crate::patience::Patience;
 use crate::threads::{Alive, wait_for_all};
 
 /// Names the CPUs hosts are told of, as `uromd --cpus` does.
@@ -86,6 +87,10 @@ impl Embedded {
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
             cpus,
             plugin_path: Some(places(options.plugin_path.as_deref())).filter(|places| !places.is_empty()),
+            // Whoever is silent is paused together with this end.
+            patience: Patience::OFF,
+            // It has no effect on threads of the host's own process.
+            worker_env_allow: vec![AllowedVariables::all()],
             ..DaemonConfig::default()
         };
         let listener = std::net::TcpListener::bind(config.listen)?;
@@ -102,13 +107,15 @@ impl Embedded {
                 let _ = stopped.await;
             };
             let served = runtime.block_on(async {
-                serve(TcpListener::from_std(listener)?, config, Launcher::Thread, stopped).await
+                serve(TcpListener::from_std(listener)?, config, Launcher::Thread, Manager::default(), stopped)
+                    .await
             });
             // A plugin that hangs while it is listed keeps its thread; it must not keep the host program.
             runtime.shutdown_background();
             if let Err(problem) = served {
                 error!("the embedded service ended: {problem}");
             }
+            Log::flush();
         };
         // The workers' threads inherit it from this one.
         let thread =

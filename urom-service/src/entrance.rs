@@ -18,6 +18,9 @@ use crate::wire::stream::prepare;
 /// How many bytes the kernel keeps for a peer that reads later. It takes twice as many, for what it needs itself.
 const SEND_BUFFER: usize = 128 << 10;
 
+/// How many connections may wait to be accepted, as far as the system allows.
+const BACKLOG: i32 = 4096;
+
 /// How long to wait before accepting again.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -33,10 +36,12 @@ pub(crate) struct Entrance {
 
 impl Entrance {
     pub(crate) fn new(listener: TcpListener) -> Entrance {
+        // The standard library's backlog is 128, and a thousand hosts may come at once. Where this fails it is as it was.
+        let _ = rustix::net::listen(&listener, BACKLOG);
         Entrance { listener, lobby: Lobby::new(UNPROVEN), closed: None, failures: Budget::default() }
     }
 
-    /// The next connection, and its place among those that have proven nothing. Nothing is lost when this is dropped
+    /// The next connection, once there is a place for it among those that have proven nothing. Nothing is lost when this is dropped
     /// before it is ready.
     pub(crate) async fn accept(&mut self) -> (TcpStream, SocketAddr, Seat) {
         loop {
@@ -44,6 +49,7 @@ impl Entrance {
                 sleep_until(until).await;
                 self.closed = None;
             }
+            self.lobby.room().await;
             match self.listener.accept().await {
                 Ok((stream, peer)) => {
                     // IPv4 that comes to a socket of IPv6 is shown as what it is.

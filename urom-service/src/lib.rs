@@ -10,23 +10,26 @@
 //! - the **host** program uses this crate's library part (through `urom-host`, or as DOCA's C interface).
 //!
 //! What comes from outside a process is checked and never believed: bytes, lengths, slots, a plugin's echo of a command.
-//! A plugin's *code* is believed. The daemon loads every file of the plugin path that has a plugin's symbols in
-//! order to list it, so one that crashes while it is loaded takes the daemon along; one that crashes at work takes its
-//! worker. A plugin's own events
+//! A plugin's *code* is believed by its worker alone, which it takes along when it crashes. To list a file, the daemon has a
+//! process of its own load it ([`examine`]), so whatever it does then costs a line of the log. A plugin's own events
 //! wake nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and twenty times
 //! otherwise.
 //!
 //! [`embedded`] is the same daemon and worker code on threads of the host's process. [`wire`] is what the three say to
 //! each other; [`log`] is how daemon and workers say what they do, and [`urom_log`] how C programs and plugins do.
 
+mod awake;
 pub mod daemon;
+mod descriptors;
 pub mod embedded;
 mod entrance;
+pub mod examine;
 #[doc(hidden)]
 pub mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod hangup;
 mod host_names;
 pub mod key;
 pub mod library;
@@ -35,6 +38,7 @@ mod lobby;
 pub mod log;
 mod mailbox;
 mod own_output;
+mod patience;
 pub mod plugin_elf;
 pub mod plugin_file;
 mod plugin_log;
@@ -46,5 +50,8 @@ pub mod uromd;
 pub mod wire;
 pub mod worker;
 
+#[doc(hidden)]
+pub use hangup::remember_hangup_now;
 pub use own_output::take_stdout;
+pub use patience::{PATIENCE_VARIABLE, ParsePatienceError, Patience};
 pub use urom_log::export_doca_log;

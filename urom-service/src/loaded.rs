@@ -20,6 +20,7 @@ use crate::plugin_elf::PluginElf;
 pub(crate) struct Identity {
     device: u64,
     inode: u64,
+    size: u64,
     modified: (i64, i64),
 }
 
@@ -35,6 +36,7 @@ impl Identity {
         Ok(Identity {
             device: metadata.dev(),
             inode: metadata.ino(),
+            size: metadata.size(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
         })
     }

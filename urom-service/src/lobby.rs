@@ -1,30 +1,39 @@
 //! The connections that have proven nothing yet: so many at a time, and no more.
 //!
-//! One more than that, and the oldest of the address that has the most is hung up on. A host takes a few milliseconds for what
-//! a stranger never does, so who opens connections by the thousand pushes out their own, and hosts of other addresses come in.
-//! Who has as many addresses as there are places pushes out anybody: a network of IPv6 counts as one address for that.
-//! Nor do they fill the log: each way of not coming in has a budget of lines.
+//! Further ones wait in the kernel's backlog until there is a place. A connection that had time to greet and did not may lose
+//! its place to one that waits: the oldest of the address that has the most such. A host that is about to greet never does. Who
+//! has as many addresses as there are places pushes out anybody's silent connections: a network of IPv6 counts as one address
+//! for that. Nor do strangers fill the log: each way of not coming in has a budget of lines.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tracing::{debug, info, warn};
 
+use crate::awake::sleep;
 use crate::log::Budget;
 use crate::wire::hello::HelloError;
 use crate::wire::stream::StreamError;
 
 /// How many connections to one listener may be unproven at a time.
-pub(crate) const UNPROVEN: usize = 64;
+pub(crate) const UNPROVEN: usize = 256;
+
+/// How long a connection has to greet before it may lose its place: hosts take a few milliseconds.
+const TIME_TO_GREET: Duration = Duration::from_millis(500);
 
 /// Where connections wait until they have proven something.
+#[derive(Debug, Clone)]
+pub(crate) struct Lobby(Arc<Shared>);
+
 #[derive(Debug)]
-pub(crate) struct Lobby {
-    guests: Arc<Mutex<Guests>>,
+struct Shared {
+    guests: Mutex<Guests>,
+    /// A place is free, or can be taken.
+    changed: Notify,
     most: usize,
 }
 
@@ -42,6 +51,8 @@ struct Guests {
 struct Guest {
     number: u64,
     from: IpAddr,
+    /// It had time to greet, and has not.
+    is_silent: bool,
     /// Dropped to hang up.
     _line: oneshot::Sender<Infallible>,
 }
@@ -49,34 +60,53 @@ struct Guest {
 /// A connection's place. Dropping it makes room.
 #[derive(Debug)]
 pub(crate) struct Seat {
-    guests: Arc<Mutex<Guests>>,
+    lobby: Lobby,
     number: u64,
     line: oneshot::Receiver<Infallible>,
 }
 
 impl Lobby {
     pub(crate) fn new(most: usize) -> Lobby {
-        Lobby { guests: Arc::default(), most }
+        Lobby(Arc::new(Shared { guests: Mutex::default(), changed: Notify::new(), most }))
     }
 
-    /// Gives a connection a place, at the cost of another one's if there is none.
+    /// Waits until one more connection can have a place. Only one may wait at a time.
+    pub(crate) async fn room(&self) {
+        loop {
+            let changed = self.0.changed.notified();
+            {
+                let guests = self.lock();
+                if guests.waiting.len() < self.0.most || guests.waiting.iter().any(|guest| guest.is_silent) {
+                    return;
+                }
+            }
+            changed.await;
+        }
+    }
+
+    /// Gives a connection a place, at the cost of a silent one's if there is none.
     pub(crate) fn enter(&self, from: IpAddr) -> Seat {
-        let mut guests = lock(&self.guests);
-        if guests.waiting.len() >= self.most {
+        let mut guests = self.lock();
+        if guests.waiting.len() >= self.0.most {
             guests.evict();
         }
         guests.last += 1;
         let number = guests.last;
         let (hold, line) = oneshot::channel();
-        guests.waiting.push_back(Guest { number, from, _line: hold });
-        Seat { guests: Arc::clone(&self.guests), number, line }
+        guests.waiting.push_back(Guest { number, from, is_silent: false, _line: hold });
+        Seat { lobby: self.clone(), number, line }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Guests> {
+        self.0.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Guests {
     fn evict(&mut self) {
-        let goes = who_goes(self.waiting.iter().map(|guest| guest.from));
-        drop(goes.and_then(|at| self.waiting.remove(at)));
+        let silent = self.waiting.iter().filter(|guest| guest.is_silent);
+        let goes = who_goes(silent.map(|guest| (guest.number, guest.from)));
+        self.waiting.retain(|guest| Some(guest.number) != goes);
     }
 }
 
@@ -88,34 +118,30 @@ fn owner(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Which of those that wait makes room for one more: the oldest of the address that has the most, if the oldest come first.
-pub(crate) fn who_goes(waiting: impl Iterator<Item = IpAddr> + Clone) -> Option<usize> {
-    let waiting = waiting.map(owner);
+/// Which of those that are silent makes room for one more: the oldest of the address that has the most, if the oldest come first.
+fn who_goes(silent: impl Iterator<Item = (u64, IpAddr)> + Clone) -> Option<u64> {
     let mut counts: HashMap<IpAddr, usize> = HashMap::new();
-    for from in waiting.clone() {
-        *counts.entry(from).or_default() += 1;
+    for (_, from) in silent.clone() {
+        *counts.entry(owner(from)).or_default() += 1;
     }
     let most = counts.values().copied().max();
-    waiting.enumerate().find(|(_, from)| counts.get(from).copied() == most).map(|(at, _)| at)
+    silent.into_iter().find(|(_, from)| counts.get(&owner(*from)).copied() == most).map(|(number, _)| number)
 }
 
 impl Seat {
     /// Whether a connection has greeted as it should. If it has not, that is logged.
     pub(crate) async fn admit(
-        self,
+        &mut self,
         peer: SocketAddr,
         greeting: impl Future<Output = Result<(), StreamError>>,
     ) -> bool {
-        let guests = Arc::clone(&self.guests);
         let end = self.hold(greeting).await;
-        let (mut guests, now) = (lock(&guests), Instant::now());
+        let (mut guests, now) = (self.lobby.lock(), Instant::now());
         match end {
             Some(Ok(())) => return true,
             None => {
                 if let Some(more) = guests.evicted.line(now) {
-                    debug!(
-                        "closed the connection from {peer}: too many connections are being set up at a time{more}"
-                    );
+                    debug!("closed the connection from {peer}: it did not greet, and others wait{more}");
                 }
             }
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
@@ -141,30 +167,45 @@ impl Seat {
     }
 
     /// What `proving` gives; nothing when the place was needed before.
-    async fn hold<T>(mut self, proving: impl Future<Output = T>) -> Option<T> {
-        tokio::select! {
-            biased;
-            proven = proving => Some(proven),
-            _ = &mut self.line => None,
+    async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
+        let (mut proving, mut time) = (std::pin::pin!(proving), std::pin::pin!(sleep(TIME_TO_GREET)));
+        let mut is_silent = false;
+        loop {
+            tokio::select! {
+                // What was said in time counts, however late this task has its turn.
+                biased;
+                proven = &mut proving => return Some(proven),
+                _ = &mut self.line => return None,
+                () = &mut time, if !is_silent => {
+                    is_silent = true;
+                    self.falls_silent();
+                }
+            }
         }
+    }
+
+    fn falls_silent(&self) {
+        if let Some(guest) = self.lobby.lock().waiting.iter_mut().find(|guest| guest.number == self.number) {
+            guest.is_silent = true;
+        }
+        self.lobby.0.changed.notify_one();
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let mut guests = lock(&self.guests);
-        if let Some(at) = guests.waiting.iter().position(|guest| guest.number == self.number) {
-            drop(guests.waiting.remove(at));
-        }
+        self.lobby.lock().waiting.retain(|guest| guest.number != self.number);
+        self.lobby.0.changed.notify_one();
     }
-}
-
-fn lock(guests: &Mutex<Guests>) -> MutexGuard<'_, Guests> {
-    guests.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
+    use tokio::task::JoinHandle;
+    use tokio::time::timeout;
+
     use super::*;
     use crate::wire::hello::Role;
     use crate::wire::proof::KeyError;
@@ -173,49 +214,78 @@ mod tests {
         [10, 0, 0, last].into()
     }
 
-    /// Whether a place was needed for another.
-    async fn is_out(seat: Seat) -> bool {
-        // What takes a moment longer than hanging up does.
-        seat.hold(tokio::task::yield_now()).await.is_none()
+    /// A connection that says nothing; whether its place was needed for another.
+    fn silent(mut seat: Seat) -> JoinHandle<bool> {
+        tokio::spawn(async move { seat.hold(pending::<()>()).await.is_none() })
     }
 
-    #[tokio::test]
-    async fn one_too_many_costs_the_oldest_of_the_address_with_the_most_its_place() {
-        let lobby = Lobby::new(4);
-        let honest = lobby.enter(from(1));
-        let mut strangers: VecDeque<Seat> = (0..3).map(|_| lobby.enter(from(2))).collect();
-        for _ in 0..100 {
-            strangers.push_back(lobby.enter(from(2)));
-            assert!(is_out(strangers.pop_front().unwrap()).await);
-        }
-        assert!(!is_out(honest).await);
-        for stranger in strangers {
-            assert!(!is_out(stranger).await);
-        }
-        assert_eq!(lock(&lobby.guests).waiting.len(), 0);
+    /// Whether somebody can have a place now.
+    async fn has_room(lobby: &Lobby) -> bool {
+        timeout(Duration::ZERO, lobby.room()).await.is_ok()
     }
 
-    #[tokio::test]
-    async fn a_place_that_was_given_back_is_free() {
+    async fn time_to_greet() {
+        tokio::time::sleep(2 * TIME_TO_GREET).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_could_not_greet_yet_keeps_its_place_and_others_wait() {
         let lobby = Lobby::new(2);
-        let stays = lobby.enter(from(1));
-        for last in 2..100 {
-            drop(lobby.enter(from(last)));
-        }
-        assert!(!is_out(stays).await);
+        let seats = [1, 2].map(|last| silent(lobby.enter(from(last))));
+        assert!(!has_room(&lobby).await);
+        let begin = tokio::time::Instant::now();
+        lobby.room().await;
+        assert_eq!(begin.elapsed(), TIME_TO_GREET);
+        assert!(seats.iter().all(|seat| !seat.is_finished()), "nobody goes before somebody comes");
     }
 
-    #[tokio::test]
-    async fn who_has_proven_something_in_time_is_not_hung_up_on() {
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_silent_one_of_the_address_with_the_most_loses_its_place() {
+        let lobby = Lobby::new(4);
+        let honest = silent(lobby.enter(from(1)));
+        let mut strangers: VecDeque<_> = (0..3).map(|_| silent(lobby.enter(from(2)))).collect();
+        for _ in 0..100 {
+            time_to_greet().await;
+            lobby.room().await;
+            strangers.push_back(silent(lobby.enter(from(2))));
+            assert!(strangers.pop_front().unwrap().await.unwrap());
+        }
+        assert!(!honest.is_finished());
+        honest.abort();
+        strangers.iter().for_each(JoinHandle::abort);
+        lobby.room().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_that_is_given_back_is_another_ones() {
         let lobby = Lobby::new(1);
-        let first = lobby.enter(from(1));
-        let _second = lobby.enter(from(1));
-        assert_eq!(first.hold(std::future::ready(5)).await, Some(5));
+        let seat = lobby.enter(from(1));
+        let waits = tokio::spawn({
+            let lobby = lobby.clone();
+            async move { lobby.room().await }
+        });
+        assert!(!has_room(&lobby).await);
+        drop(seat);
+        waits.await.unwrap();
+        assert!(has_room(&lobby).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_said_while_this_process_did_not_run_is_heard_before_anybody_loses_a_place() {
+        let lobby = Lobby::new(1);
+        let mut seat = lobby.enter(from(1));
+        let (say, said) = oneshot::channel();
+        let greets = tokio::spawn(async move { seat.hold(said).await });
+        tokio::task::yield_now().await;
+        say.send(5).unwrap();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(greets.await.unwrap(), Some(Ok(5)));
     }
 
     #[test]
     fn a_network_of_ipv6_is_one_address_and_ipv4_in_ipv6_is_ipv4() {
-        let goes = |texts: &[&str]| who_goes(texts.iter().map(|text| text.parse::<IpAddr>().unwrap()));
+        let goes =
+            |texts: &[&str]| who_goes((0..).zip(texts.iter().map(|text| text.parse::<IpAddr>().unwrap())));
         assert_eq!(goes(&["10.0.0.1", "2001:db8:0:1::1", "2001:db8:0:1:ffff::2"]), Some(1));
         assert_eq!(goes(&["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:2::2"]), Some(1));
         assert_eq!(goes(&["2001:db8::1", "::ffff:10.0.0.1", "10.0.0.1"]), Some(1));
@@ -230,7 +300,7 @@ mod tests {
         let strangers = [
             HelloError::NotUrom.into(),
             StreamError::Closed,
-            StreamError::Silent,
+            StreamError::Silent(crate::Patience::default()),
             StreamError::Garbage("an opening that says 7".to_owned()),
             broken().into(),
         ];
@@ -241,10 +311,10 @@ mod tests {
         for (errors, is_host) in [(Vec::from(strangers), false), (Vec::from(hosts), true)] {
             for error in errors {
                 let text = error.to_string();
-                *lock(&lobby.guests) = Guests::default();
-                let seat = lobby.enter(from(1));
+                *lobby.lock() = Guests::default();
+                let mut seat = lobby.enter(from(1));
                 assert!(!seat.admit((from(1), 4000).into(), std::future::ready(Err(error))).await);
-                let guests = lock(&lobby.guests);
+                let guests = lobby.lock();
                 assert_eq!(
                     (spent(&guests.turned_away), spent(&guests.strangers)),
                     (is_host, !is_host),

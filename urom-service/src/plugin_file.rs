@@ -86,6 +86,23 @@ pub(crate) struct PluginFile {
     pub(crate) methods: Methods,
 }
 
+/// The names of an interface's methods.
+pub(crate) const METHODS: [&str; 6] = ["open", "close", "addr", "worker_cmd", "progress", "notif_pack"];
+
+/// Which of [`METHODS`] an interface does not have.
+pub(crate) fn missing(iface: &PluginIface) -> impl Iterator<Item = usize> {
+    let PluginIface { open, close, addr, worker_cmd, progress, notif_pack, .. } = iface;
+    let none = [
+        open.is_none(),
+        close.is_none(),
+        addr.is_none(),
+        worker_cmd.is_none(),
+        progress.is_none(),
+        notif_pack.is_none(),
+    ];
+    none.into_iter().enumerate().filter(|(_, none)| *none).map(|(at, _)| at)
+}
+
 /// A plugin's methods.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Methods {

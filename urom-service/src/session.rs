@@ -9,9 +9,9 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::patience::Patience;
 use crate::wire::control::{
-    DaemonToHost, DaemonToWorker, HEARTBEAT, HostToDaemon, HostToWorker, PATIENCE, WorkerToDaemon,
-    WorkerToHost,
+    DaemonToHost, DaemonToWorker, HEARTBEAT, HostToDaemon, HostToWorker, WorkerToDaemon, WorkerToHost,
 };
 use crate::wire::stream::{self, StreamError};
 
@@ -59,6 +59,7 @@ pub(crate) async fn run<S, In, Out, E>(
     stream: S,
     mut outgoing: mpsc::Receiver<Out>,
     incoming: &mpsc::Sender<E>,
+    patience: Patience,
     map: impl Fn(In) -> E,
 ) -> Option<StreamError>
 where
@@ -69,7 +70,7 @@ where
     let (mut reader, mut writer) = tokio::io::split(stream);
     let read = async {
         loop {
-            let message: In = match stream::receive(&mut reader).await {
+            let message: In = match stream::receive(&mut reader, patience).await {
                 Ok(message) => message,
                 Err(error) => return Some(error),
             };
@@ -85,7 +86,7 @@ where
                 Ok(None) => break,
                 Err(_) => Out::PING,
             };
-            if let Err(error) = send(&mut writer, &next).await {
+            if let Err(error) = send(&mut writer, &next, patience).await {
                 return Some(error);
             }
         }
@@ -108,12 +109,13 @@ where
 async fn send<Out: Serialize>(
     writer: &mut (impl AsyncWrite + Unpin),
     message: &Out,
+    patience: Patience,
 ) -> Result<(), StreamError> {
-    match timeout(PATIENCE, stream::send(writer, message)).await {
+    match patience.wait(stream::send(writer, message)).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(StreamError::Closed),
         Ok(Err(error)) => Err(error.into()),
-        Err(_) => Err(StreamError::Silent),
+        Err(_) => Err(StreamError::Silent(patience)),
     }
 }
 
@@ -129,7 +131,9 @@ mod tests {
         let (ours, theirs) = duplex(1 << 10);
         let (outbox, outgoing) = mpsc::channel::<DaemonToHost>(BACKLOG);
         let (sender, events) = events();
-        let session = async move { run(ours, outgoing, &sender, |message: HostToDaemon| message).await };
+        let session = async move {
+            run(ours, outgoing, &sender, Patience::default(), |message: HostToDaemon| message).await
+        };
         (theirs, events, (outbox, tokio::spawn(session)))
     }
 
@@ -154,8 +158,11 @@ mod tests {
             stream::send(&mut peer, &HostToDaemon::Group { request, gid: 4 }).await.unwrap();
         }
         // It says nothing for much longer than that, either, and hears that the other end is there.
-        for _ in 0..3 * PATIENCE.as_secs() {
-            assert!(matches!(stream::receive(&mut peer).await.unwrap(), DaemonToHost::Ping));
+        for _ in 0..3 * crate::wire::control::PATIENCE.as_secs() {
+            assert!(matches!(
+                stream::receive(&mut peer, Patience::default()).await.unwrap(),
+                DaemonToHost::Ping
+            ));
         }
         for expected in 0..count {
             let heard = events.recv().await.unwrap();

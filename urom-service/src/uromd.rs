@@ -14,9 +14,11 @@ use clap::{Parser, Subcommand};
 use urom_abi::cpu::CpuSet;
 
 use crate::daemon::config::{Limits, MAX_MAX_MESSAGE, MIN_MAX_MESSAGE, process_cpus};
-use crate::daemon::{DaemonConfig, WorkerVariable};
+use crate::daemon::{AllowedVariables, DaemonConfig, WorkerVariable};
+use crate::examine::{self, EXAMINE};
 use crate::key::{Key, key_file_of_environment};
 use crate::log::{Log, LogLevel};
+use crate::patience::{PATIENCE_VARIABLE, Patience};
 use crate::wire::control::DEFAULT_PORT;
 use crate::worker::{self, Place, WorkerConfig};
 
@@ -35,7 +37,10 @@ struct Cli {
 enum Role {
     /// A worker; its standard input is the stream to the daemon.
     #[command(hide = true)]
-    Worker(WorkerConfig),
+    Worker(Box<WorkerConfig>),
+    /// Loads one plugin, and tells what it answers on standard output.
+    #[command(hide = true, name = EXAMINE)]
+    Examine { file: PathBuf },
 }
 
 /// A daemon's arguments: those of `uromd`, for other programs that run one to flatten into theirs.
@@ -58,6 +63,16 @@ pub struct DaemonArgs {
     /// The most of them that one host may use at a time.
     #[arg(long, value_name = "N", default_value_t = Limits::default().workers_per_host, value_parser = count())]
     max_workers_per_host: usize,
+    /// How many seconds a host, or a worker, may be silent before it counts as lost: 3 or more, or `off` to wait for ever, as
+    /// for a program in a debugger. Workers have the same patience with this program and with hosts. That of the variable
+    /// UROM_PATIENCE, or 3.5, if not given.
+    #[arg(long, value_name = "SECONDS")]
+    patience: Option<Patience>,
+    /// How many seconds a plugin may take to return from a call. A worker whose plugin takes longer
+    /// ends, and its hosts get TIME_OUT. If not given, such a worker stays until its hosts leave
+    /// it; after 5 s the log tells of it in any case.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds())]
+    plugin_timeout: Option<u32>,
     /// What to log of this program: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace.
     #[arg(short, long, value_name = "LEVEL", default_value = "50")]
     log_level: LogLevel,
@@ -68,6 +83,12 @@ pub struct DaemonArgs {
     /// The longest message between host and worker in bytes, UROM's header of 24 or 32 bytes included.
     #[arg(short, long, value_name = "BYTES", default_value_t = urom_abi::DEFAULT_MAX_MESSAGE, value_parser = max_message)]
     max_msg_size: usize,
+    /// How many bytes of answers one host may leave unread at one worker, and all hosts of a worker
+    /// four times as many. A host that leaves more is given up. At least four messages of
+    /// --max-msg-size and of 8000 bytes; 64 MiB if not given, or 128 such messages if these are
+    /// more.
+    #[arg(long, value_name = "BYTES")]
+    max_unread: Option<usize>,
     /// The CPUs hosts may give to workers, such as 0-7. Reported as given, whether or not the machine has them; workers
     /// are kept to those that exist. Those of this process if not given.
     #[arg(long, value_name = "LIST")]
@@ -81,6 +102,11 @@ pub struct DaemonArgs {
     /// their host asks for.
     #[arg(long, value_name = "NAME[=VALUE]", value_parser = OsStringValueParser::new().try_map(WorkerVariable::try_from))]
     worker_env: Vec<WorkerVariable>,
+    /// What hosts may set in the environment of their workers: a name, or all names that begin so; may be given several times.
+    /// They may in any case set UCX_TLS, UCX_LOG_LEVEL, what --worker-env gives, and names that begin with UROM_, but for the
+    /// kit's own.
+    #[arg(long, value_name = "NAME|PREFIX*", value_parser = OsStringValueParser::new().try_map(AllowedVariables::try_from))]
+    worker_env_allow: Vec<AllowedVariables>,
 }
 
 /// A command line, taken apart.
@@ -98,6 +124,11 @@ fn words(text: &str) -> Result<Words, String> {
 /// A number of things of which there has to be one.
 fn count() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1 << 20)
+}
+
+/// A time that has to be some.
+fn seconds() -> RangedU64ValueParser<u32> {
+    RangedU64ValueParser::new().range(1..=u64::from(u32::MAX))
 }
 
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
@@ -121,8 +152,8 @@ pub fn main() -> ExitCode {
 
 /// The same, as a part of another program: `arguments` are those of `uromd`, its name the first of them.
 ///
-/// The program starts itself (`/proc/self/exe`) for each worker, with the arguments `words`, `worker` and what the worker has
-/// to know. Called like this, it has to come back here with all of them but `words`.
+/// The program starts itself (`/proc/self/exe`) for each worker and to examine plugins, with the arguments `words`, `worker`
+/// or `examine`, and what the process has to know. Called like this, it has to come back here with all of them but `words`.
 ///
 /// Plugins in C log with functions that only the program itself can export: it says
 /// [`export_doca_log!`](crate::export_doca_log), and links with what this package's build script tells as metadata.
@@ -132,9 +163,11 @@ pub fn main() -> ExitCode {
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
     let cli = Cli::parse_from(arguments);
     let result = match cli.worker {
-        Some(Role::Worker(config)) => run_worker(config),
+        Some(Role::Worker(config)) => run_worker(*config),
+        Some(Role::Examine { file }) => examine::run_child(&file),
         None => run_daemon(&cli.daemon, words),
     };
+    Log::flush();
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -166,7 +199,14 @@ impl DaemonArgs {
         let sdk_log_level = self.sdk_log_level.unwrap_or(LogLevel::WARNING);
         Log::new("uromd", self.log_level, sdk_log_level).install();
         let own = process_cpus().context("asking for this process's CPUs")?;
+        let least = DaemonConfig::min_max_unread(self.max_msg_size);
+        if self.max_unread.is_some_and(|most| most < least) {
+            bail!(
+                "--max-unread has to be at least {least}, four messages of --max-msg-size and of 8000 bytes"
+            );
+        }
         let key = self.key_file().map(|file| Key::read(&file)).transpose()?;
+        let of_environment = || Patience::of_environment().context(PATIENCE_VARIABLE);
         let config = DaemonConfig {
             listen: self.listen,
             limits: Limits {
@@ -175,7 +215,10 @@ impl DaemonArgs {
                 workers_per_host: self.max_workers_per_host,
             },
             key,
+            patience: self.patience.map_or_else(of_environment, Ok)?,
+            plugin_timeout: self.plugin_timeout,
             max_message: self.max_msg_size,
+            max_unread: self.max_unread,
             cpus: self.cpus.unwrap_or(own),
             limit_workers_to_cpus: self.cpus.is_some(),
             plugin_path,
@@ -183,6 +226,7 @@ impl DaemonArgs {
             sdk_log_level,
             worker_words: words,
             worker_env: self.worker_env.clone(),
+            worker_env_allow: self.worker_env_allow.clone(),
             worker_launcher: self.worker_launcher.clone().map_or_else(Vec::new, |words| words.0),
         };
         crate::daemon::run(config, self.sdk_log_level, ready)

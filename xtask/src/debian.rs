@@ -41,6 +41,8 @@ pub(crate) const STRACE: Need = Need { found: Found::Program("strace"), packages
 pub(crate) const IPROUTE: Need = Need { found: Found::Program("ip"), packages: &["iproute2"] };
 /// Drops packets.
 pub(crate) const NFTABLES: Need = Need { found: Found::Program("nft"), packages: &["nftables"] };
+/// Reads the unit of systemd.
+pub(crate) const SYSTEMD: Need = Need { found: Found::Program("systemd-analyze"), packages: &["systemd"] };
 /// Downloads UCX.
 pub(crate) const PIP: Need = Need { found: Found::Pip, packages: &["python3", "python3-pip"] };
 /// Links aarch64 programs.

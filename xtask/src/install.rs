@@ -103,7 +103,34 @@ fn lay_out(workspace: &Workspace, profile_dir: &Path, ucx: &LinkedUcx, placer: &
     for header in headers::committed(&workspace.root) {
         placer.file(&header, in_folder("include/urom", &header)?)?;
     }
+    place_deployment(workspace, placer)?;
     ucx.place(placer)
+}
+
+/// Where the files for a service lie in a prefix that are not where systemd looks.
+const DEPLOYMENT: &str = "share/urom/deploy";
+
+/// What makes a service of uromd: a unit of systemd, and an image for containers.
+fn place_deployment(workspace: &Workspace, placer: &mut Placer) -> Result<()> {
+    let from = workspace.root.join("deploy");
+    let template = from.join("systemd/uromd.service.in");
+    let unit =
+        fs::read_to_string(&template).with_context(|| format!("could not read {}", template.display()))?;
+    let uromd = in_unit(&placer.root().join("bin").join(SERVICE.name));
+    placer.text(&unit.replace("@UROMD@", &uromd), "lib/systemd/system/uromd.service")?;
+    placer.file(&from.join("systemd/urom.conf"), "lib/sysusers.d/urom.conf")?;
+    placer.file(&from.join("systemd/uromd.default"), Path::new(DEPLOYMENT).join("uromd.default"))?;
+    for name in ["Containerfile", "entrypoint", "uromd.yaml"] {
+        let file = Path::new("container").join(name);
+        placer.file(&from.join(&file), Path::new(DEPLOYMENT).join(&file))?;
+    }
+    Ok(())
+}
+
+/// A program's path as a unit names it. systemd itself refuses one with quotes.
+fn in_unit(program: &Path) -> String {
+    let text = program.display().to_string().replace('%', "%%");
+    if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text }
 }
 
 fn in_folder(folder: &str, file: &Path) -> Result<PathBuf> {
@@ -126,7 +153,8 @@ fn headers_of(workspace: &Workspace) -> Result<Vec<PathBuf>> {
 fn report(prefix: &Path, ucx: &LinkedUcx, files: usize) -> String {
     let shown = shell::quote(&prefix.to_string_lossy());
     format!(
-        "installed {files} files in {shown}: include, lib (also as lib64), lib/pkgconfig, bin/uromd. UCX is {}.\n\
+        "installed {files} files in {shown}: include, lib (also as lib64), lib/pkgconfig, bin/uromd,\n\
+         lib/systemd, {DEPLOYMENT}. UCX is {}.\n\
          A C host program is compiled and run with\n\n    \
          export PKG_CONFIG_PATH={shown}/lib/pkgconfig LD_LIBRARY_PATH={shown}/lib\n    \
          cc -DDOCA_ALLOW_EXPERIMENTAL_API host.c -o host $(pkg-config --cflags --libs doca-urom doca-common doca-argp)\n    \
@@ -191,6 +219,9 @@ mod tests {
                 assert_eq!(text, format!("{content} {built}"), "{file}");
             }
             assert!(!placer.placed().contains(Path::new("lib/pkgconfig/ucx.pc")), "the system has its own");
+            let unit = fs::read_to_string(prefix.join("lib/systemd/system/uromd.service")).expect("the unit");
+            let start = format!("\nExecStart={} $SERVICE_ARGS\n", prefix.join("bin/uromd").display());
+            assert!(unit.contains(&start) && !unit.contains("@UROMD@ "), "{unit}");
         }
         fs::remove_file(built.join("uromd")).expect("it is there");
         let mut placer = Placer::new(&prefix, Transfer::Copy);
@@ -198,6 +229,17 @@ mod tests {
             lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect_err("uromd is missing");
         assert!(format!("{error:#}").contains(&built.join("uromd").display().to_string()), "{error:#}");
         assert_eq!(fs::read_to_string(prefix.join("bin/uromd")).expect("the installed one"), "new uromd");
+    }
+
+    #[test]
+    fn a_unit_names_a_program_wherever_it_is() {
+        for (path, named) in [
+            ("/usr/local/bin/uromd", "/usr/local/bin/uromd"),
+            ("/a b/uromd", "\"/a b/uromd\""),
+            ("/100%/uromd", "/100%%/uromd"),
+        ] {
+            assert_eq!(in_unit(Path::new(path)), named);
+        }
     }
 
     #[test]

@@ -66,7 +66,8 @@ enum Task {
         #[arg(long, value_name = "TRIPLE")]
         target: Option<Target>,
     },
-    /// Builds and installs what C programs need: uromd, DOCA's libraries, headers and pkg-config files.
+    /// Builds and installs what C programs need: uromd and what makes a service of it, DOCA's libraries, headers and
+    /// pkg-config files.
     Install {
         /// Where to: include, lib and bin are made in it.
         #[arg(long, value_name = "DIR")]

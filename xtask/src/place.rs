@@ -69,6 +69,11 @@ impl Placer {
         fs::symlink_metadata(self.root.join(path)).is_ok_and(|there| there.is_dir())
     }
 
+    /// The directory.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// What was put there, as paths inside the directory.
     pub(crate) fn placed(&self) -> &BTreeSet<PathBuf> {
         &self.placed

@@ -3,8 +3,8 @@
 use urom_abi::Count;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, PLUGIN_NAME_CAPACITY};
 use urom_abi::version;
+use urom_service::examine::Stage;
 
-use super::probe::Stage;
 use crate::elf::{Glibc, Machine, SYMBOLS, Unusable};
 
 /// How bad a finding is.
@@ -57,7 +57,7 @@ pub(crate) enum Finding {
     /// The word is that of a release that did not have this interface.
     OldWord(u64),
     /// Methods that are NULL.
-    NoMethods(Vec<String>),
+    NoMethods(Vec<&'static str>),
     /// A library that images may not have.
     Library { name: String, images: Vec<&'static str> },
     /// A library that no image has.
@@ -335,12 +335,12 @@ pub(super) fn display(word: u64) -> String {
     usize::try_from(word).map_or_else(|_| word.to_string(), version::display)
 }
 
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+fn quoted(names: &[impl AsRef<str>]) -> String {
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 /// The first names, and how many more there are.
-fn some(names: &[String]) -> String {
+fn some(names: &[impl AsRef<str>]) -> String {
     const SHOWN: usize = 4;
     let shown = quoted(&names[..names.len().min(SHOWN)]);
     match names.len().saturating_sub(SHOWN) {

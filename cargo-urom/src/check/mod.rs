@@ -22,7 +22,7 @@ use image::{IMAGES, is_of_the_build_machine};
 use report::Report;
 
 pub(crate) use image::Image;
-pub(crate) use probe::{LIMIT, PROBE, child as probe_child};
+pub(crate) use urom_service::examine::DEADLINE as LIMIT;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -116,9 +116,9 @@ pub(crate) fn examine(
             findings.iter().all(|finding| !matches!(finding, Finding::NoSymbol(_) | Finding::NoFunction(_)));
         match elf.machine {
             Ok(machine) if Machine::OURS == Some(machine) && sound => {
-                let answers = probe::probe(file, limit)?;
-                findings.extend(answers.findings);
-                (report.version, report.word) = (answers.version, answers.word);
+                let examined = probe::probe(file, limit)?;
+                findings.extend(probe::findings(&examined));
+                (report.version, report.word) = (examined.version, examined.api_version);
             }
             Ok(machine) if Machine::OURS != Some(machine) => findings.push(Finding::NotCalled(machine)),
             _ => {}

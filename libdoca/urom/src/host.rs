@@ -8,7 +8,7 @@ use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{
     Api, Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, Dev, Domain, Extensions, GidTask, GidTaskCallback,
-    OobColl, Pe, Service, Task, Worker,
+    OobColl, Pe, Service, Task, Worker, WorkerHealth,
 };
 use urom_abi::plugin::PluginInfo;
 

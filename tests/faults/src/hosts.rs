@@ -17,7 +17,7 @@ use crate::bystander::{Paces, Repeats, TRIES, pace_until, usual_pace};
 use crate::ending::wait_for_end;
 use crate::host::Kind;
 use crate::measure::Times;
-use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon};
+use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon_with};
 use crate::rude::{Manner, Outcry};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::{Vitals, peak, returns, unsent, vitals, watch_peak};
@@ -59,6 +59,13 @@ const FULL: u64 = 256 * 1024;
 /// How much of them UCX is asked to let the kernel keep for a rude host.
 const ROOM: (&str, &str) = ("UCX_TCP_RCVBUF", "64K");
 
+/// How many bytes a host of [`hoard`] may leave unread. Its answers take some 11 MiB.
+const UNREAD: u64 = 2 << 20;
+
+/// By how much a worker may be larger for each of them, in KiB: for some commands and answers
+/// besides.
+const HOARD: u64 = 3 * 1024;
+
 /// How often a run may play a manner again: of a bystander that waits beside one fault in ten there is more.
 const REPEATS: u32 = 4;
 
@@ -87,13 +94,44 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
         stuck += scene.stuck;
         scene.end()?;
     }
+    let grew = hoard().context("two hosts that read nothing")?;
     let mut figures = times.figures();
     let note = "times a rude host was killed while it sent, and the other started its worker again";
     figures.push(Figure::new("hosts/blocked-queues", "", blocked.into(), note));
     let note = "times a host that sent without reading could send no more, and was not thrown out before";
     figures.push(Figure::new("hosts/stuck", "", stuck.into(), note));
+    let note = "KiB that a worker was larger for two hosts of which each may leave 2048 KiB unread";
+    figures.push(Figure::new("hosts/unread", "KiB", grew as f64, note));
     figures.push(repeats.figure("hosts"));
     Ok(Outcome::Passed { done: format!("{played} rude hosts, {repeats}"), figures })
+}
+
+/// Has two hosts read nothing at the same time, and leave more unread than they may: they are
+/// thrown out, and what a worker had for them is given back. By how many KiB it was larger.
+fn hoard() -> Result<u64> {
+    let limit = UNREAD.to_string();
+    let mut scene = Scene::with(Transports::Tcp, &["--max-unread", &limit])?;
+    let [(_, worker), _] = scene.victims();
+    let (before, resident) = (vitals(worker)?, watch_peak(worker)?);
+    let start = || {
+        Rude::start(scene.daemon.address(), Manner::StopsReading, scene.transports, scene.logs.file("rude")?)
+    };
+    let mut rude = [start()?, start()?];
+    for host in &mut rude {
+        let why = host.thrown_out(BUDGET)?.unwrap_or_default();
+        ensure!(
+            why.contains("has not read 2 MiB") && why.contains("--max-unread"),
+            "it was thrown out: {why}"
+        );
+    }
+    scene.good.pass_within(END, WORKER, A_FEW).context("the other host is kept waiting")?;
+    let grew = peak(worker)?.saturating_sub(resident);
+    ensure!(grew <= 2 * HOARD, "the worker had {resident} KiB, and {grew} KiB more meanwhile");
+    drop(rude);
+    returns(worker, "the worker", before, END, TOLERANCE)?;
+    scene.good.is_quiet()?;
+    scene.end()?;
+    Ok(grew)
 }
 
 /// As the command line names it.
@@ -134,23 +172,29 @@ struct Scene {
 
 impl Scene {
     fn new(transports: Transports) -> Result<Scene> {
+        let mut scene = Scene::with(transports, &[])?;
+        scene.settle()?;
+        Ok(scene)
+    }
+
+    /// A scene whose daemon has these arguments.
+    fn with(transports: Transports, args: &[&str]) -> Result<Scene> {
         let logs = Logs::new()?;
         let plugins = PluginDirectory::with(&["worker_faulty"])?;
-        let daemon = start_daemon(&plugins, transports, &logs)?;
+        let daemon = start_daemon_with(&plugins, transports, &logs, args)?;
         let mut good = HostProcess::start("good", &[], transports, logs.file("good")?)?;
         good.connect(daemon.address())?;
         let worker = good.start_worker(WORKER)?;
         let before = Vec::new();
         let mut scene =
             Scene { good, worker, daemon, transports, _plugins: plugins, logs, before, blocked: 0, stuck: 0 };
-        scene.settle()?;
+        scene.good.load(WORKER, Kind::Busy, 8, 1)?;
+        scene.good.pass(WORKER, A_FEW)?;
         Ok(scene)
     }
 
     /// The good host is at work, and what is made for the second host is there before anything is compared.
     fn settle(&mut self) -> Result<()> {
-        self.good.load(WORKER, Kind::Busy, 8, 1)?;
-        self.good.pass(WORKER, A_FEW)?;
         self.before.clear();
         self.attend(Manner::StopsReading)?;
         self.before = self.victims().map(|(_, pid)| vitals(pid)).into_iter().collect::<Result<_>>()?;
@@ -168,6 +212,8 @@ impl Scene {
         self.good.leave(WORKER)?;
         wait_for_end(self.worker, END, "a worker that its host has left")?;
         self.worker = self.good.start_worker(WORKER)?;
+        self.good.load(WORKER, Kind::Busy, 8, 1)?;
+        self.good.pass(WORKER, A_FEW)?;
         self.settle()
     }
 

@@ -19,7 +19,9 @@ mod process;
 mod row;
 pub mod rude;
 mod scale;
+mod stalls;
 mod suite;
+mod throng;
 mod turnover;
 mod vitals;
 

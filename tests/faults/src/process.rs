@@ -62,8 +62,18 @@ pub(crate) fn set_up_daemon(command: &mut Command, transports: Transports) -> &m
 
 /// Starts a daemon.
 pub(crate) fn start_daemon(plugins: &PluginDirectory, transports: Transports, logs: &Logs) -> Result<Uromd> {
+    start_daemon_with(plugins, transports, logs, &[])
+}
+
+/// The same with more arguments.
+pub(crate) fn start_daemon_with(
+    plugins: &PluginDirectory,
+    transports: Transports,
+    logs: &Logs,
+    args: &[&str],
+) -> Result<Uromd> {
     let log = logs.file("uromd")?;
-    Uromd::start_with(plugins.variable(), |command| set_up_daemon(command, transports).stderr(log))
+    Uromd::start_with(plugins.variable(), |command| set_up_daemon(command, transports).args(args).stderr(log))
 }
 
 /// Sends a signal.
@@ -95,6 +105,18 @@ impl Logs {
     pub(crate) fn count(&self, name: &str, words: &str) -> Result<usize> {
         let text = std::fs::read(self.path(name)).with_context(|| format!("reading the log of {name}"))?;
         Ok(String::from_utf8_lossy(&text).lines().filter(|line| line.contains(words)).count())
+    }
+
+    /// The longest turn of a daemon's loop, and the longest time in which one slept, as its log tells at the end.
+    pub(crate) fn turns(&self, name: &str) -> Result<[Duration; 2]> {
+        let text = std::fs::read_to_string(self.path(name))?;
+        let told = text.lines().rev().find_map(|line| {
+            let rest = line.split_once("the longest turn of the loop took ")?.1;
+            let (turn, rest) = rest.split_once(" us of CPU time, and none slept for more than ")?;
+            Some([turn.parse().ok()?, rest.strip_suffix(" us")?.parse().ok()?])
+        });
+        let times: [u64; 2] = told.with_context(|| format!("the log of {name} does not tell of turns"))?;
+        Ok(times.map(Duration::from_micros))
     }
 
     /// The last lines of every log, for the message about a failure.
@@ -151,13 +173,24 @@ impl HostProcess {
         transports: Transports,
         log: File,
     ) -> Result<HostProcess> {
+        HostProcess::start_with(name, launcher, transports, log, |command| command)
+    }
+
+    /// The same, after `set` has added variables.
+    pub(crate) fn start_with(
+        name: &str,
+        launcher: &[&str],
+        transports: Transports,
+        log: File,
+        set: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<HostProcess> {
         let program = profile_directory()?.join("urom-faults");
         ensure!(program.exists(), "{} is not there: cargo builds it with this package", program.display());
         let words = launcher.iter().map(OsStr::new).chain([program.as_os_str(), OsStr::new("host")]);
         let words: Vec<&OsStr> = words.collect();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-        command.envs(transports.variables());
+        set(command.envs(transports.variables()));
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let orders = child.stdin.take().context("a host has no input")?;
         let output = BufReader::new(child.stdout.take().context("a host has no output")?);

@@ -17,10 +17,10 @@ use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::{returns, vitals};
 
 /// How long any of it may take on a machine that has other things to do.
-const LONG: Duration = Duration::from_secs(120);
+pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 /// The one plugin that every worker has.
-const FAULTY: &str = "worker_faulty";
+pub(crate) const FAULTY: &str = "worker_faulty";
 
 /// The command of the loopback plugin.
 const LOOPBACK: u64 = 0;
@@ -29,7 +29,7 @@ const LOOPBACK: u64 = 0;
 const A_FEW: u64 = 20;
 
 /// How many hosts the workers are shared out to.
-const HOSTS: u64 = 4;
+pub(crate) const HOSTS: u64 = 4;
 
 /// What the daemon may keep of what it had for all of them, in KiB: the C library gives memory back as it likes.
 const TOLERANCE: u64 = 4 * 1024;

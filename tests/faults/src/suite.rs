@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
 use crate::awake::Awake;
-use crate::{chaos, endurance, hosts, network, plugins, scale, turnover};
+use crate::{chaos, endurance, hosts, network, plugins, scale, stalls, throng, turnover};
 
 /// One way of breaking things.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +70,11 @@ pub const SUITES: &[Suite] = &[
         body: plugins::run,
     },
     Suite {
+        name: "stalls",
+        about: "slow files, a log that nobody reads, crowds, hang-ups, and pauses of everybody",
+        body: stalls::run,
+    },
+    Suite {
         name: "turnover",
         about: "a worker that loses one host after the other, and a host that loses workers, in memory that does not grow",
         body: turnover::run,
@@ -78,6 +83,11 @@ pub const SUITES: &[Suite] = &[
         name: "scale",
         about: "as many workers, plugins and hosts as there may be, all of them used",
         body: scale::run,
+    },
+    Suite {
+        name: "throng",
+        about: "a thousand hosts that come to one daemon at once, beside hosts at work, and what each costs",
+        body: throng::run,
     },
     Suite {
         name: "endurance",
@@ -191,6 +201,11 @@ impl Figure {
         note: impl Into<String>,
     ) -> Figure {
         Figure { name: name.into(), unit, value, note: note.into(), budget: None }
+    }
+
+    /// The same with a limit.
+    pub(crate) fn at_most(self, budget: f64) -> Figure {
+        Figure { budget: Some(budget), ..self }
     }
 
     fn is_late(&self) -> bool {

@@ -22,6 +22,16 @@ fn a_link_that_is_cut_is_noticed_and_one_that_is_slow_is_not_taken_for_it() -> R
 }
 
 #[test]
+fn a_throng_is_let_in_and_nobody_at_work_notices() -> Result<()> {
+    short("throng")
+}
+
+#[test]
+fn nothing_stalls_the_daemon() -> Result<()> {
+    short("stalls")
+}
+
+#[test]
 fn however_many_hosts_died_the_next_needs_no_more_memory() -> Result<()> {
     short("turnover")
 }

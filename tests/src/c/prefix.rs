@@ -38,6 +38,15 @@ pub fn prefix() -> Result<Prefix> {
         let header = header?;
         pairs.push((prefix.include().join(header.file_name()), header.path()));
     }
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy");
+    for (installed, source) in [
+        ("lib/systemd/system/uromd.service", "systemd/uromd.service.in"),
+        ("share/urom/deploy/container/Containerfile", "container/Containerfile"),
+        ("share/urom/deploy/container/entrypoint", "container/entrypoint"),
+        ("share/urom/deploy/container/uromd.yaml", "container/uromd.yaml"),
+    ] {
+        pairs.push((prefix.root.join(installed), deploy.join(source)));
+    }
     for (installed, newest) in pairs {
         let changed = |file: &Path| fs::metadata(file).and_then(|metadata| metadata.modified());
         ensure!(

@@ -67,6 +67,21 @@ fn the_daemon_can_be_started_by_everybody() -> Result<()> {
 }
 
 #[test]
+fn what_makes_a_service_of_the_daemon_lies_where_packagers_look() -> Result<()> {
+    let prefix = prefix()?;
+    // UCX is there, too, if it is the kit's.
+    let is_other = |name: &String| !name.starts_with("libdoca") && name != "urom-ucx";
+    let others: Vec<_> = names(&prefix.lib())?.into_iter().filter(is_other).collect();
+    assert_eq!(others, ["pkgconfig", "systemd", "sysusers.d"]);
+    assert_eq!(names(&prefix.lib().join("systemd/system"))?, ["uromd.service"]);
+    assert_eq!(names(&prefix.lib().join("sysusers.d"))?, ["urom.conf"]);
+    let deploy = prefix.root().join("share/urom/deploy");
+    assert_eq!(names(&deploy)?, ["container", "uromd.default"]);
+    assert_eq!(names(&deploy.join("container"))?, ["Containerfile", "entrypoint", "uromd.yaml"]);
+    Ok(())
+}
+
+#[test]
 fn pkg_config_knows_the_modules_their_version_and_what_they_need() -> Result<()> {
     let prefix = prefix()?;
     for (module, requires) in

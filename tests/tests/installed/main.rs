@@ -1,5 +1,6 @@
 //! The installed prefix: what lies in it, what compilers and loaders make of it, and that it can be moved.
 
+mod container;
 mod documented;
 mod layout;
 mod linking;
@@ -7,4 +8,5 @@ mod loading;
 mod meson;
 mod moved;
 mod programs;
+mod unit;
 mod versions;

@@ -5,6 +5,7 @@ mod commands;
 mod deadlines;
 mod domains;
 mod given_up;
+mod health;
 mod losses;
 mod provider;
 mod refusals;
@@ -119,6 +120,9 @@ on_every_provider! {
         answers_to_dropped_futures_are_counted_apart,
         a_question_that_is_given_up_disturbs_no_other,
         a_question_is_given_up_while_the_daemon_is_stopped,
+    }
+    health::{
+        a_plugin_that_does_not_return_is_named_until_it_does,
     }
     restarts::{
         a_worker_that_runs_is_not_restarted,

@@ -241,6 +241,10 @@ macro_rules! host_extensions {
             /// The same as text: writes at most `capacity` bytes, no NUL, and returns the text's whole length; 0 when nothing
             /// failed.
             fn urom_ctx_get_failure(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize;
+            /// What the worker has said last of its plugins: whether one of them has not returned
+            /// from a call for 5 s or longer. Needs no progress. `BAD_STATE` unless the worker
+            /// runs.
+            fn urom_worker_get_health(worker: *mut Worker, health: *mut WorkerHealth) -> DocaError;
             /// Where a command task's end can be read without a call. The place is the task's for as long as the caller has the
             /// task, and what is there means something from each completion on until the task is submitted or released. NULL for
             /// what is no task of the caller's.

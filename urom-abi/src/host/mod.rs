@@ -8,9 +8,10 @@
 //! `INVALID_VALUE`, a setter on a context that is not idle gives `BAD_STATE`. A progress engine, its contexts, their
 //! tasks and buffers belong to one thread at a time.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 use crate::error::DocaError;
+use crate::plugin::PLUGIN_NAME_CAPACITY;
 
 mod functions;
 pub mod join;
@@ -88,6 +89,51 @@ pub struct CmdTaskEnd {
 }
 
 assert_layout!(CmdTaskEnd, 24, align 8, { response @ 8, length @ 16 });
+
+/// What a worker says of its plugins (`struct urom_worker_health`); an extension of this project's,
+/// see [`Extensions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct WorkerHealth {
+    /// The plugin that does not return, NUL-terminated; empty when all is well.
+    pub plugin: [c_char; PLUGIN_NAME_CAPACITY],
+    /// The method that it was called for, such as `worker_cmd`, NUL-terminated.
+    pub method: [c_char; METHOD_CAPACITY],
+    /// For how many seconds it has not returned.
+    pub seconds: u64,
+}
+
+/// Room for the name of a plugin's method, its NUL included.
+pub const METHOD_CAPACITY: usize = 16;
+
+impl WorkerHealth {
+    /// That of a worker whose plugins return.
+    pub fn well() -> WorkerHealth {
+        WorkerHealth { plugin: [0; PLUGIN_NAME_CAPACITY], method: [0; METHOD_CAPACITY], seconds: 0 }
+    }
+
+    /// That of a worker one of whose plugins does not. Texts that are too long are cut.
+    pub fn stuck(plugin: &str, method: &str, seconds: u64) -> WorkerHealth {
+        let mut health = WorkerHealth { seconds, ..WorkerHealth::well() };
+        put_text(&mut health.plugin, plugin);
+        put_text(&mut health.method, method);
+        health
+    }
+}
+
+/// Writes a text into an array of C, which ends with a NUL.
+fn put_text(array: &mut [c_char], text: &str) {
+    let room = array.len() - 1;
+    for (slot, byte) in array[..room].iter_mut().zip(text.bytes()) {
+        *slot = byte as c_char;
+    }
+}
+
+const _: () = {
+    use std::mem::offset_of;
+    assert!(size_of::<WorkerHealth>() == 72 && align_of::<WorkerHealth>() == 8);
+    assert!(offset_of!(WorkerHealth, method) == 48 && offset_of!(WorkerHealth, seconds) == 64);
+};
 
 /// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user data, its context's.
 pub type CmdTaskCallback = unsafe extern "C" fn(task: *mut CmdTask, task_data: Data, ctx_data: Data);

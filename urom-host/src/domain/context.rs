@@ -14,13 +14,11 @@ use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
 use crate::gather;
+use crate::leaving::{DROP_WAIT, LEAVE_LIMIT, Leaver};
 use crate::library::{Library, non_null};
 use crate::thread;
 use crate::wait;
 use crate::worker;
-
-/// How long a domain may take to stop, in a library where it does not do so at once.
-const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// A domain context and everything that must live as long as it.
 pub(super) struct Context {
@@ -76,27 +74,31 @@ impl Context {
         format!("starting {}", self.name())
     }
 
-    /// Stops the domain, which is idle then.
-    pub(super) fn stop(&self) -> Result<()> {
-        let stopping = || format!("stopping {}", self.name());
-        let idle = || self.state().is_ok_and(|state| state == CtxState::IDLE);
-        if idle() {
-            return Ok(());
-        }
-        self.handle.stop(stopping)?;
-        // DOCA stops a domain at once; here is room for a library that does not. Inside a callback the rest is left to
-        // the end of the owner, which comes later.
-        if idle() || thread::in_callback() || wait::wait_until(STOP_LIMIT, idle) {
-            return Ok(());
-        }
-        Err(Error::new(DocaError::TIME_OUT, stopping()).why(format!("it is not idle after {STOP_LIMIT:?}")))
+    fn stopping(&self) -> String {
+        format!("stopping {}", self.name())
     }
 
-    /// Stops and destroys the context; `false` when the library would not have it.
-    fn retire(&self) -> bool {
-        if let Err(error) = self.stop() {
-            tracing::warn!("{error}");
+    /// Stops the domain, which is idle then.
+    pub(super) fn stop(&self) -> Result<()> {
+        // Inside a callback the rest is left to the end of the owner, which comes later.
+        if self.stop_within(LEAVE_LIMIT)? || thread::in_callback() {
+            return Ok(());
         }
+        let why = format!("it is not idle after {LEAVE_LIMIT:?}");
+        Err(Error::new(DocaError::TIME_OUT, self.stopping()).why(why))
+    }
+
+    /// Stops the domain. Whether it is idle within the limit: DOCA stops a domain at once, and here
+    /// is room for a library that does not.
+    fn stop_within(&self, limit: Duration) -> Result<bool> {
+        if !self.is_idle() {
+            self.handle.stop(|| self.stopping())?;
+        }
+        Ok(self.is_idle() || !thread::in_callback() && wait::wait_until(limit, || self.is_idle()))
+    }
+
+    /// Destroys the context; `false` when the library would not have it.
+    fn destroy(&self) -> bool {
         // SAFETY: the domain is live and has no other user: its owner is being dropped.
         let code = thread::calling(|| unsafe { (self.api().doca_urom_domain_destroy)(self.domain()) });
         if let Err(code) = code.check() {
@@ -106,7 +108,7 @@ impl Context {
     }
 }
 
-unsafe extern "C" fn on_state_changed(data: Data, _ctx: *mut Ctx, _previous: CtxState, _next: CtxState) {
+unsafe extern "C" fn on_state_changed(data: Data, _ctx: *mut Ctx, _previous: CtxState, next: CtxState) {
     thread::guard(|| {
         // SAFETY: a domain's context data is the pointer that `Owner::create` put there, or NULL before.
         let pointer = unsafe { data.ptr };
@@ -114,11 +116,15 @@ unsafe extern "C" fn on_state_changed(data: Data, _ctx: *mut Ctx, _previous: Ctx
             // SAFETY: the context outlives its registration: it is freed after the domain is destroyed.
             let context = unsafe { context.as_ref() };
             context.wake_watchers();
+            if next == CtxState::IDLE {
+                context.engine.is_idle(context.ctx());
+            }
         }
     });
 }
 
-/// The owner of a [`Context`]: stops, destroys and frees it when dropped.
+/// The owner of a [`Context`]: stops, destroys and frees it when dropped, or leaves that to its
+/// engine.
 ///
 /// The context lies at an address of its own, because the library's callbacks reach it.
 pub(super) struct Owner {
@@ -163,16 +169,55 @@ impl Deref for Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        let again = || Owner { context: self.context };
         if thread::in_callback() {
-            thread::bury(Owner { context: self.context });
-            return;
+            return thread::bury(again());
         }
-        if !self.retire() {
-            // The library still has the context: it stays where it is, with its workers and its engine.
-            return;
+        let is_idle = self.stop_within(DROP_WAIT).unwrap_or_else(|error| {
+            tracing::warn!("{error}");
+            true
+        });
+        if !is_idle {
+            // When the clone goes and was the last handle but for those of the leaving, it waits.
+            return self.engine.clone().keep(Box::new(again()));
+        }
+        if !self.destroy() {
+            return self.leave();
         }
         self.workers.iter().for_each(|(_, worker)| worker.domains.set(worker.domains.get() - 1));
         // SAFETY: the domain is destroyed, so no callback reaches the context any more, and it came from a `Box`.
         drop(unsafe { Box::from_raw(self.context.as_ptr()) });
+    }
+}
+
+impl Owner {
+    /// Leaves the context to the library, for ever, with its workers and its engine.
+    fn leave(&self) {
+        // Others may leave that engine, too, which has nobody else now.
+        let engine = self.engine.clone();
+        engine.forget_handle();
+    }
+}
+
+impl Leaver for Owner {
+    fn ctx(&self) -> NonNull<Ctx> {
+        self.handle.ctx()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.handle.is_idle()
+    }
+
+    fn handles(&self) -> usize {
+        // Workers that nobody else has are stopped with the domain.
+        let own =
+            |worker: &Rc<worker::Owner>| Rc::strong_count(worker) == 1 && worker.engine.is_same(&self.engine);
+        1 + self.workers.iter().filter(|(_, worker)| own(worker)).count()
+    }
+
+    fn stay_behind(self: Box<Self>) {
+        tracing::warn!("{} did not stop within {LEAVE_LIMIT:?} and stays behind", self.name());
+        self.leave();
+        std::mem::forget(*self);
     }
 }

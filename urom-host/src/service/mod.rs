@@ -331,7 +331,8 @@ impl ServiceCore {
             return failed(format!("{why}: {reason}"), hint);
         }
         let put = "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect \
-                   again; the service's log says which files it found and does not serve, and why";
+                   again; the service's log says which files it found and does not serve, and why: one that is older \
+                   than its sources has to be built again";
         failed(why, put.to_owned())
     }
 

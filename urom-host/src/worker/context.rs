@@ -14,15 +14,13 @@ use urom_abi::host::{Ctx, CtxState, Data, Worker as RawWorker};
 use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
 use crate::error::{Result, check};
+use crate::leaving::{DROP_WAIT, LEAVE_LIMIT, Leaver};
 use crate::library::non_null;
 use crate::service::ServiceCore;
 use crate::thread;
 use crate::wait;
 use crate::worker::Settings;
 use crate::worker::slots::{Slot, Slots};
-
-/// How long a dropped worker may take to stop. A peer that is frozen or cut off is noticed in half of it.
-const DROP_LIMIT: Duration = Duration::from_secs(10);
 
 /// A worker context and everything that must live as long as it.
 pub(crate) struct Context {
@@ -171,18 +169,13 @@ impl Context {
             self.release_ready();
         }
         self.wake_watchers();
+        if next == CtxState::IDLE {
+            self.engine.is_idle(self.ctx());
+        }
     }
 
-    /// Stops and destroys the context; `false` when the library would not have it.
-    fn retire(&self) -> bool {
-        if let Err(error) = self.stop() {
-            tracing::warn!("{error}");
-        }
-        let idle = wait::wait_until(DROP_LIMIT, || self.state().is_ok_and(|state| state == CtxState::IDLE));
-        if !idle {
-            tracing::warn!("{} did not stop within {DROP_LIMIT:?} and stays behind", self.name());
-            return false;
-        }
+    /// Destroys the context, which is idle; `false` when the library would not have it.
+    fn destroy(&self) -> bool {
         // SAFETY: the worker is live, idle, and has no other user: its owner is being dropped.
         let code = unsafe { (self.api().doca_urom_worker_destroy)(self.worker()) };
         if let Err(code) = code.check() {
@@ -204,7 +197,8 @@ unsafe extern "C" fn on_state_changed(data: Data, _ctx: *mut Ctx, _previous: Ctx
     });
 }
 
-/// The owner of a [`Context`]: stops, destroys and frees it when dropped.
+/// The owner of a [`Context`]: stops, destroys and frees it when dropped, or leaves that to its
+/// engine.
 ///
 /// The context lies at an address of its own, because the library's callbacks reach it while it is being dropped.
 pub(crate) struct Owner {
@@ -284,13 +278,51 @@ impl Deref for Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        let again = || Owner { context: self.context };
         if thread::in_callback() {
-            thread::bury(Owner { context: self.context });
-        } else if self.retire() {
+            return thread::bury(again());
+        }
+        if let Err(error) = self.stop() {
+            tracing::warn!("{error}");
+        }
+        if !wait::wait_until(DROP_WAIT, || self.is_idle()) {
+            // When the clone goes and was the last handle but for those of the leaving, it waits.
+            self.engine.clone().keep(Box::new(again()));
+        } else if self.destroy() {
             self.engine.deadlines().strike(self);
             // SAFETY: the worker is destroyed, so no callback reaches the context any more, and it came from a `Box`.
             drop(unsafe { Box::from_raw(self.context.as_ptr()) });
+        } else {
+            self.leave();
         }
-        // Otherwise the library still has the context: it stays where it is, with its engine and its service.
+    }
+}
+
+impl Owner {
+    /// Leaves the context to the library, for ever, with its engine and its service.
+    fn leave(&self) {
+        // Others may leave that engine, too, which has nobody else now.
+        let engine = self.engine.clone();
+        engine.forget_handle();
+    }
+}
+
+impl Leaver for Owner {
+    fn ctx(&self) -> NonNull<Ctx> {
+        self.handle.ctx()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.handle.is_idle()
+    }
+
+    fn handles(&self) -> usize {
+        1
+    }
+
+    fn stay_behind(self: Box<Self>) {
+        tracing::warn!("{} did not stop within {LEAVE_LIMIT:?} and stays behind", self.name());
+        self.leave();
+        std::mem::forget(*self);
     }
 }

@@ -106,7 +106,8 @@ impl fmt::Debug for Starting {
 
 /// A worker that is stopping: a future of the moment when it is idle.
 ///
-/// The stop is under way already. Dropping it waits as dropping a [`Worker`] does.
+/// The stop is under way already. Dropping it leaves it to the engine as dropping a [`Worker`]
+/// does.
 ///
 /// ```no_run
 /// # use urom_host::{DocaError, Stopping, Worker};
@@ -119,7 +120,7 @@ impl fmt::Debug for Starting {
 /// }
 /// # }
 /// ```
-#[must_use = "dropping it waits for the worker without telling what went wrong"]
+#[must_use = "dropping it stops the worker without telling what went wrong"]
 pub struct Stopping {
     owner: Rc<Owner>,
     begun: Result<()>,

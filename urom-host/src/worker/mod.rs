@@ -4,6 +4,7 @@ mod answer;
 mod builder;
 mod completion;
 mod context;
+mod health;
 mod late;
 mod lifecycle;
 mod restart;
@@ -17,6 +18,7 @@ pub(crate) use builder::Settings;
 pub use builder::WorkerBuilder;
 pub(crate) use completion::on_complete;
 pub(crate) use context::{Context, Owner};
+pub use health::Health;
 pub use lifecycle::{Starting, Stopping};
 pub(crate) use slots::{CALLBACK_ROOM, Doca, End, Slot, State};
 
@@ -31,10 +33,16 @@ use crate::task::{RawCompletion, RawTask};
 /// [`WorkerBuilder::start`] makes one. Clients of a plugin submit their tasks to it; each task moves while the worker's
 /// progress engine is progressed, which futures and waits do.
 ///
-/// Dropping it stops it: that waits, for at most ten seconds, until its tasks are flushed and the service has let it go;
-/// use [`stop`](Self::stop) to see what goes wrong. Tasks in flight, payloads of replies and [domains](crate::Domain) keep
-/// it: then the last [`Completion`](crate::Completion), [`Payload`](urom_abi::Payload) or domain to be dropped is what
-/// stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
+/// Dropping it stops it: its tasks are flushed, and the service lets it go. With this project's
+/// library that takes about a millisecond, whatever the worker's process does. With another one the
+/// drop waits for a tenth of a second at most. Then the worker is left to its
+/// [engine](ProgressEngine): a later progress destroys it, or the end of the engine, which waits
+/// for up to ten seconds after the drop. Where nothing but the worker has the engine, as it may be
+/// with a [`ServiceHandle`](crate::ServiceHandle), that is the drop itself. Use
+/// [`stop`](Self::stop) to wait without blocking, and to see what goes wrong. Tasks in flight,
+/// payloads of replies and [domains](crate::Domain) keep it: then the last
+/// [`Completion`](crate::Completion), [`Payload`](urom_abi::Payload) or domain to be dropped is
+/// what stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
 /// service stays connected for at least as long as it.
 ///
 /// When its worker process dies, every task in flight completes with an error, [`state`](Self::state) is no longer
@@ -102,6 +110,39 @@ impl Worker {
     /// no words for it.
     pub fn failure(&self) -> Option<String> {
         Some(self.owner.failure()).filter(|text| !text.is_empty())
+    }
+
+    /// Whether the worker's plugins return from their calls. This is what the worker has said last:
+    /// it reports a plugin that does not return within 6 s, and reports again when it returns. The
+    /// call needs no progress and waits for nobody. Like all of a worker, it belongs to the thread
+    /// of its engine.
+    ///
+    /// A plugin that has not returned for 5 s is [`Health::Stuck`]. The worker is still
+    /// [`State::Running`](crate::State::Running) then, and its tasks have no end but their
+    /// deadlines; only a service that was started with `uromd --plugin-timeout` ends such a worker,
+    /// and its tasks with `TIME_OUT`.
+    ///
+    /// There are no errors. A worker that is gone, or a library that cannot tell, such as NVIDIA's,
+    /// gives [`Health::Unknown`].
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use urom_host::{Health, Host, Result, Worker};
+    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
+    /// let answer = graph.task_loopback(worker, 1).deadline(Duration::from_secs(8)).submit()?;
+    /// if let Err(error) = answer.wait() {
+    ///     match worker.health() {
+    ///         Health::Stuck { plugin, method, since } => {
+    ///             println!("plugin {plugin} has been in {method} for {since:?}");
+    ///         }
+    ///         _ => println!("{error}"),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn health(&self) -> Health {
+        self.owner.health()
     }
 
     /// How many tasks are submitted and not complete (`doca_ctx_get_num_inflight_tasks`), those included that were

@@ -8,6 +8,7 @@ mod drivers;
 mod fake;
 mod given_up;
 mod layouts;
+mod leaving;
 mod objects;
 mod payloads;
 mod plain;

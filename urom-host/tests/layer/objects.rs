@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use urom_host::{DocaError, ProgressEngine, ServiceBuilder, State, block_on, block_on_for};
+use urom_abi::host::WorkerHealth;
+use urom_host::{DocaError, Health, ProgressEngine, ServiceBuilder, State, block_on, block_on_for};
 
 use crate::fake::{self, script};
 use crate::{Graph, LIMIT, connect, start};
@@ -58,6 +59,27 @@ fn a_worker_that_dies_fails_its_tasks_says_why_and_takes_no_more() {
     assert_eq!(error.code(), DocaError::BAD_STATE);
     assert!(error.to_string().contains(fake::FAILURE), "{error}");
     worker.stop().wait().unwrap();
+}
+
+#[test]
+fn what_a_worker_says_of_its_plugins_is_told_until_it_is_gone() {
+    let clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 5);
+    assert_eq!(worker.health(), Health::Well);
+    let say = |health| *fake::HEALTH.lock().unwrap() = health;
+    say(Some(WorkerHealth::stuck("worker_graph", "worker_cmd", 7)));
+    let (plugin, method) = ("worker_graph".to_owned(), "worker_cmd".to_owned());
+    assert_eq!(worker.health(), Health::Stuck { plugin, method, since: Duration::from_secs(7) });
+    // As long as texts can be.
+    say(Some(WorkerHealth::stuck(&"p".repeat(99), &"m".repeat(99), 8)));
+    let (plugin, method) = ("p".repeat(47), "m".repeat(15));
+    assert_eq!(worker.health(), Health::Stuck { plugin, method, since: Duration::from_secs(8) });
+    let end = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
+    block_on_for(LIMIT, end).unwrap().unwrap_err();
+    assert_eq!(worker.health(), Health::Unknown);
+    say(None);
+    drop((worker, graph, service, clean));
 }
 
 #[test]

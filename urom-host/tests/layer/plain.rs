@@ -1,6 +1,6 @@
 //! A library that has DOCA's functions and no others: errors have codes, and what this crate knows by itself.
 
-use urom_host::{DocaError, ProgressEngine, Service, ServiceBuilder, State, block_on_for};
+use urom_host::{DocaError, Health, ProgressEngine, Service, ServiceBuilder, State, block_on_for};
 
 use crate::fake::{self, script};
 use crate::{LIMIT, start};
@@ -16,6 +16,7 @@ fn it_connects_where_the_environment_says_and_nowhere_else() {
     let (graph, worker) = start(&service, 0);
     assert_eq!(graph.task_loopback(&worker, 7).submit().unwrap().wait().unwrap().data, 7);
     assert_eq!(service.failure(), None);
+    assert_eq!(worker.health(), Health::Unknown, "nobody can be asked");
     for builder in [builder().address("fake:1"), builder().embedded(), builder().plugin_path("/nowhere")] {
         let error = builder.connect().unwrap_err();
         assert_eq!(error.code(), DocaError::NOT_SUPPORTED);

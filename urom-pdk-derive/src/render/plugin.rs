@@ -18,8 +18,6 @@ impl Commands<'_> {
         (self.handler_trait(), self.serve_impl())
     }
 
-    /// Where `#[urom_plugin]` was forgotten, rustc says once that the trait's parameter is missing. So
-    /// its name says what fills it in.
     fn handler_trait(&self) -> TokenStream {
         let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
         let doc = format!(
@@ -35,9 +33,9 @@ impl Commands<'_> {
                 #docs
                 async fn #method(
                     &self,
-                    cx: &FilledInByUromPlugin::Context,
+                    cx: &AnySide::Context,
                     cmd: #command,
-                ) -> ::core::result::Result<#reply, FilledInByUromPlugin::Error>;
+                ) -> ::core::result::Result<#reply, AnySide::Error>;
             })
         });
         let allowed = self.render.allowed();
@@ -47,20 +45,20 @@ impl Commands<'_> {
             /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
             /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
             #allowed
-            #vis trait Handler<FilledInByUromPlugin: #krate::protocol::PluginSide>:
+            #vis trait Handler<AnySide: #krate::protocol::PluginSide = <Self as #krate::protocol::FilledIn>::Side>:
                 ::core::marker::Sized + 'static
             {
                 /// Makes the handler, when a worker opens the plugin.
                 ///
                 /// # Errors
                 /// The worker does not start then.
-                fn open(cx: &FilledInByUromPlugin::OpenContext) -> ::core::result::Result<Self, FilledInByUromPlugin::Error>;
+                fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
 
                 /// The plugin's own network address; it has none unless it says so.
                 ///
                 /// # Errors
                 /// The worker reports the failure and has no address of this plugin then.
-                fn address(&self) -> ::core::result::Result<#wire::Vec<::core::primitive::u8>, FilledInByUromPlugin::Error> {
+                fn address(&self) -> ::core::result::Result<#wire::Vec<::core::primitive::u8>, AnySide::Error> {
                     ::core::result::Result::Ok(#wire::Vec::new())
                 }
 

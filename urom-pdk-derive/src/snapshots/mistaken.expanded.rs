@@ -20,15 +20,14 @@ struct Protocol;
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
 trait Handler<
-    FilledInByUromPlugin: ::urom_abi::protocol::PluginSide,
+    AnySide: ::urom_abi::protocol::PluginSide
+        = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
     /// # Errors
     /// The worker does not start then.
-    fn open(
-        cx: &FilledInByUromPlugin::OpenContext,
-    ) -> ::core::result::Result<Self, FilledInByUromPlugin::Error>;
+    fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
     /// The plugin's own network address; it has none unless it says so.
     ///
     /// # Errors
@@ -37,7 +36,7 @@ trait Handler<
         &self,
     ) -> ::core::result::Result<
         ::urom_abi::wire::Vec<::core::primitive::u8>,
-        FilledInByUromPlugin::Error,
+        AnySide::Error,
     > {
         ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
     }
@@ -51,9 +50,9 @@ trait Handler<
     /// Answers the command [`Wait`].
     async fn wait(
         &self,
-        cx: &FilledInByUromPlugin::Context,
+        cx: &AnySide::Context,
         cmd: Wait,
-    ) -> ::core::result::Result<Done, FilledInByUromPlugin::Error>;
+    ) -> ::core::result::Result<Done, AnySide::Error>;
     #[doc(hidden)]
     fn __made_by_urom_command() -> Protocol {
         Protocol

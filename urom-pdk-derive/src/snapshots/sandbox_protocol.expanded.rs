@@ -195,15 +195,14 @@ pub struct Protocol;
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
 pub trait Handler<
-    FilledInByUromPlugin: ::urom_abi::protocol::PluginSide,
+    AnySide: ::urom_abi::protocol::PluginSide
+        = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
     /// # Errors
     /// The worker does not start then.
-    fn open(
-        cx: &FilledInByUromPlugin::OpenContext,
-    ) -> ::core::result::Result<Self, FilledInByUromPlugin::Error>;
+    fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
     /// The plugin's own network address; it has none unless it says so.
     ///
     /// # Errors
@@ -212,7 +211,7 @@ pub trait Handler<
         &self,
     ) -> ::core::result::Result<
         ::urom_abi::wire::Vec<::core::primitive::u8>,
-        FilledInByUromPlugin::Error,
+        AnySide::Error,
     > {
         ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
     }
@@ -230,23 +229,23 @@ pub trait Handler<
     #[cfg_attr(doctest, doc = " Answers the command [`MemMap`].")]
     async fn mem_map(
         &self,
-        cx: &FilledInByUromPlugin::Context,
+        cx: &AnySide::Context,
         cmd: MemMap<'_>,
-    ) -> ::core::result::Result<MemMapped, FilledInByUromPlugin::Error>;
+    ) -> ::core::result::Result<MemMapped, AnySide::Error>;
     #[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
     #[cfg_attr(doctest, doc = " Answers the command [`TagSend`].")]
     async fn tag_send(
         &self,
-        cx: &FilledInByUromPlugin::Context,
+        cx: &AnySide::Context,
         cmd: TagSend<'_>,
-    ) -> ::core::result::Result<TagSent, FilledInByUromPlugin::Error>;
+    ) -> ::core::result::Result<TagSent, AnySide::Error>;
     #[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
     #[cfg_attr(doctest, doc = " Answers the command [`TagRecv`].")]
     async fn tag_recv(
         &self,
-        cx: &FilledInByUromPlugin::Context,
+        cx: &AnySide::Context,
         cmd: TagRecv,
-    ) -> ::core::result::Result<TagReceived, FilledInByUromPlugin::Error>;
+    ) -> ::core::result::Result<TagReceived, AnySide::Error>;
     #[doc(hidden)]
     fn __made_by_urom_command() -> Protocol {
         Protocol

@@ -65,15 +65,14 @@ pub(crate) struct Protocol;
 /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
 /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
 pub(crate) trait Handler<
-    FilledInByUromPlugin: kit::abi::protocol::PluginSide,
+    AnySide: kit::abi::protocol::PluginSide
+        = <Self as kit::abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
     /// Makes the handler, when a worker opens the plugin.
     ///
     /// # Errors
     /// The worker does not start then.
-    fn open(
-        cx: &FilledInByUromPlugin::OpenContext,
-    ) -> ::core::result::Result<Self, FilledInByUromPlugin::Error>;
+    fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
     /// The plugin's own network address; it has none unless it says so.
     ///
     /// # Errors
@@ -82,7 +81,7 @@ pub(crate) trait Handler<
         &self,
     ) -> ::core::result::Result<
         kit::abi::wire::Vec<::core::primitive::u8>,
-        FilledInByUromPlugin::Error,
+        AnySide::Error,
     > {
         ::core::result::Result::Ok(kit::abi::wire::Vec::new())
     }
@@ -97,9 +96,9 @@ pub(crate) trait Handler<
     #[cfg_attr(doctest, doc = " Answers the command [`TagSend`].")]
     async fn tag_send(
         &self,
-        cx: &FilledInByUromPlugin::Context,
+        cx: &AnySide::Context,
         cmd: TagSend,
-    ) -> ::core::result::Result<answers::Done, FilledInByUromPlugin::Error>;
+    ) -> ::core::result::Result<answers::Done, AnySide::Error>;
     #[cfg_attr(
         not(doctest),
         doc = " A structure, which only the compiler knows to be plain data."
@@ -107,16 +106,16 @@ pub(crate) trait Handler<
     #[cfg_attr(doctest, doc = " Answers the command [`Move`].")]
     async fn r#move(
         &self,
-        cx: &FilledInByUromPlugin::Context,
+        cx: &AnySide::Context,
         cmd: Move,
-    ) -> ::core::result::Result<answers::Moved, FilledInByUromPlugin::Error>;
+    ) -> ::core::result::Result<answers::Moved, AnySide::Error>;
     #[cfg_attr(not(doctest), doc = " With expressions and a codec.")]
     #[cfg_attr(doctest, doc = " Answers the command [`Sum`].")]
     async fn sum(
         &self,
-        cx: &FilledInByUromPlugin::Context,
+        cx: &AnySide::Context,
         cmd: Sum<'_>,
-    ) -> ::core::result::Result<answers::Table, FilledInByUromPlugin::Error>;
+    ) -> ::core::result::Result<answers::Table, AnySide::Error>;
     #[doc(hidden)]
     fn __made_by_urom_command() -> Protocol {
         Protocol

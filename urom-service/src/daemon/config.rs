@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::CpuSet;
 
-use super::environment::WorkerVariable;
+use super::environment::{AllowedVariables, WorkerVariable};
 use crate::key::Key;
 use crate::log::LogLevel;
+use crate::patience::Patience;
 use crate::wire::control::DEFAULT_PORT;
-use crate::wire::frame::MAX_PAYLOAD;
+use crate::wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
 
 /// The smallest message limit in bytes.
 pub const MIN_MAX_MESSAGE: usize = 64;
@@ -31,12 +32,20 @@ pub struct DaemonConfig {
     pub key: Option<Key>,
     /// The message limit in bytes, headers included.
     pub max_message: usize,
+    /// How many bytes of answers one host may leave unread at one worker; `None` for
+    /// [`Self::default_max_unread`].
+    pub max_unread: Option<usize>,
     /// The CPUs hosts are told of and may give to workers.
     pub cpus: CpuSet,
     /// Whether a worker without CPUs of its own is held to these.
     pub limit_workers_to_cpus: bool,
     /// The directories and files where plugins lie, in place of those of `UROM_PLUGIN_PATH`.
     pub plugin_path: Option<Vec<PathBuf>>,
+    /// How long hosts and workers may be silent; the workers' own, too.
+    pub patience: Patience,
+    /// How many seconds a plugin may keep its worker in one call before the worker ends: at least
+    /// 1, and for ever if `None`.
+    pub plugin_timeout: Option<u32>,
     /// What the logs show of this program.
     pub log_level: LogLevel,
     /// What the logs show of libraries.
@@ -48,6 +57,8 @@ pub struct DaemonConfig {
     pub worker_launcher: Vec<OsString>,
     /// What workers that are processes find in their environment besides the little they always do.
     pub worker_env: Vec<WorkerVariable>,
+    /// What hosts may set in a worker's environment besides `UROM_*`, `UCX_TLS` and `UCX_LOG_LEVEL`.
+    pub worker_env_allow: Vec<AllowedVariables>,
 }
 
 /// How many of everything a daemon takes.
@@ -62,29 +73,50 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 256 hosts, 1024 workers, 256 of them for one host.
+    /// 1024 hosts, 1024 workers, 256 of them for one host.
     fn default() -> Limits {
-        Limits { hosts: 256, workers: 1024, workers_per_host: 256 }
+        Limits { hosts: 1024, workers: 1024, workers_per_host: 256 }
     }
 }
 
 impl Default for DaemonConfig {
-    /// Loopback and the standard port, 4096 bytes, no CPUs.
+    /// Loopback and the standard port, 4096 bytes, no CPUs, a patience of 3.5 s, and any time for
+    /// plugins.
     fn default() -> DaemonConfig {
         DaemonConfig {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
             limits: Limits::default(),
             key: None,
             max_message: DEFAULT_MAX_MESSAGE,
+            max_unread: None,
             cpus: CpuSet::empty(),
             limit_workers_to_cpus: false,
             plugin_path: None,
+            patience: Patience::default(),
+            plugin_timeout: None,
             log_level: LogLevel::INFO,
             sdk_log_level: LogLevel::WARNING,
             worker_words: Vec::new(),
             worker_launcher: Vec::new(),
             worker_env: Vec::new(),
+            worker_env_allow: Vec::new(),
         }
+    }
+}
+
+impl DaemonConfig {
+    /// How much one host may leave unread unless it is set: 64 MiB, or 128 messages of
+    /// `max_message` bytes where these are more. A host with 64 tasks in flight, the library's
+    /// default, never has more unread, however slowly it reads: the worker may have two answers for
+    /// each, because a host may have an answer, and use its slot again, before UCX tells the
+    /// worker.
+    pub fn default_max_unread(max_message: usize) -> usize {
+        (64 << 20).max(128 * (max_message + MESSAGE_LEN))
+    }
+
+    /// The least that can be set: four messages of `max_message` bytes.
+    pub fn min_max_unread(max_message: usize) -> usize {
+        4 * (max_message + MESSAGE_LEN)
     }
 }
 

@@ -12,7 +12,7 @@ use super::config::Limits;
 use crate::lobby::UNPROVEN;
 
 /// What a daemon or a worker has open without any host.
-const OWN: usize = 64;
+const OWN: usize = crate::descriptors::LEAST as usize;
 
 /// What a host takes, of a worker: its stream, and what UCX opens for it.
 const FOR_A_HOST: usize = 4;
@@ -52,11 +52,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_hosts_and_workers_need_more_and_the_usual_ones_fit_in_4224() {
+    fn more_hosts_and_workers_need_more_and_the_usual_ones_fit_in_7488() {
         let usual = Limits::default();
         for more in [Limits { hosts: 1 << 20, ..usual }, Limits { workers: 1 << 20, ..usual }] {
             assert!(needed(more) > 1 << 20);
         }
-        assert_eq!(needed(usual), 4224);
+        assert_eq!(needed(usual), 7488);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A host that connects gets what is there at that moment. An id belongs to a plugin's name for as long as the daemon
 //! runs. A file is looked at before it is loaded: one that has not a plugin's symbols, or is for another machine, is passed
-//! over. Plugins are loaded into the daemon to be listed, so one whose constructor crashes takes the daemon along.
+//! over. It is loaded where the [`Examiner`] says, and once, as long as it stays the same.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -11,17 +11,19 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tracing::{debug, info, warn};
 use urom_abi::MAX_PLUGINS;
 use urom_abi::describe::section::{self, Description};
 use urom_abi::version;
 
+use super::examiner::{Answer, Examiner, Question};
 use super::trust::{self, Distrust};
 use crate::freshness;
 use crate::loaded::{self, Identity};
 use crate::plugin_elf::{self, PluginElf, plugin_name};
-use crate::plugin_file::{PluginFile, PluginFileError};
+use crate::plugin_file::PluginFileError;
 use crate::wire::control::{PluginBuild, PluginEntry};
 
 /// Where a daemon looks for plugins: directories and files, separated by `;`.
@@ -34,6 +36,9 @@ pub fn entries(path: &OsStr) -> Vec<PathBuf> {
     entries.map(|entry| PathBuf::from(OsStr::from_bytes(entry))).collect()
 }
 
+/// For how long a look waits for files that are examined. One that takes longer is listed by a later look.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
+
 /// A plugin that hosts are told of, and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -44,8 +49,9 @@ pub(crate) struct Found {
 }
 
 /// Everything the daemon knows of plugins.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Catalogue {
+    examiner: Examiner,
     /// Bit numbers by name, in the order of first discovery.
     bits: BTreeMap<String, usize>,
     /// What is known of a file, as long as it is the same.
@@ -59,10 +65,12 @@ struct Known {
     identity: Identity,
     /// What it shows without being loaded; a reason against that otherwise.
     looked: Result<PluginElf, String>,
+    /// The path it is loaded by.
+    spelling: PathBuf,
     /// Its description, as hosts get it, once that was made.
     shown: Option<Arc<[u8]>>,
-    /// What loading it gave, if it came to that, and the path by which it was loaded.
-    opened: Option<Result<(PathBuf, PluginFile), String>>,
+    /// What it was asked, if it came to that.
+    question: Option<Question>,
 }
 
 /// Why a file is not served.
@@ -82,6 +90,8 @@ impl<T: Into<String>> From<T> for PassedOver {
 /// One walk over the path.
 struct Walk<'a> {
     catalogue: &'a mut Catalogue,
+    /// Files that may be plugins, by the names that these would have. All of them are examined at the same time.
+    candidates: Vec<(PathBuf, String)>,
     found: Vec<Found>,
     complaints: HashSet<String>,
 }
@@ -93,9 +103,15 @@ pub(crate) fn path_of_environment() -> Option<Vec<PathBuf>> {
 }
 
 impl Catalogue {
+    /// Nothing yet.
+    pub(crate) fn new(examiner: Examiner) -> Catalogue {
+        Catalogue { examiner, bits: BTreeMap::new(), known: HashMap::new(), complaints: HashSet::new() }
+    }
+
     /// Walks the directories and files of `path` and returns what can be served, in order of discovery. Whatever is wrong with the rest is logged.
     pub(crate) fn discover(&mut self, path: Option<&[PathBuf]>) -> Vec<Found> {
-        let mut walk = Walk { catalogue: self, found: Vec::new(), complaints: HashSet::new() };
+        let mut walk =
+            Walk { catalogue: self, candidates: Vec::new(), found: Vec::new(), complaints: HashSet::new() };
         match path {
             Some(path) => path.iter().for_each(|entry| walk.entry(entry)),
             None => {
@@ -105,6 +121,7 @@ impl Catalogue {
                 ))
             }
         }
+        walk.hear();
         let Walk { found, complaints, .. } = walk;
         self.complaints = complaints;
         found
@@ -139,19 +156,35 @@ impl Walk<'_> {
 
     /// Takes one file in, or says why not.
     fn file(&mut self, file: &Path) {
-        match self.try_file(file) {
-            Ok(()) => {}
-            Err(PassedOver::Because(reason)) => {
+        if let Err(reason) = self.try_file(file) {
+            self.pass_over(file, reason);
+        }
+    }
+
+    fn pass_over(&mut self, file: &Path, reason: PassedOver) {
+        match reason {
+            PassedOver::Because(reason) => {
                 self.complain(format!("{} is not served: {reason}", file.display()));
             }
-            Err(PassedOver::NoPlugin) => debug!("{} is a library and no plugin", file.display()),
+            PassedOver::NoPlugin => debug!("{} is a library and no plugin", file.display()),
+        }
+    }
+
+    /// Takes in the plugins among the candidates.
+    fn hear(&mut self) {
+        let until = Instant::now() + ANSWERS_WITHIN;
+        for (file, name) in std::mem::take(&mut self.candidates) {
+            if let Err(reason) = self.take_in(&file, name, until) {
+                self.pass_over(&file, reason);
+            }
         }
     }
 
     fn try_file(&mut self, file: &Path) -> Result<(), PassedOver> {
         trust::check(file).map_err(|reason| reason.to_string())?;
+        let examiner = self.catalogue.examiner.clone();
         let known = self.catalogue.know(file)?;
-        let (name, description) = match &known.looked {
+        let name = match &known.looked {
             Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {
                 return Err(PassedOver::NoPlugin);
             }
@@ -162,9 +195,18 @@ impl Walk<'_> {
             Ok(PluginElf { description: Some(Err(error)), .. }) => {
                 return Err(format!("{error}; build it with this kit").into());
             }
-            Ok(looked) => (plugin_name(file, looked.stated_name())?, looked.described()),
+            Ok(looked) => plugin_name(file, looked.stated_name())?,
             Err(reason) => return Err(reason.clone().into()),
         };
+        if let Some((why, hint)) = freshness::stale(file) {
+            return Err(format!("it is {why}: {hint}").into());
+        }
+        known.ask(file, &examiner)?;
+        self.candidates.push((file.to_owned(), name));
+        Ok(())
+    }
+
+    fn take_in(&mut self, file: &Path, name: String, until: Instant) -> Result<(), PassedOver> {
         if let Some(first) = self.found.iter().find(|found| found.entry.name == name) {
             return Err(format!(
                 "a plugin of the name `{name}` was found at {} before",
@@ -172,12 +214,10 @@ impl Walk<'_> {
             )
             .into());
         }
-        if let Some((why, hint)) = freshness::stale(file) {
-            return Err(format!("it is {why}: {hint}").into());
-        }
-        let (file, plugin) = known.open(file)?;
-        let fingerprint = description.map(|description| description.protocol.fingerprint());
-        let description = known.shown();
+        let Some(known) = self.catalogue.known.get_mut(file) else { return Ok(()) };
+        let answer = known.answer(file, until)?;
+        let fingerprint = known.looked.as_ref().ok().and_then(PluginElf::fingerprint);
+        let (file, description) = (known.spelling.clone(), known.shown());
         let bits = &mut self.catalogue.bits;
         let bit = match bits.get(&name) {
             Some(bit) => *bit,
@@ -193,7 +233,7 @@ impl Walk<'_> {
                 .into());
             }
         };
-        let build = PluginBuild { version: plugin.version, fingerprint };
+        let build = PluginBuild { version: answer.version, fingerprint };
         let entry = PluginEntry { id: 1 << bit, build, name };
         self.found.push(Found { entry, file, description });
         Ok(())
@@ -217,7 +257,7 @@ impl Catalogue {
             Some(known) if known.identity == identity => known,
             _ => {
                 let looked = plugin_elf::look(file).map_err(|error| error.to_string());
-                Known { identity, looked, shown: None, opened: None }
+                Known { identity, looked, spelling: file.to_owned(), shown: None, question: None }
             }
         };
         Ok(self.known.entry(file.to_owned()).or_insert(known))
@@ -225,24 +265,36 @@ impl Catalogue {
 }
 
 impl Known {
-    /// Loads the file, unless that was done before.
-    fn open(&mut self, file: &Path) -> Result<(PathBuf, PluginFile), PassedOver> {
-        let open = || {
-            let spelling =
-                loaded::spelling(file, self.identity, self.looked.as_ref().map_err(String::clone)?)?;
-            // One that crashes takes the daemon along, and leaves this line behind.
-            info!("loading {}", file.display());
-            let plugin = PluginFile::open(&spelling).map_err(|error| {
-                if let PluginFileError::Load(_) = error {
-                    loaded::forget(&spelling);
-                }
-                error.to_string()
-            })?;
-            let api = version::display(plugin.iface.api_version);
-            info!("found the plugin {}, version {}, built for DOCA {api}", file.display(), plugin.version);
-            Ok((spelling, plugin))
+    /// Has the file examined, unless that was done before.
+    fn ask(&mut self, file: &Path, examiner: &Examiner) -> Result<(), PassedOver> {
+        if let (Ok(shown), None) = (&self.looked, &self.question) {
+            if examiner.keeps_what_it_loads() {
+                self.spelling = loaded::spelling(file, self.identity, shown)?;
+            }
+            self.question = Some(Question::ask(examiner, &self.spelling, shown));
+        }
+        Ok(())
+    }
+
+    /// What it answers.
+    fn answer(&mut self, file: &Path, until: Instant) -> Result<Answer, PassedOver> {
+        let Some(question) = &mut self.question else { return Err(PassedOver::NoPlugin) };
+        let is_new = question.is_open();
+        let Some(answer) = question.answer(until) else {
+            return Err("it is being examined, which takes long: hosts that come later may find it".into());
         };
-        self.opened.get_or_insert_with(open).clone().map_err(PassedOver::Because)
+        if is_new && answer.is_err() {
+            // The loader has not kept it.
+            loaded::forget(&self.spelling);
+        }
+        let answer = answer.clone()?;
+        if is_new {
+            let api = answer.api_version.and_then(|word| usize::try_from(word).ok());
+            let api = api.map(|word| format!(", built for DOCA {}", version::display(word)));
+            let (file, version, api) = (file.display(), answer.version, api.unwrap_or_default());
+            info!("found the plugin {file}, version {version}{api}");
+        }
+        Ok(answer)
     }
 
     /// The description for hosts. It is made once: the daemon's loop hands it out.
@@ -283,7 +335,7 @@ mod tests {
         let place = directory.path().join("a;b");
         fs::create_dir(&place).unwrap();
         fs::write(place.join("text.so"), "This is not an ELF file.").unwrap();
-        let mut catalogue = Catalogue::default();
+        let mut catalogue = Catalogue::new(Examiner::Thread);
         assert_eq!(catalogue.discover(Some(std::slice::from_ref(&place))), []);
         let complaints: Vec<_> = catalogue.complaints.iter().collect();
         assert!(

@@ -21,63 +21,67 @@ const HEAP: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=512");
 /// Names the devices that UCX uses, and listens on.
 const DEVICES: &str = "UCX_NET_DEVICES";
 
-/// Whose names hosts leave alone, but for [`FOR_HOSTS`]: the loader and the C library, shells, UCX and the drivers below it with
-/// their tools, emulators, checkers and sanitizers that workers may run under. By the names of each, code from elsewhere than the
-/// plugin path can be loaded, files be written, or ports be opened on more devices. Which ones, differs from release to release.
-const GUARDED_PREFIXES: [&[u8]; 26] = [
-    b"ASAN_",
-    b"BASH_",
-    b"CUDA_",
-    b"GLIBC_",
-    b"HIP_",
-    b"HSA_",
-    b"IBV_",
-    b"LD_",
-    b"LSAN_",
-    b"MALLOC_",
-    b"MLX4_",
-    b"MLX5_",
-    b"MSAN_",
-    b"NSAN_",
-    b"NVTX_",
-    b"QEMU_",
-    b"RDMAV_",
-    b"ROCP_",
-    b"TSAN_",
-    b"UBSAN_",
-    b"UCX_",
-    b"VALGRIND_",
-    b"ZEL_",
-    b"ZES_",
-    b"ZET_",
-    b"ZE_",
-];
-
-/// The same for single names: where UCX looks for a configuration, where programs are found, what a shell runs or shows before
-/// what it was started for, and what the C library itself does not believe in a program with more rights than its caller.
-const GUARDED: [&str; 18] = [
-    "BASHOPTS",
-    "ENV",
-    "GCONV_PATH",
-    "GETCONF_DIR",
-    "HOME",
-    "HOSTALIASES",
-    "LOCALDOMAIN",
-    "LOCPATH",
-    "NIS_PATH",
-    "NLSPATH",
-    "PATH",
-    "PS4",
-    "RESOLV_HOST_CONF",
-    "RES_OPTIONS",
-    "SHELL",
-    "SHELLOPTS",
-    "TMPDIR",
-    "TZDIR",
-];
-
-/// What hosts set in spite of its family: these choose among what UCX has, and say how much it logs.
+/// Names that hosts may set without being allowed to: they choose among what UCX has, and say how much it logs.
 const FOR_HOSTS: [&str; 2] = ["UCX_LOG_LEVEL", "UCX_TLS"];
+
+/// What variables for plugins begin with.
+const FOR_PLUGINS: &[u8] = b"UROM_";
+
+/// The kit's own names among these: by some of them it finds keys, services and libraries.
+const OWN: [&str; 10] = [
+    "UROM_CPUS",
+    "UROM_DEVICE",
+    "UROM_DOCA_LIBRARY",
+    "UROM_DOCA_VERSION",
+    "UROM_KEY_FILE",
+    "UROM_PATIENCE",
+    "UROM_PLUGIN_PATH",
+    "UROM_SERVICE_PORT",
+    "UROM_TEST_TRANSPORTS",
+    "UROM_UCX_DIR",
+];
+
+/// Variables that hosts may set for their workers: one of this name, or all whose names begin so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedVariables {
+    name: OsString,
+    is_prefix: bool,
+}
+
+impl AllowedVariables {
+    /// All variables.
+    pub fn all() -> AllowedVariables {
+        AllowedVariables { name: OsString::new(), is_prefix: true }
+    }
+
+    fn includes(&self, name: &OsStr) -> bool {
+        match self.is_prefix {
+            true => name.as_bytes().starts_with(self.name.as_bytes()),
+            false => name == self.name,
+        }
+    }
+}
+
+/// An argument that names no variables.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("what hosts may set is given as NAME, or as PREFIX* for all names that begin so")]
+pub struct ParseAllowedError;
+
+impl TryFrom<OsString> for AllowedVariables {
+    type Error = ParseAllowedError;
+
+    fn try_from(text: OsString) -> Result<AllowedVariables, ParseAllowedError> {
+        let bytes = text.as_bytes();
+        let (name, is_prefix) = match bytes.strip_suffix(b"*") {
+            Some(prefix) => (prefix, true),
+            None => (bytes, false),
+        };
+        if name.is_empty() || name.iter().any(|byte| matches!(byte, b'=' | b'*' | 0)) {
+            return Err(ParseAllowedError);
+        }
+        Ok(AllowedVariables { name: OsStr::from_bytes(name).to_owned(), is_prefix })
+    }
+}
 
 /// A variable that the one who runs the daemon gives to all workers: the daemon's own, or one with a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,11 +135,28 @@ fn is_kept(name: &OsStr) -> bool {
     KEPT.iter().any(|kept| name == *kept) || name.as_bytes().starts_with(KEPT_PREFIX)
 }
 
-/// Whether a host may set a variable. What is nobody's here is for plugins.
-pub(crate) fn is_for_hosts(name: &OsStr) -> bool {
-    let is_guarded = GUARDED.iter().any(|guarded| name == *guarded)
-        || GUARDED_PREFIXES.iter().any(|prefix| name.as_bytes().starts_with(prefix));
-    !is_guarded || FOR_HOSTS.iter().any(|allowed| name == *allowed)
+/// What hosts may set for their workers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wishes<'a> {
+    /// What workers have in any case; of two with a name the later one counts.
+    pub(crate) inherited: &'a [(OsString, OsString)],
+    /// What the one who runs the daemon gives to workers: hosts may give it another value.
+    pub(crate) given: &'a [WorkerVariable],
+    /// What they may set besides.
+    pub(crate) allowed: &'a [AllowedVariables],
+}
+
+impl Wishes<'_> {
+    /// Whether a host may give a variable this value. To ask for the value that it has anyway is always possible.
+    pub(crate) fn grant(&self, name: &OsStr, value: &OsStr) -> bool {
+        let is_for_plugins = name.as_bytes().starts_with(FOR_PLUGINS) && !OWN.iter().any(|own| name == *own);
+        let has = self.inherited.iter().rev().find(|(inherited, _)| inherited == name);
+        is_for_plugins
+            || FOR_HOSTS.iter().any(|free| name == *free)
+            || self.given.iter().any(|variable| variable.name == name)
+            || self.allowed.iter().any(|allowed| allowed.includes(name))
+            || has.is_some_and(|(_, has)| has == value)
+    }
 }
 
 #[cfg(test)]
@@ -161,6 +182,8 @@ mod tests {
     #[test]
     fn a_worker_has_what_it_needs_and_what_was_given_and_no_more() {
         let own = ["HOME", "PATH", "UROM_KEY_FILE", "UCX_TLS", "AWS_SECRET", "SEEN", "LD_PRELOAD", "XUCX_A"];
+        let managers = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
+        assert_eq!(names(&managers, &[], ANYWHERE), [""; 0], "workers are not what the manager started");
         assert_eq!(names(&own, &[], ANYWHERE), ["PATH=own", "UCX_TLS=own"]);
         let given = ["SEEN", "ABSENT", "UCX_TLS=tcp", "NEW=a=b", "EMPTY="];
         let expected = ["PATH=own", "UCX_TLS=own", "SEEN=own", "UCX_TLS=tcp", "NEW=a=b", "EMPTY="];
@@ -186,55 +209,57 @@ mod tests {
         }
     }
 
+    fn granted(text: &str, inherited: &[(OsString, OsString)], given: &[&str], allowed: &[&str]) -> bool {
+        let given: Vec<_> = given.iter().map(|text| variable(text)).collect();
+        let allowed: Vec<_> = allowed.iter().map(|text| allowed_by(text).unwrap()).collect();
+        let (name, value) = text.split_once('=').unwrap();
+        let wishes = Wishes { inherited, given: &given, allowed: &allowed };
+        wishes.grant(OsStr::new(name), OsStr::new(value))
+    }
+
+    fn allowed_by(text: &str) -> Result<AllowedVariables, ParseAllowedError> {
+        AllowedVariables::try_from(OsString::from(text))
+    }
+
     #[test]
-    fn hosts_set_nothing_that_loads_code_writes_files_or_opens_ports() {
-        for name in [
-            "LD_PRELOAD",
-            "LD_LIBRARY_PATH",
-            "GLIBC_TUNABLES",
-            "UCX_MODULE_DIR",
-            "UCX_PLUGIN_PATH",
-            "UCX_LOG_FILE",
-            "UCX_MEMTRACK_DEST",
-            "UCX_VFS_SOCK_PATH",
-            "UCX_CONFIG_DIR",
-            "UCX_NET_DEVICES",
-            "RDMAV_DRIVERS",
-            "IBV_DRIVERS",
-            "CUDA_INJECTION64_PATH",
-            "NVTX_INJECTION64_PATH",
-            "ROCP_TOOL_LIB",
-            "ZEL_LIBRARY_PATH",
-            "ASAN_OPTIONS",
-            "SHELL",
-            "SHELLOPTS",
-            "BASHOPTS",
-            "PS4",
-            "ENV",
-            "TZDIR",
-            "HOME",
-            "PATH",
-            "TMPDIR",
-        ] {
-            assert!(!is_for_hosts(OsStr::new(name)), "{name}");
+    fn hosts_set_what_is_for_plugins_and_ucx_transports_and_nothing_else() {
+        for text in ["UROM_X=1", "UROM_MY_PLUGIN=", "UCX_TLS=tcp", "UCX_LOG_LEVEL=info", "UROM_KEY_FILES=x"] {
+            assert!(granted(text, &[], &[], &[]), "{text}");
+        }
+        for text in
+            ["LD_PRELOAD=x", "OPENSSL_CONF=x", "A=b", "UCX_TLS2=x", "UCX_MODULE_DIR=x", "urom_x=1", "PATH=x"]
+        {
+            assert!(!granted(text, &[], &[], &[]), "{text}");
+        }
+        for own in OWN {
+            assert!(!granted(&format!("{own}=x"), &[], &[], &[]), "{own}");
         }
     }
 
     #[test]
-    fn a_name_of_a_guarded_family_that_nobody_has_heard_of_is_refused_too() {
-        let families = ["ZE_", "ZEL_", "ZES_", "ZET_", "ROCP_", "NVTX_"].into_iter();
-        let sanitizers = ["ASAN_", "LSAN_", "MSAN_", "NSAN_", "TSAN_", "UBSAN_"];
-        let names =
-            ["UCX_", "UCX_LOADS_CODE_SOME_DAY", "UCX_TLS2", "UCX_TLS\n", "IBV_X", "RDMAV_X", "CUDA_X"];
-        for name in families.chain(sanitizers).chain(names) {
-            assert!(!is_for_hosts(OsStr::new(name)), "{name:?}");
-        }
+    fn who_runs_the_daemon_allows_more() {
+        assert!(granted("TRACE=2", &[], &["TRACE=1"], &[]), "what it gives, hosts give another value");
+        assert!(granted("TRACE=2", &[], &["TRACE"], &[]));
+        assert!(granted("MY_LEVEL=2", &[], &[], &["OTHER", "MY_*"]));
+        assert!(granted("OTHER=2", &[], &[], &["OTHER", "MY_*"]));
+        assert!(!granted("OTHERS=2", &[], &[], &["OTHER", "MY_*"]));
+        assert!(granted("UROM_KEY_FILE=x", &[], &[], &["UROM_KEY_FILE"]), "it was said so");
+        assert!(AllowedVariables::all().includes(OsStr::new("LD_PRELOAD")));
     }
 
     #[test]
-    fn hosts_choose_ucx_transports_and_what_it_logs_and_set_what_plugins_read() {
-        for name in ["UCX_TLS", "UCX_LOG_LEVEL", "LDX", "MINE", "HOMEX", "TRACE_FILE", "ENVX", "TZ", "PS1"] {
-            assert!(is_for_hosts(OsStr::new(name)), "{name}");
+    fn a_host_may_ask_for_the_value_that_a_worker_has_anyway() {
+        let has: Vec<(OsString, OsString)> =
+            ["old", "new"].map(|value| ("LD_LIBRARY_PATH".into(), value.into())).into();
+        assert!(granted("LD_LIBRARY_PATH=new", &has, &[], &[]));
+        assert!(!granted("LD_LIBRARY_PATH=old", &has, &[], &[]), "the later one counts");
+        assert!(!granted("LD_LIBRARY_PATH=", &has, &[], &[]));
+    }
+
+    #[test]
+    fn what_names_no_variables_is_refused() {
+        for text in ["", "*", "A=b", "A*B", "**", "A=*"] {
+            assert_eq!(allowed_by(text), Err(ParseAllowedError), "{text:?}");
         }
     }
 }

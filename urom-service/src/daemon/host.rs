@@ -1,25 +1,24 @@
 //! One host's stream, as the daemon sees it.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
-use tokio::task::{JoinError, spawn_blocking};
-use tokio::time::timeout;
-use tracing::{debug, dispatcher, warn};
+use tracing::{debug, warn};
 use urom_abi::{Count, DocaError};
 
-use super::discovery::{self, Catalogue, Found};
 use super::roster::HostKey;
+use super::search::Search;
 use super::server::{Event, HostLink};
+use crate::awake::timeout;
 use crate::key::Secret;
 use crate::lobby::Seat;
 use crate::log::Budget;
+use crate::patience::Patience;
 use crate::session::{self, BACKLOG};
-use crate::wire::control::{DaemonToHost, Failure, PATIENCE};
+use crate::wire::control::{DaemonToHost, Failure};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{self, StreamError, greet};
 
@@ -33,10 +32,7 @@ const SEARCHING: &str = "the daemon still looks for plugins: the one that its lo
 /// What every host's task shares.
 #[derive(Debug)]
 pub(crate) struct Reception {
-    /// Asynchronous: while a plugin hangs as it is loaded, hosts that come wait here, and no thread does.
-    pub(crate) catalogue: Arc<tokio::sync::Mutex<Catalogue>>,
-    /// In place of the environment's.
-    pub(crate) plugin_path: Option<Vec<PathBuf>>,
+    pub(crate) search: Search,
     /// What hosts have to know, if anything.
     pub(crate) secret: Option<Secret>,
     /// For the hosts that there may be, which are so many.
@@ -47,20 +43,28 @@ pub(crate) struct Reception {
     /// The CPUs hosts are told of, as text.
     pub(crate) cpus: String,
     pub(crate) max_message: usize,
+    pub(crate) patience: Patience,
 }
 
 /// Greets a host, tells it what there is, and passes its requests on until it goes.
 pub(crate) async fn serve(
     key: HostKey,
     mut stream: TcpStream,
-    (peer, seat): (SocketAddr, Seat),
+    (peer, mut seat): (SocketAddr, Seat),
     reception: Arc<Reception>,
     events: mpsc::Sender<Event>,
 ) {
-    let greeting = greet(&mut stream, Hello::new(Role::Daemon), Role::Host, reception.secret.as_ref());
+    let greeting = greet(
+        &mut stream,
+        Hello::new(Role::Daemon),
+        Role::Host,
+        reception.secret.as_ref(),
+        Patience::default(),
+    );
     if !seat.admit(peer, greeting).await {
         return;
     }
+    drop(seat);
     let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
         let text = format!(
             "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",
@@ -68,9 +72,9 @@ pub(crate) async fn serve(
         );
         return reception.turn_away(stream, peer, Failure::new(DocaError::FULL, text)).await;
     };
-    let plugins = match timeout(SEARCH, reception.discover()).await {
-        Ok(Ok(plugins)) => plugins,
-        Ok(Err(_)) => {
+    let plugins = match timeout(SEARCH, reception.search.look()).await {
+        Ok(Some(plugins)) => plugins,
+        Ok(None) => {
             return warn!("refused host {peer}: looking for plugins panicked; please report it");
         }
         Err(_) => {
@@ -92,7 +96,8 @@ pub(crate) async fn serve(
     if events.send(Event::HostCame { key, host }).await.is_err() {
         return;
     }
-    let session = session::run(stream, outgoing, &events, |message| Event::Host { key, message });
+    let session =
+        session::run(stream, outgoing, &events, reception.patience, |message| Event::Host { key, message });
     let end = tokio::select! {
         end = session => end,
         // The daemon has said that it does not read.
@@ -114,15 +119,6 @@ impl Reception {
             warn!("refused host {peer}: {failure}{more}");
         }
         // A host that reads nothing does not learn why.
-        let _ = timeout(PATIENCE, stream::send(&mut stream, &DaemonToHost::Refused(failure))).await;
-    }
-
-    /// Looks for plugins. This loads files, and takes as long as they take: on a thread, which goes on when nobody waits any more.
-    async fn discover(&self) -> Result<Vec<Found>, JoinError> {
-        let mut catalogue = Arc::clone(&self.catalogue).lock_owned().await;
-        let path = self.plugin_path.clone().or_else(discovery::path_of_environment);
-        let log = dispatcher::get_default(Clone::clone);
-        let find = move || dispatcher::with_default(&log, || catalogue.discover(path.as_deref()));
-        spawn_blocking(find).await
+        let _ = Patience::default().wait(stream::send(&mut stream, &DaemonToHost::Refused(failure))).await;
     }
 }

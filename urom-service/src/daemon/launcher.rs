@@ -1,11 +1,11 @@
 //! Starting workers: as processes of this same program, or as threads of this process.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -14,7 +14,9 @@ use tokio::sync::oneshot;
 use tracing::{Dispatch, dispatcher, warn};
 
 use super::environment::{self, WorkerVariable};
+use super::examiner::Examiner;
 use super::process::{Process, Reaper};
+use crate::examine::this_program;
 use crate::log::{Log, LogLevel};
 use crate::threads::Alive;
 use crate::wire::control::PATIENCE;
@@ -75,6 +77,17 @@ impl Launcher {
         matches!(self, Launcher::Process { launcher, .. } if !launcher.is_empty())
     }
 
+    /// How plugins are examined. Their process has what workers have in their environment.
+    pub(crate) fn examiner(&self, listen: IpAddr) -> Examiner {
+        match self {
+            Launcher::Process { launcher, words, given, .. } => {
+                let env = environment::inherited(std::env::vars_os(), given, listen);
+                Examiner::Process { launcher: launcher.clone(), words: words.clone(), env }
+            }
+            Launcher::Thread => Examiner::Thread,
+        }
+    }
+
     /// Starts a worker with `NAME=value`s in its environment.
     ///
     /// # Errors
@@ -89,7 +102,7 @@ impl Launcher {
         let body = match self {
             Launcher::Process { launcher, words, given, ucx_log, reaper } => {
                 let mut command = command(launcher, words)?;
-                command.args(words).arg("worker").args(config.to_args());
+                command.arg("worker").args(config.to_args());
                 command.env_clear().envs(environment::inherited(std::env::vars_os(), given, config.listen));
                 Body::Process(process(command, env, *ucx_log, theirs, reaper)?)
             }
@@ -109,21 +122,14 @@ impl Launcher {
     }
 }
 
-/// This same program, without arguments yet, which begin with `words`.
-fn command(launcher: &[OsString], words: &[OsString]) -> io::Result<Command> {
-    let own = std::env::current_exe();
+/// This same program, with `words` as its first arguments; behind a `launcher`, if there is one.
+pub(super) fn command(launcher: &[OsString], words: &[OsString]) -> io::Result<Command> {
     let Some((program, arguments)) = launcher.split_first() else {
-        // However it was started, and whatever has become of its file.
-        let mut command = Command::new("/proc/self/exe");
-        // `ps` shows `uromd worker`, and `cargo-urom uromd worker` for a daemon that is a part of that program.
-        let name = own.as_deref().ok().and_then(Path::file_name).filter(|_| !words.is_empty());
-        command.arg0(name.unwrap_or(OsStr::new("uromd")));
-        return Ok(command);
+        return Ok(this_program(words));
     };
-    // The link would lead an emulator or debugger to itself.
-    let own = own?;
+    // The link that is used otherwise would lead an emulator or debugger to itself.
     let mut command = Command::new(program);
-    command.args(arguments).arg(own);
+    command.args(arguments).arg(std::env::current_exe()?).args(words);
     Ok(command)
 }
 

@@ -4,17 +4,21 @@ pub mod config;
 mod descriptors;
 pub(crate) mod discovery;
 mod environment;
+mod examiner;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod host;
 mod launcher;
+mod manager;
 mod process;
 mod request;
 mod roster;
+mod search;
 mod server;
 mod supervisor;
 mod tickets;
 mod trust;
+mod turns;
 mod words;
 
 use std::net::SocketAddr;
@@ -26,23 +30,28 @@ use tracing::info;
 
 pub use config::DaemonConfig;
 pub use discovery::{PLUGIN_PATH_VARIABLE, entries as plugin_path_entries};
-pub use environment::{ParseVariableError, WorkerVariable};
+pub use environment::{AllowedVariables, ParseAllowedError, ParseVariableError, WorkerVariable};
 pub(crate) use launcher::Launcher;
+pub(crate) use manager::Manager;
 use process::Reaper;
 pub(crate) use server::serve;
 
+use crate::hangup;
 use crate::log::LogLevel;
 use crate::worker::is_loopback;
 
-/// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM or SIGINT.
+/// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM, SIGINT or SIGHUP, unless that
+/// was ignored when the program was started.
 ///
 /// `ready` is called with the address once hosts can connect. `ucx_log` is what UCX logs in workers when the environment
-/// does not say.
+/// does not say. The service manager that `NOTIFY_SOCKET` names learns when the daemon is ready
+/// and when it stops.
 ///
 /// # Errors
 /// The address is taken or is not this machine's.
 pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     descriptors::allow(config.limits);
+    crate::descriptors::require().map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let listen = config.listen;
@@ -58,10 +67,18 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
         })?;
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let mut hangup = hangup::ends_the_program().then(|| signal(SignalKind::hangup())).transpose()?;
         let stop = async move {
+            let hangup = async {
+                match &mut hangup {
+                    Some(hangup) => hangup.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
             let name = tokio::select! {
                 _ = terminate.recv() => "SIGTERM",
                 _ = interrupt.recv() => "SIGINT",
+                _ = hangup => "SIGHUP",
             };
             info!("received {name}");
         };
@@ -70,7 +87,7 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
         let (launcher, words) = (config.worker_launcher.clone(), config.worker_words.clone());
         let given = config.worker_env.clone();
         let launcher = Launcher::Process { launcher, words, given, ucx_log, reaper };
-        Ok(serve(listener, config, launcher, stop).await?)
+        Ok(serve(listener, config, launcher, Manager::of_environment(), stop).await?)
     });
     // A plugin that hangs while it is listed keeps its thread; it must not keep the daemon.
     runtime.shutdown_background();

@@ -8,7 +8,7 @@ use urom_abi::{DocaError, WorkerId};
 
 use super::DaemonConfig;
 use super::discovery::Found;
-use super::environment;
+use super::environment::{self, Wishes};
 use super::trust::{self, Distrust};
 use crate::wire::control::{Failure, StartWorker};
 use crate::worker::{PluginItem, WorkerConfig};
@@ -30,15 +30,22 @@ pub(crate) fn resolve(
         id,
         gid: wish.gid,
         max_message: daemon.max_message,
+        max_unread: daemon.max_unread.unwrap_or_else(|| DaemonConfig::default_max_unread(daemon.max_message)),
         max_hosts: daemon.limits.hosts,
+        patience: daemon.patience,
+        plugin_timeout: daemon.plugin_timeout,
         listen,
         cpus: cpus(wish.cpus.as_deref(), daemon)?,
         log_level: daemon.log_level,
         sdk_log_level: daemon.sdk_log_level,
         plugins,
     };
+    let own = wish.env.is_some().then(std::env::vars_os).into_iter().flatten();
+    let inherited = environment::inherited(own, &daemon.worker_env, listen);
+    let (given, allowed) = (&daemon.worker_env, &daemon.worker_env_allow);
+    let wishes = Wishes { inherited: &inherited, given, allowed };
     let env = wish.env.iter().flatten().enumerate();
-    let env = env.map(|(at, text)| variable(at, text)).collect::<Result<_, _>>()?;
+    let env = env.map(|(at, text)| variable(at, text, wishes)).collect::<Result<_, _>>()?;
     Ok((config, env))
 }
 
@@ -69,7 +76,7 @@ fn cpus(wish: Option<&str>, daemon: &DaemonConfig) -> Result<Option<CpuSet>, Fai
 }
 
 /// Splits `NAME=value`.
-fn variable(at: usize, text: &str) -> Result<(OsString, OsString), Failure> {
+fn variable(at: usize, text: &str, wishes: Wishes<'_>) -> Result<(OsString, OsString), Failure> {
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty() && !text.contains('\0'));
     let (name, value) = parts.ok_or_else(|| {
         // The daemon's log has this too, where nobody's value has to do, and all of it may be one.
@@ -77,10 +84,10 @@ fn variable(at: usize, text: &str) -> Result<(OsString, OsString), Failure> {
             format!("entry {at} of the worker's environment is not NAME=value, or has a zero byte in it");
         Failure::new(DocaError::INVALID_VALUE, text)
     })?;
-    if !environment::is_for_hosts(OsStr::new(name)) {
+    if !wishes.grant(OsStr::new(name), OsStr::new(value)) {
         let text = format!(
-            "`{}` is not for a host to set, as names of this kind have a worker load what is not in the plugin path, \
-             write files or listen elsewhere: have it set where the service is started, with uromd --worker-env",
+            "`{0}` is not for a host to set: by names like it a worker loads code, writes files or listens elsewhere; start \
+             the service with `uromd --worker-env-allow {0}`, or name variables of plugins `UROM_...`",
             name.escape_debug()
         );
         return Err(Failure::new(DocaError::NOT_PERMITTED, text));
@@ -113,19 +120,19 @@ mod tests {
 
     #[test]
     fn a_worker_gets_what_the_host_asked_for() {
-        let env = Some(vec!["A=b=c".to_owned(), "EMPTY=".to_owned()]);
+        let env = Some(vec!["UROM_A=b=c".to_owned(), "UROM_EMPTY=".to_owned()]);
         let (config, env) =
             resolve_with(&StartWorker { env, cpus: Some("2-3".to_owned()), ..wish() }).unwrap();
         assert_eq!((config.id, config.gid), (WorkerId(9), 4));
         assert_eq!(config.cpus.unwrap().to_string(), "2-3");
         assert_eq!(config.plugins, [PluginItem { path: "/p/plugin2.so".into(), id: 2 }]);
-        assert_eq!(env, [("A".into(), "b=c".into()), ("EMPTY".into(), "".into())]);
+        assert_eq!(env, [("UROM_A".into(), "b=c".into()), ("UROM_EMPTY".into(), "".into())]);
     }
 
     #[test]
     fn an_environment_that_is_none_is_named() {
         for text in ["hidden", "=hidden", "", "A=hidden\0"] {
-            let env = Some(vec!["A=b".to_owned(), text.to_owned()]);
+            let env = Some(vec!["UROM_A=b".to_owned(), text.to_owned()]);
             let error = resolve_with(&StartWorker { env, ..wish() }).unwrap_err();
             assert_eq!(error.code(), DocaError::INVALID_VALUE);
             let text = &error.text;
@@ -138,11 +145,12 @@ mod tests {
 
     #[test]
     fn variables_that_load_code_are_refused_and_say_who_may_set_them() {
-        for text in ["LD_PRELOAD=/tmp/x.so", "UCX_PLUGIN_PATH=/tmp", "GLIBC_TUNABLES="] {
-            let env = Some(vec!["A=b".to_owned(), text.to_owned()]);
+        for text in ["LD_PRELOAD=/tmp/x.so", "UCX_PLUGIN_PATH=/tmp", "GLIBC_TUNABLES=", "OPENSSL_CONF=/tmp/x"]
+        {
+            let env = Some(vec!["UROM_A=b".to_owned(), text.to_owned()]);
             let error = resolve_with(&StartWorker { env, ..wish() }).unwrap_err();
             assert_eq!(error.code(), DocaError::NOT_PERMITTED);
-            assert!(error.text.contains("--worker-env"), "{error}");
+            assert!(error.text.contains("--worker-env-allow"), "{error}");
         }
     }
 

@@ -5,13 +5,15 @@
 //! is free again the moment its worker was told to leave.
 
 mod entry;
+mod host;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
 
-use self::entry::{Entry, Pending, State, Visitor};
+use self::entry::{Entry, Pending, State, Visitor, Waiting};
+use self::host::Host;
 use super::config::Limits;
 use crate::session::BACKLOG;
 use crate::wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
@@ -48,6 +50,8 @@ pub(crate) struct Roster {
     workers: BTreeMap<u64, Entry>,
     /// The id of each worker that is in `workers`.
     ids: HashMap<Serial, u64>,
+    /// Those that asked for workers and are not gone.
+    hosts: HashMap<HostKey, Host>,
     last_serial: Serial,
     last_generated: u32,
     stopping: bool,
@@ -75,30 +79,41 @@ impl Roster {
             worker.id = self.generate();
         }
         let id = worker.id;
-        if let Some(entry) = self.workers.get_mut(&id) {
-            return match &mut entry.state {
-                State::Starting(waiting) => wait(waiting, id, host, request),
-                State::Ready(_) => entry.promise(host, request, Some(worker), new_ticket),
-            };
+        let place = Some(self.hosts.entry(host).or_default().place());
+        let waiting = Waiting { host, request, place };
+        let Some(entry) = self.workers.get_mut(&id) else { return self.spawn(waiting, worker) };
+        let serial = entry.serial;
+        let actions = match &mut entry.state {
+            State::Starting(others) => wait(others, id, waiting),
+            State::Ready(_) => entry.promise(waiting, Some(worker), new_ticket),
+        };
+        self.comes_to(host, serial);
+        actions
+    }
+
+    /// Notes where to look for a host.
+    fn comes_to(&mut self, host: HostKey, serial: Serial) {
+        if let Some(host) = self.hosts.get_mut(&host) {
+            host.comes_to(serial, |known| self.ids.contains_key(&known));
         }
-        self.spawn(host, request, worker)
     }
 
     /// A worker that there is not.
-    fn spawn(&mut self, host: HostKey, request: u64, worker: StartWorker) -> Vec<Action> {
-        let id = worker.id;
+    fn spawn(&mut self, waiting: Waiting, worker: StartWorker) -> Vec<Action> {
+        let (id, host) = (worker.id, waiting.host);
         self.last_serial += 1;
         let serial = self.last_serial;
         let entry = Entry {
             serial,
             gid: worker.gid,
             plugins: worker.plugins,
-            state: State::Starting(vec![(host, request)]),
+            state: State::Starting(vec![waiting]),
             given_up: false,
             tickets: HashMap::new(),
         };
         self.workers.insert(id, entry);
         self.ids.insert(serial, id);
+        self.comes_to(host, serial);
         vec![Action::Spawn { serial, id, host, worker }]
     }
 
@@ -144,7 +159,7 @@ impl Roster {
     fn has_room(&self, host: HostKey, id: u64) -> Result<(), Failure> {
         let full = |text: String| Err(Failure::new(DocaError::FULL, text));
         let Limits { workers, workers_per_host, .. } = self.limits;
-        if self.workers.values().map(|entry| entry.places_of(host)).sum::<usize>() >= workers_per_host {
+        if self.hosts.get(&host).map_or(0, Host::count) >= workers_per_host {
             return full(format!(
                 "this host has {} already, which is the daemon's limit: stop one, or start uromd \
                  with a larger --max-workers-per-host",
@@ -181,9 +196,10 @@ impl Roster {
     /// A host's stream is over, or is about to be: it waits no more, and does not come. To be told twice changes nothing.
     pub(crate) fn host_gone(&mut self, host: HostKey) -> Vec<Action> {
         let mut actions = Vec::new();
-        for entry in self.workers.values_mut() {
+        for serial in self.hosts.remove(&host).map(Host::into_workers).unwrap_or_default() {
+            let Some((_, entry)) = self.find(serial) else { continue };
             if let State::Starting(waiting) = &mut entry.state {
-                waiting.retain(|(who, _)| *who != host);
+                waiting.retain(|waiting| waiting.host != host);
             }
             let gone = entry.tickets.extract_if(|_, visitor| visitor.host == host && !visitor.there);
             let expected = gone.filter(|(_, visitor)| !visitor.late);
@@ -205,7 +221,7 @@ impl Roster {
         let State::Starting(waiting) = &mut entry.state else { return Vec::new() };
         let waiting = std::mem::take(waiting);
         entry.state = State::Ready(address);
-        let promise = |(host, request)| entry.promise(host, request, None, &mut new_ticket);
+        let promise = |waiting| entry.promise(waiting, None, &mut new_ticket);
         let mut actions: Vec<Action> = waiting.into_iter().flat_map(promise).collect();
         if entry.tickets.is_empty() {
             // Everybody who wanted it is gone, or got no ticket.
@@ -255,11 +271,15 @@ impl Roster {
     /// A host came to a worker.
     pub(crate) fn arrived(&mut self, serial: Serial, ticket: u128) {
         // A host that was not told of its ticket cannot have come with it; its request waits for an answer.
-        if let Some((_, entry)) = self.find(serial)
-            && let Some(visitor) = entry.tickets.get_mut(&ticket)
+        let Some(entry) = self.ids.get(&serial).and_then(|id| self.workers.get_mut(id)) else { return };
+        if let Some(visitor) = entry.tickets.get_mut(&ticket)
             && visitor.pending.is_none()
         {
             visitor.there = true;
+            if visitor.place.is_none() {
+                // One that came late. A host that is gone asks for no more.
+                visitor.place = self.hosts.get(&visitor.host).map(Host::place);
+            }
         }
     }
 
@@ -288,6 +308,7 @@ impl Roster {
         let (host, pending) = (visitor.host, visitor.pending.take());
         let Some(Pending { request, .. }) = pending else {
             visitor.late = true;
+            visitor.place = None;
             return vec![forget, Action::Expire(serial, ticket)];
         };
         entry.tickets.remove(&ticket);
@@ -340,18 +361,21 @@ impl Roster {
         let Some(id) = self.ids.remove(&serial) else { return Vec::new() };
         let Some(Entry { state, tickets, .. }) = self.workers.remove(&id) else { return Vec::new() };
         if let State::Starting(waiting) = state {
-            return waiting.into_iter().map(|(host, request)| failed(host, request, failure)).collect();
+            let told = |Waiting { host, request, .. }| failed(host, request, failure);
+            return waiting.into_iter().map(told).collect();
         }
         let mut actions = Vec::new();
-        let pending =
-            tickets.into_values().filter_map(|Visitor { host, pending, .. }| Some((host, pending?)));
-        let mut pending: Vec<(HostKey, Pending)> = pending.collect();
+        let told = |Visitor { host, place, pending, .. }| {
+            let Pending { request, again } = pending?;
+            Some((Waiting { host, request, place }, again))
+        };
+        let mut pending: Vec<_> = tickets.into_values().filter_map(told).collect();
         // The first has the new worker started, and it is theirs who gave an environment to say which it has.
-        pending.sort_by_key(|(_, pending)| pending.again.as_ref().is_none_or(|worker| worker.env.is_none()));
-        for (host, Pending { request, again }) in pending {
+        pending.sort_by_key(|(_, again)| again.as_ref().is_none_or(|worker| worker.env.is_none()));
+        for (waiting, again) in pending {
             match again {
-                Some(worker) if !self.stopping => actions.extend(self.anew(host, request, worker)),
-                _ => actions.push(failed(host, request, failure)),
+                Some(worker) if !self.stopping => actions.extend(self.anew(waiting, worker)),
+                _ => actions.push(failed(waiting.host, waiting.request, failure)),
             }
         }
         // One that is told may turn out to read nothing, and is forgotten then: what is started for it comes before that.
@@ -360,27 +384,34 @@ impl Roster {
     }
 
     /// Starts a worker in the place of one that is gone, or waits for it if it is being started.
-    fn anew(&mut self, host: HostKey, request: u64, worker: StartWorker) -> Vec<Action> {
+    fn anew(&mut self, waiting: Waiting, worker: StartWorker) -> Vec<Action> {
+        let host = waiting.host;
         if let Err(failure) = self.check(&worker, u64::MAX) {
-            return vec![failed(host, request, &failure)];
+            return vec![failed(host, waiting.request, &failure)];
         }
-        match self.workers.get_mut(&worker.id).map(|entry| &mut entry.state) {
-            Some(State::Starting(waiting)) => wait(waiting, worker.id, host, request),
-            _ => self.spawn(host, request, worker),
+        match self.workers.get_mut(&worker.id) {
+            Some(Entry { state: State::Starting(others), serial, .. }) => {
+                let serial = *serial;
+                let actions = wait(others, worker.id, waiting);
+                self.comes_to(host, serial);
+                actions
+            }
+            _ => self.spawn(waiting, worker),
         }
     }
 }
 
 /// Has a request wait for a worker that starts, unless as many do as may.
-fn wait(waiting: &mut Vec<(HostKey, u64)>, id: u64, host: HostKey, request: u64) -> Vec<Action> {
-    if waiting.len() >= MOST_WAITING {
+fn wait(others: &mut Vec<Waiting>, id: u64, waiting: Waiting) -> Vec<Action> {
+    if others.len() >= MOST_WAITING {
         let text = format!(
             "{MOST_WAITING} requests wait for worker {}, which is starting, and that is the most: ask again when it runs",
             WorkerId(id)
         );
-        return vec![failed(host, request, &Failure::new(DocaError::FULL, text))];
+        let failure = Failure::new(DocaError::FULL, text);
+        return vec![failed(waiting.host, waiting.request, &failure)];
     }
-    waiting.push((host, request));
+    others.push(waiting);
     Vec::new()
 }
 

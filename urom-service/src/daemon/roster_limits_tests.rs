@@ -104,3 +104,60 @@ fn those_who_wanted_to_join_a_worker_that_died_wait_for_the_next_one_up_to_the_l
     assert_eq!(actions.iter().filter(|text| text.ends_with("failed FULL")).count(), more as usize);
     assert_eq!(actions.len(), 1 + more as usize);
 }
+
+/// What the limit is about, counted by looking at every worker.
+fn places(roster: &Roster, host: HostKey) -> usize {
+    let counts = |visitor: &&Visitor| visitor.host == host && (visitor.there || !visitor.late);
+    let at = |entry: &Entry| {
+        let visits = entry.tickets.values().filter(counts).count();
+        match &entry.state {
+            State::Starting(waiting) => visits + waiting.iter().filter(|one| one.host == host).count(),
+            State::Ready(_) => visits,
+        }
+    };
+    roster.workers.values().map(at).sum()
+}
+
+#[test]
+fn whatever_happens_a_host_has_as_many_places_as_there_are_at_all_workers_and_none_when_it_is_gone() {
+    let mut desk = narrow(12, 5);
+    let mut seed = 1_u64;
+    let mut draw = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    // As in a daemon, a host that comes again has another key.
+    let mut keys = [1, 2, 3, 4];
+    let mut taken = 0;
+    for _ in 0..20_000 {
+        let (which, serial) = (draw(4) as usize, desk.roster.last_serial.saturating_sub(draw(8)));
+        let ticket = desk.tickets.saturating_sub(u128::from(draw(12)));
+        match draw(16) {
+            0..=4 => drop(desk.start(keys[which], wish(draw(9)))),
+            5 | 6 => drop(desk.ready(serial)),
+            7 | 8 => drop(texts(desk.roster.expected(serial, ticket))),
+            9 | 10 => desk.roster.arrived(serial, ticket),
+            11 => desk.roster.departed(serial, ticket),
+            12 => drop(texts(desk.roster.expired(serial, ticket))),
+            13 => drop(texts(desk.roster.empty(serial))),
+            14 => drop(texts(desk.roster.gone(serial, &lost()))),
+            _ => {
+                texts(desk.roster.host_gone(keys[which]));
+                let left = |visitor: &Visitor| visitor.host == keys[which] && !visitor.there;
+                let mut entries = desk.roster.workers.values();
+                assert!(entries.all(|entry| !entry.tickets.values().any(left)), "it is on the way");
+                let mut states = desk.roster.workers.values().map(|entry| &entry.state);
+                let waits = |waiting: &[Waiting]| waiting.iter().any(|one| one.host == keys[which]);
+                assert!(!states.any(|state| matches!(state, State::Starting(all) if waits(all))));
+                keys[which] += 4;
+            }
+        }
+        for key in keys {
+            let count = desk.roster.hosts.get(&key).map_or(0, Host::count);
+            assert_eq!(count, places(&desk.roster, key), "host {key}");
+            taken += usize::from(count == 5);
+        }
+    }
+    assert!(taken > 100, "the limit was reached {taken} times");
+    assert!(desk.roster.hosts.len() <= 4, "hosts that are gone are forgotten");
+}

@@ -12,21 +12,25 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, yield_now};
-use tokio::time::{sleep, timeout};
-use tracing::{debug, dispatcher, info, warn};
+use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
 
 use super::DaemonConfig;
 use super::discovery::{Catalogue, Found, path_of_environment};
 use super::host::{self, Reception};
 use super::launcher::Launcher;
+use super::manager::Manager;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
+use super::search::Search;
 use super::supervisor::{self, GRACE};
+use super::turns::{self, measured};
 use super::{tickets, words};
+use crate::awake::timeout;
 use crate::entrance::Entrance;
 use crate::key::Key;
 use crate::log::Budget;
+use crate::patience::Patience;
 use crate::session::{self, BACKLOG};
 use crate::wire::control::{
     DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
@@ -41,6 +45,7 @@ pub(crate) enum Event {
     Host { key: HostKey, message: HostToDaemon },
     HostGone { key: HostKey },
     Worker { serial: Serial, message: WorkerToDaemon },
+    NotStarted { serial: Serial, failure: Failure },
     WorkerSilent { serial: Serial },
     WorkerGone { serial: Serial, cause: String },
     Overdue { serial: Serial },
@@ -53,13 +58,13 @@ pub(crate) struct HostLink {
     pub(crate) outbox: mpsc::Sender<DaemonToHost>,
     /// Has its stream end at once, and not when what it was told is written.
     pub(crate) give_up: oneshot::Sender<()>,
-    pub(crate) plugins: Vec<Found>,
+    pub(crate) plugins: Arc<[Found]>,
     /// What log lines call it.
     pub(crate) peer: SocketAddr,
 }
 
 struct Server {
-    config: DaemonConfig,
+    config: Arc<DaemonConfig>,
     launcher: Launcher,
     address: SocketAddr,
     roster: Roster,
@@ -86,31 +91,44 @@ pub(crate) async fn serve(
     listener: TcpListener,
     config: DaemonConfig,
     launcher: Launcher,
+    manager: Manager,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    // A plugin that hangs as it is loaded keeps the loader's lock, which a thread takes for the first use of such a variable of its
-    // own: the first line of the log would keep this thread waiting for ever.
-    dispatcher::with_default(&dispatcher::get_default(Clone::clone), || ());
+    let served = measured("the daemon itself", run(listener, config, launcher, manager, stop)).await;
+    let [longest, slept] = turns::so_far().map(|time| time.as_micros());
+    debug!(
+        "the longest turn of the loop took {longest} us of CPU time, and none slept for more than {slept} us"
+    );
+    served
+}
+
+async fn run(
+    listener: TcpListener,
+    config: DaemonConfig,
+    launcher: Launcher,
+    mut manager: Manager,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
     let (events, mut happened) = session::events();
-    let mut catalogue = Catalogue::default();
-    if config.plugin_path.is_none() && path_of_environment().is_none() {
-        // Says so, before a host comes, and only once.
-        catalogue.discover(None);
-    }
+    let mut catalogue = Catalogue::new(launcher.examiner(config.listen.ip()));
+    let plugin_path = config.plugin_path.clone();
     let reception = Arc::new(Reception {
-        catalogue: Arc::new(tokio::sync::Mutex::new(catalogue)),
-        plugin_path: config.plugin_path.clone(),
+        search: Search::begin(move || {
+            let path = plugin_path.clone().or_else(path_of_environment);
+            catalogue.discover(path.as_deref())
+        }),
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.limits.hosts)),
         limit: config.limits.hosts,
         refusals: Mutex::default(),
         cpus: config.cpus.to_string(),
         max_message: config.max_message,
+        patience: config.patience,
     });
     let mut server = Server {
         address: listener.local_addr()?,
         roster: Roster::new(config.limits),
-        config,
+        config: Arc::new(config),
         launcher,
         hosts: HashMap::new(),
         workers: HashMap::new(),
@@ -120,23 +138,27 @@ pub(crate) async fn serve(
     };
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
+    manager.ready();
     loop {
         tokio::select! {
             () = &mut stop => break,
             Some(event) = happened.recv() => {
                 server.handle(event);
-                // Starting a process takes milliseconds, and hundreds may be asked for at once: heartbeats go on in between.
+                // Hundreds may wait: heartbeats go on in between.
                 yield_now().await;
             }
             Some(_) = server.supervisors.join_next() => {}
+            () = manager.alive() => {}
             (stream, peer, seat) = entrance.accept() => {
                 last_host += 1;
                 let (reception, events) = (Arc::clone(&reception), server.events.clone());
-                tokio::spawn(host::serve(last_host, stream, (peer, seat), reception, events));
+                let session = host::serve(last_host, stream, (peer, seat), reception, events);
+                tokio::spawn(measured("a host's session", session));
             }
         }
     }
     drop(entrance);
+    manager.stopping();
     info!("stopping the service; it has {}", Count(server.workers.len(), "worker"));
     let actions = server.roster.stop();
     server.act(actions);
@@ -145,6 +167,7 @@ pub(crate) async fn serve(
             tokio::select! {
                 joined = server.supervisors.join_next() => if joined.is_none() { break },
                 Some(event) = happened.recv() => drop(event),
+                () = manager.alive() => {}
             }
         }
     };
@@ -171,16 +194,14 @@ impl Server {
                 self.roster.host_gone(key)
             }
             Event::Worker { serial, message } => self.worker_says(serial, message),
+            Event::NotStarted { serial, failure } => self.not_started(serial, &failure),
             Event::WorkerSilent { serial } => {
                 self.roster.silent(serial);
                 Vec::new()
             }
             Event::WorkerGone { serial, cause } => self.worker_gone(serial, &cause),
             Event::Overdue { serial } => {
-                let text = format!(
-                    "the worker did not open its plugins within {} s",
-                    self.launcher.ready_deadline().as_secs()
-                );
+                let text = format!("the worker did not open its plugins within {} s", self.ready_within());
                 self.roster.overdue(serial, &Failure::new(DocaError::TIME_OUT, text))
             }
             Event::Expired { serial, ticket } => self.roster.expired(serial, ticket),
@@ -213,54 +234,69 @@ impl Server {
     fn act(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Spawn { serial, id, host, worker } => {
-                    if let Err(failure) = self.spawn(serial, id, host, worker) {
-                        if let Some(more) = self.not_started.line(Instant::now()) {
-                            warn!("worker {} was not started: {failure}{more}", WorkerId(id));
-                        }
-                        let actions = self.roster.failed(serial, &failure);
-                        self.act(actions);
-                    }
-                }
+                Action::Spawn { serial, id, host, worker } => self.spawn(serial, id, host, worker),
                 Action::ToWorker(serial, message) => self.tell_worker(serial, message),
                 Action::Abandon(serial) => drop(self.workers.remove(&serial)),
                 Action::ToHost(key, message) => self.tell_host(key, message),
-                Action::Expire(serial, ticket) => self.later(TICKET_LIFE, Event::Expired { serial, ticket }),
+                Action::Expire(serial, ticket) => {
+                    self.later(self.config.patience.at_least(TICKET_LIFE), Event::Expired { serial, ticket })
+                }
             }
         }
     }
 
-    fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) -> Result<(), Failure> {
+    /// Has a worker started. Looking at its plugins' files and starting a process may take long, and are done elsewhere.
+    fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) {
         debug_assert_ne!(id, WORKER_ID_ANY);
         let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
         let id = WorkerId(id);
         let plugins = self.hosts.get(&host).map_or(&[][..], |host| &host.plugins);
-        let (config, env) = request::resolve(id, &worker, plugins, &self.config, self.address.ip())?;
         let wanted = plugins.iter().filter(|found| worker.plugins & found.entry.id != 0);
-        let names: Vec<&str> = wanted.map(|found| &found.entry.name[..]).collect();
-        let launched = self.launcher.launch(config, env).map_err(|error| {
-            Failure::new(DocaError::OPERATING_SYSTEM, format!("worker {id} could not be started: {error}"))
-        })?;
-        let process = launched.body.process();
-        let plugins = names.join(", ");
-        info!("worker {id} (group {}) is starting with {plugins}{process}", worker.gid);
+        let plugins: Vec<Found> = wanted.cloned().collect();
+        let names: Vec<&str> = plugins.iter().map(|found| &found.entry.name[..]).collect();
+        let names = names.join(", ");
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
         // The queue is new and has room.
         let _ = outbox.try_send(DaemonToWorker::Open { secret });
-        self.workers.insert(serial, WorkerLink { id, plugins, outbox });
-        let events = self.events.clone();
-        self.supervisors.spawn(supervisor::supervise(serial, id, launched, outgoing, events));
-        self.later(self.launcher.ready_deadline(), Event::Overdue { serial });
-        Ok(())
+        self.workers.insert(serial, WorkerLink { id, plugins: names.clone(), outbox });
+        let (config, launcher) = (Arc::clone(&self.config), self.launcher.clone());
+        let (gid, listen) = (worker.gid, self.address.ip());
+        let launch = move || {
+            let (config, env) = request::resolve(id, &worker, &plugins, &config, listen)?;
+            let launched = launcher.launch(config, env).map_err(|error| {
+                let text = format!("worker {id} could not be started: {error}");
+                Failure::new(DocaError::OPERATING_SYSTEM, text)
+            })?;
+            let process = launched.body.process();
+            info!("worker {id} (group {gid}) is starting with {names}{process}");
+            Ok(launched)
+        };
+        let supervisor =
+            supervisor::start(serial, id, launch, outgoing, self.events.clone(), self.config.patience);
+        self.supervisors.spawn(measured("a worker's session", supervisor));
+        self.later(self.ready_within(), Event::Overdue { serial });
     }
 
-    fn later(&self, delay: Duration, event: Event) {
+    fn not_started(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
+        if let Some(more) = self.not_started.line(Instant::now()) {
+            warn!("worker {} was not started: {failure}{more}", self.name(serial));
+        }
+        self.roster.failed(serial, failure)
+    }
+
+    /// How long a worker may take to open its plugins.
+    fn ready_within(&self) -> Patience {
+        self.config.patience.at_least(self.launcher.ready_deadline())
+    }
+
+    fn later(&self, delay: Patience, event: Event) {
         let events = self.events.clone();
-        tokio::spawn(async move {
-            sleep(delay).await;
+        let timer = async move {
+            delay.run_out().await;
             // Nobody listens when the daemon ends.
             let _ = events.send(event).await;
-        });
+        };
+        tokio::spawn(measured("a timer", timer));
     }
 
     fn tell_worker(&mut self, serial: Serial, message: DaemonToWorker) {

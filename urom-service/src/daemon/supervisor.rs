@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::time::{sleep, timeout};
-use tracing::warn;
-use urom_abi::WorkerId;
+use tokio::task::spawn_blocking;
+use tracing::{dispatcher, warn};
+use urom_abi::{DocaError, WorkerId};
 
 use super::launcher::{Body, Launched};
 use super::roster::Serial;
 use super::server::Event;
+use crate::awake::{sleep, timeout};
+use crate::patience::Patience;
 use crate::session;
-use crate::wire::control::{DaemonToWorker, HEARTBEAT};
+use crate::wire::control::{DaemonToWorker, Failure, HEARTBEAT};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{StreamError, greet};
 
@@ -21,23 +23,46 @@ pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// How long to wait for the cause of a death before reporting it without.
 const CAUSE: Duration = Duration::from_millis(300);
 
+/// Starts a worker on a thread that may wait for a file system, then supervises it.
+pub(crate) async fn start(
+    serial: Serial,
+    id: WorkerId,
+    launch: impl FnOnce() -> Result<Launched, Failure> + Send + 'static,
+    outgoing: mpsc::Receiver<DaemonToWorker>,
+    events: mpsc::Sender<Event>,
+    patience: Patience,
+) {
+    let log = dispatcher::get_default(Clone::clone);
+    let launched = spawn_blocking(move || dispatcher::with_default(&log, launch)).await;
+    let failure = match launched {
+        Ok(Ok(launched)) => return supervise(serial, id, launched, outgoing, events, patience).await,
+        Ok(Err(failure)) => failure,
+        Err(panic) => {
+            Failure::new(DocaError::UNEXPECTED, format!("starting it failed: {panic}; please report it"))
+        }
+    };
+    // Nobody listens when the daemon ends.
+    let _ = events.send(Event::NotStarted { serial, failure }).await;
+}
+
 /// Carries messages until the stream ends, then sees to it that the worker ends too.
-pub(crate) async fn supervise(
+async fn supervise(
     serial: Serial,
     id: WorkerId,
     launched: Launched,
     outgoing: mpsc::Receiver<DaemonToWorker>,
     events: mpsc::Sender<Event>,
+    patience: Patience,
 ) {
     let Launched { stream, first_word, mut body } = launched;
-    let end = talk(serial, stream, first_word, outgoing, &events).await;
-    if matches!(end, Some(StreamError::Silent)) {
+    let end = talk(serial, stream, first_word, outgoing, &events, patience).await;
+    if matches!(end, Some(StreamError::Silent(_))) {
         // Its hosts hear nothing either, and are about to find that out. Killed before they do, it would look to them as
         // if it had crashed. Nobody listens when the daemon ends.
         let _ = events.send(Event::WorkerSilent { serial }).await;
         sleep(HEARTBEAT + HEARTBEAT / 2).await;
     }
-    if matches!(end, Some(StreamError::Silent | StreamError::Garbage(_) | StreamError::Hello(_))) {
+    if matches!(end, Some(StreamError::Silent(_) | StreamError::Garbage(_) | StreamError::Hello(_))) {
         // It will not end by itself.
         body.kill();
     }
@@ -62,15 +87,17 @@ async fn talk(
     first_word: Duration,
     outgoing: mpsc::Receiver<DaemonToWorker>,
     events: &mpsc::Sender<Event>,
+    patience: Patience,
 ) -> Option<StreamError> {
-    if timeout(first_word, stream.readable()).await.is_err() {
-        return Some(StreamError::Silent);
+    let first_word = patience.at_least(first_word);
+    if first_word.wait(stream.readable()).await.is_err() {
+        return Some(StreamError::Silent(first_word));
     }
-    if let Err(error) = greet(&mut stream, Hello::new(Role::Daemon), Role::Worker, None).await {
+    if let Err(error) = greet(&mut stream, Hello::new(Role::Daemon), Role::Worker, None, patience).await {
         // A worker that dies before it greets just closes the stream.
         return Some(error);
     }
-    session::run(stream, outgoing, events, |message| Event::Worker { serial, message }).await
+    session::run(stream, outgoing, events, patience, |message| Event::Worker { serial, message }).await
 }
 
 async fn see_off(id: WorkerId, mut body: Body) {

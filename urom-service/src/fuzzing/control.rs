@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::memory::within;
 use super::{now, stream};
+use crate::patience::Patience;
 use crate::wire::control::{
     DaemonToHost, DaemonToWorker, HostToDaemon, HostToWorker, WorkerToDaemon, WorkerToHost,
 };
@@ -38,7 +39,7 @@ fn all<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) {
     let limit = CLAIM + GROWTH * bytes.len() + (16 << 10);
     let end = loop {
         let left = stream.reader().len();
-        match within(limit, || now(receive::<T>(&mut stream))) {
+        match within(limit, || now(receive::<T>(&mut stream, Patience::default()))) {
             Ok(message) => {
                 assert!(stream.reader().len() < left, "a message takes bytes");
                 said_again(&message);
@@ -57,6 +58,6 @@ fn all<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) {
 fn said_again<T: Serialize + DeserializeOwned + Debug>(message: &T) {
     let mut bytes = Vec::new();
     now(send(&mut bytes, message)).expect("what was received can be sent");
-    let again: T = now(receive(&mut &bytes[..])).expect("what was sent can be received");
+    let again: T = now(receive(&mut &bytes[..], Patience::default())).expect("what was sent can be received");
     assert_eq!(format!("{again:?}"), format!("{message:?}"));
 }

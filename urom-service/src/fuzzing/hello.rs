@@ -7,6 +7,7 @@ use super::memory::within;
 use super::program::Program;
 use super::{now, stream};
 use crate::key::Secret;
+use crate::patience::Patience;
 use crate::wire::hello::{HELLO_LEN, Hello, HelloError, Role};
 use crate::wire::proof::{OPENING_LEN, PROOF_LEN};
 use crate::wire::stream::{StreamError, greet};
@@ -34,7 +35,8 @@ pub fn hello(input: &[u8]) {
     let secret = has_key.then(|| secret(1));
     let mut stream = stream(theirs);
     let ours = Hello::new(me);
-    let heard = within(MEMORY, || now(greet(&mut stream, ours, expected, secret.as_ref())));
+    let heard =
+        within(MEMORY, || now(greet(&mut stream, ours, expected, secret.as_ref(), Patience::default())));
     assert!(stream.writer().starts_with(ours.as_bytes()), "every end says who it is");
     let right = Hello::new(expected);
     // The last part of UCX's version may be any.
@@ -79,13 +81,13 @@ pub fn greeting(input: &[u8]) {
         let secrets = [0, 1, 2, 2].map(|number| (number > 0).then(|| secret(number)));
         let host = async {
             let secret = secrets[usize::from(of_host)].as_ref();
-            let heard = greet(&mut host, Hello::new(Role::Host), service, secret).await;
+            let heard = greet(&mut host, Hello::new(Role::Host), service, secret, Patience::default()).await;
             drop(host);
             heard
         };
         let peer = async {
             let secret = secrets[usize::from(of_service)].as_ref();
-            let heard = greet(&mut peer, Hello::new(service), Role::Host, secret).await;
+            let heard = greet(&mut peer, Hello::new(service), Role::Host, secret, Patience::default()).await;
             drop(peer);
             heard
         };

@@ -18,6 +18,11 @@ fn sent<T: serde::Serialize>(message: &T) -> Vec<u8> {
     bytes
 }
 
+/// A plugin that does not return.
+fn stuck() -> Stuck {
+    Stuck { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
+}
+
 pub(super) fn of_control() -> Vec<(String, Vec<u8>)> {
     let failure = || Failure { code: 9, text: "why".to_owned() };
     let worker = |id, env: Option<Vec<String>>| StartWorker {
@@ -79,6 +84,8 @@ pub(super) fn of_control() -> Vec<(String, Vec<u8>)> {
         sent(&WorkerToHost::DomainStarted { domain: 5, result: Err(failure()) }),
         sent(&WorkerToHost::DomainEnded { domain: 5 }),
         sent(&WorkerToHost::Refused(failure())),
+        sent(&WorkerToHost::Health(Some(stuck()))),
+        sent(&WorkerToHost::Health(None)),
     ];
     let daemon_to_worker = [
         sent(&DaemonToWorker::Expect { ticket: 7 }),
@@ -127,6 +134,7 @@ pub(super) fn of_host_control() -> Vec<(String, Vec<u8>)> {
         sent(&WorkerToHost::DomainStarted { domain: 5, result: Ok(()) }),
         sent(&WorkerToHost::DomainStarted { domain: 5, result: Err(failure()) }),
         sent(&WorkerToHost::DomainEnded { domain: 6 }),
+        sent(&WorkerToHost::Health(Some(stuck()))),
         sent(&WorkerToHost::Refused(failure())),
     ];
     let said = |choice: u8, messages: &[Vec<u8>]| [&[choice], &messages.concat()[..]].concat();

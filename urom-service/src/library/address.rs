@@ -4,12 +4,12 @@ use std::env;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use urom_abi::DocaError;
 
 use super::failure::{failure, stream_code};
 use super::service_file::{self, Local};
+use crate::patience::Patience;
 use crate::wire::control::{DEFAULT_PORT, Failure};
 use crate::wire::hello::HelloError;
 use crate::wire::stream::StreamError;
@@ -95,13 +95,12 @@ impl Address {
     }
 
     /// Nothing came back in time.
-    pub(super) fn no_answer(&self, within: Duration) -> Failure {
+    pub(super) fn no_answer(&self, within: Patience) -> Failure {
         let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
         failure(
             DocaError::TIME_OUT,
             format!(
-                "no UROM daemon answers at {shown} within {} s ({origin}): start uromd there or correct {remedy}",
-                within.as_secs()
+                "no UROM daemon answers at {shown} within {within} s ({origin}): start uromd there or correct {remedy}"
             ),
         )
     }
@@ -141,12 +140,11 @@ impl Address {
         let code = stream_code(error);
         let what = match error {
             StreamError::Closed | StreamError::Io(_) => {
-                "closed the connection while it listed its plugins: see the end of its log for why, and for the plugin \
-                 that it loaded last; start it again"
+                "closed the connection before it had listed its plugins: its log may say why; start it again if it has ended"
                     .to_owned()
             }
-            StreamError::Silent => {
-                format!("listed no plugins: {error}; see its log for the plugin that it loaded last")
+            StreamError::Silent(_) => {
+                format!("listed no plugins: {error}; its log may say why")
             }
             error => format!("listed no plugins: {error}"),
         };
@@ -295,10 +293,10 @@ mod tests {
     #[test]
     fn a_failed_connection_names_address_origin_and_remedy() {
         let address = Address::parse("10.0.0.2:18700", Some("--service")).unwrap();
-        let failure = address.no_answer(Duration::from_secs(4));
+        let failure = address.no_answer(Patience::default());
         assert_eq!(
             failure.text,
-            "no UROM daemon answers at 10.0.0.2:18700 within 4 s (from --service): start uromd there or correct \
+            "no UROM daemon answers at 10.0.0.2:18700 within 3.5 s (from --service): start uromd there or correct \
              the address"
         );
         assert_eq!(failure.code, DocaError::TIME_OUT.0);
@@ -319,7 +317,7 @@ mod tests {
             failure.text
         );
         assert!(failure.text.contains("1.20.0") && failure.text.contains("1.22.0"), "{}", failure.text);
-        for error in [StreamError::Closed, StreamError::Silent] {
+        for error in [StreamError::Closed, StreamError::Silent(Patience::default())] {
             let failure = address.not_welcomed(peer, &error);
             assert!(failure.text.starts_with("the UROM daemon at 10.0.0.2:18700 (from --service)"));
             assert!(
@@ -336,14 +334,14 @@ mod tests {
             file("# services\n\nhostB dpu dpu0 03:00.0 mlx5_0:1\nHOSTA.example dpu dpu1 03:00.0 mlx5_0:1\n");
         let Ok(Target::Daemon(address)) = from_file(file.path(), Some(99), &local(), None) else { panic!() };
         assert_eq!((address.host.as_str(), address.port), ("dpu1", 99));
-        let text = address.no_answer(Duration::from_secs(4)).text;
+        let text = address.no_answer(Patience::default()).text;
         let named = format!("(from line 4 of {}, named by DOCA_UROM_SERVICE_FILE;", file.path().display());
         let remedy = "correct the file or UROM_SERVICE_PORT";
         assert!(text.contains(&named) && text.contains("the port from UROM_SERVICE_PORT"), "{text}");
         assert!(text.ends_with(remedy), "{text}");
         let Ok(Target::Daemon(address)) = from_file(file.path(), None, &local(), None) else { panic!() };
         assert_eq!(address.port, DEFAULT_PORT);
-        let text = address.no_answer(Duration::from_secs(4)).text;
+        let text = address.no_answer(Patience::default()).text;
         assert!(text.contains("UROM_SERVICE_PORT is not set") && text.ends_with(remedy), "{text}");
     }
 

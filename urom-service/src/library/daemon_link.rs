@@ -8,7 +8,7 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, timeout};
+
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::plugin::PluginInfo;
@@ -17,7 +17,9 @@ use super::address::Address;
 use super::event::{Event, Mailbox};
 use super::failure::{failure, invalid, stream_code};
 use super::stream::Stream;
+use crate::awake::sleep;
 use crate::key::Key;
+use crate::patience::Patience;
 use crate::wire::control::{
     CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, MAX_VARIABLES, PluginEntry, StartWorker,
 };
@@ -83,20 +85,27 @@ impl Welcome {
     }
 }
 
+/// Which daemon to connect to, and how.
+pub(super) struct Daemon {
+    pub(super) address: Address,
+    pub(super) key: Option<Key>,
+    pub(super) patience: Patience,
+}
+
 /// The stream, as the host has it.
 pub(super) type DaemonStream = Stream<DaemonToHost, HostToDaemon>;
 
 /// Connects to a daemon, hands over what it says first, and carries requests and answers until the stream is over.
 pub(super) async fn serve(
-    address: Address,
-    key: Option<Key>,
+    to: Daemon,
     run: u64,
     mailbox: Arc<Mailbox>,
     requests: mpsc::UnboundedReceiver<Request>,
     welcomed: std::sync::mpsc::SyncSender<Result<Welcome, Failure>>,
 ) {
-    let connected = timeout(CONNECT_DEADLINE, connect(&address, key.as_ref())).await;
-    let result = connected.unwrap_or_else(|_| Err(address.no_answer(CONNECT_DEADLINE)));
+    let within = to.patience.at_least(CONNECT_DEADLINE);
+    let connected = within.wait(connect(&to)).await;
+    let result = connected.unwrap_or_else(|_| Err(to.address.no_answer(within)));
     let (stream, welcome) = match result {
         Ok(connected) => connected,
         Err(failure) => {
@@ -113,26 +122,33 @@ pub(super) async fn serve(
     mailbox.post((run, Event::Ended(end)));
 }
 
-async fn connect(address: &Address, key: Option<&Key>) -> Result<(DaemonStream, Welcome), Failure> {
-    let secret = key.map(Key::daemon_secret);
-    let patient_until = Instant::now() + STARTING;
-    let mut pause = FIRST_PAUSE;
+async fn connect(Daemon { address, key, patience }: &Daemon) -> Result<(DaemonStream, Welcome), Failure> {
+    let secret = key.as_ref().map(Key::daemon_secret);
+    let (mut waited, mut pause, mut cut_off) = (Duration::ZERO, FIRST_PAUSE, None);
     loop {
-        let (mut last, mut starting) = (None, false);
+        let (mut last, mut again) = (None, false);
         for candidate in address.resolve().await? {
-            match DaemonStream::open(candidate, Role::Daemon, secret.as_ref()).await {
-                Ok(stream) => return welcome(address, stream).await,
+            match DaemonStream::open(candidate, Role::Daemon, secret.as_ref(), *patience).await {
+                Ok(stream) => match welcome(address, stream).await {
+                    // Without a key, this may be a host that was cut off before the daemon had heard it.
+                    Err(failure) if failure.code() == DocaError::CONNECTION_RESET => {
+                        again = true;
+                        cut_off = Some(failure);
+                    }
+                    welcomed => return welcomed,
+                },
                 Err(error) => {
-                    starting |= is_refusal(&error);
+                    again |= is_refusal(&error);
                     last = Some(address.refused(candidate, &error));
                 }
             }
         }
-        if !starting || Instant::now() + pause > patient_until {
-            return Err(last.unwrap_or_else(|| address.unknown_host("the name has no address")));
+        if !again || waited + pause > STARTING {
+            return Err(cut_off.or(last).unwrap_or_else(|| address.unknown_host("the name has no address")));
         }
         // No event tells that somebody listens on a port of another machine.
         sleep(pause).await;
+        waited += pause;
         pause *= 2;
     }
 }
@@ -265,25 +281,30 @@ mod tests {
     use crate::wire::stream::{greet, receive, send};
     use tokio::io::duplex;
     use tokio::net::TcpSocket;
+    use tokio::time::Instant;
+
+    fn at(address: SocketAddr) -> Daemon {
+        Daemon { address: Address::embedded(address), key: None, patience: Patience::default() }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_daemon_that_begins_to_listen_a_little_later_is_waited_for() {
         // Bound and not listening: connections are refused.
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let address = Address::embedded(socket.local_addr().unwrap());
+        let to = at(socket.local_addr().unwrap());
         let daemon = async {
             sleep(STARTING / 2).await;
             // From here on there is real input and output to wait for.
             tokio::time::resume();
             let (mut host, _) = socket.listen(1).unwrap().accept().await.unwrap();
-            greet(&mut host, Hello::new(Role::Daemon), Role::Host, None).await.unwrap();
+            greet(&mut host, Hello::new(Role::Daemon), Role::Host, None, Patience::default()).await.unwrap();
             let welcome =
                 DaemonToHost::Welcome { plugins: Vec::new(), cpus: "0-3".to_owned(), max_message: 4096 };
             send(&mut host, &welcome).await.unwrap();
             host
         };
-        let (connected, _host) = tokio::join!(connect(&address, None), daemon);
+        let (connected, _host) = tokio::join!(connect(&to), daemon);
         assert_eq!(connected.unwrap().1.cpus, "0-3");
     }
 
@@ -292,8 +313,8 @@ mod tests {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let begin = Instant::now();
-        let address = Address::embedded(socket.local_addr().unwrap());
-        let failure = connect(&address, None).await.map(|(_, welcome)| welcome).unwrap_err();
+        let to = at(socket.local_addr().unwrap());
+        let failure = connect(&to).await.map(|(_, welcome)| welcome).unwrap_err();
         assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
         assert!(begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING, "{:?}", begin.elapsed());
     }
@@ -310,7 +331,7 @@ mod tests {
         for (word, name) in words {
             let (ours, mut theirs) = duplex(1 << 20);
             send(&mut theirs, &word).await.unwrap();
-            let stream = Stream::carry(ours, somewhere);
+            let stream = Stream::carry(ours, somewhere, Patience::default());
             let Err(failure) = welcome(&Address::embedded(somewhere), stream).await else { panic!("{name}") };
             assert_eq!(failure.code(), DocaError::IO_FAILED);
             assert!(failure.text.contains(name) && failure.text.len() < 200, "{failure}");
@@ -332,12 +353,14 @@ mod tests {
         };
         let (too_many, _most) = (start(MAX_VARIABLES + 1), start(MAX_VARIABLES));
         let mailbox = Mailbox::new().unwrap();
-        let host = answer(Stream::carry(ours, somewhere), requests, &mailbox, 1, somewhere);
+        let host =
+            answer(Stream::carry(ours, somewhere, Patience::default()), requests, &mailbox, 1, somewhere);
         let daemon = async {
             let failure = too_many.await.unwrap().unwrap_err();
             assert_eq!(failure.code(), DocaError::INVALID_VALUE, "{failure}");
             assert!(failure.text.contains("4097") && failure.text.contains("4096"), "{failure}");
-            let HostToDaemon::Start { worker, .. } = receive(&mut theirs).await.unwrap() else {
+            let HostToDaemon::Start { worker, .. } = receive(&mut theirs, Patience::default()).await.unwrap()
+            else {
                 panic!("a start")
             };
             assert_eq!(worker.env.unwrap().len(), MAX_VARIABLES);

@@ -18,10 +18,10 @@ pub(super) fn invalid(text: impl Into<String>) -> Failure {
 /// Which code the end of a control stream stands for.
 pub(super) fn stream_code(error: &StreamError) -> DocaError {
     match error {
-        StreamError::Silent => DocaError::TIME_OUT,
+        StreamError::Silent(_) => DocaError::TIME_OUT,
         StreamError::Hello(_) => DocaError::UNSUPPORTED_VERSION,
         StreamError::Key(_) => DocaError::AUTHENTICATION,
         StreamError::Garbage(_) => DocaError::IO_FAILED,
-        StreamError::Closed | StreamError::Io(_) => DocaError::CONNECTION_RESET,
+        StreamError::Closed | StreamError::CutOff(_) | StreamError::Io(_) => DocaError::CONNECTION_RESET,
     }
 }

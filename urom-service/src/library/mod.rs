@@ -45,6 +45,7 @@ mod flight;
 pub(crate) mod fuzzing;
 mod gid;
 mod handle;
+mod health;
 mod interfaces;
 mod list;
 mod memory;

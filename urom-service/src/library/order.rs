@@ -106,7 +106,10 @@ impl Orders {
                 }
             }
             WorkerToHost::DomainEnded { domain } => drop(self.ending.remove(&domain)),
-            WorkerToHost::Ping | WorkerToHost::Attached { .. } | WorkerToHost::Refused(_) => {}
+            WorkerToHost::Ping
+            | WorkerToHost::Attached { .. }
+            | WorkerToHost::Refused(_)
+            | WorkerToHost::Health(_) => {}
         }
     }
 

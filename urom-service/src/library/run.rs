@@ -4,6 +4,7 @@ mod commands;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use ucx::{Status, WorkerAddress};
@@ -14,6 +15,7 @@ use super::ctx::Context;
 use super::event::Attached;
 use super::failure::failure;
 use super::flight::Flight;
+use super::health::Health;
 use super::list::Queue;
 use super::order::Order;
 use super::pe::Pe;
@@ -38,6 +40,8 @@ pub(super) struct Run {
     place: RefCell<Option<Place>>,
     /// To the stream's task; dropped to leave the worker.
     orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
+    /// What the worker says of its plugins.
+    health: Arc<Health>,
     id: Cell<u64>,
     their_channel: Cell<u16>,
     /// What its worker's messages begin with.
@@ -82,6 +86,7 @@ impl Run {
             plugins: config.plugins,
             place: RefCell::new(Some(config.place)),
             orders: RefCell::new(Some(config.orders)),
+            health: Arc::default(),
             id: Cell::new(0),
             their_channel: Cell::new(0),
             pass: Cell::default(),
@@ -113,6 +118,11 @@ impl Run {
     /// The worker's id, once it is known.
     pub(super) fn id(&self) -> u64 {
         self.id.get()
+    }
+
+    /// What the worker says of its plugins.
+    pub(super) fn health(&self) -> &Arc<Health> {
+        &self.health
     }
 
     /// Where the worker's plugins are reached, once it is known.

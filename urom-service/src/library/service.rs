@@ -16,7 +16,7 @@ use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 use super::address::{Address, Target, Wish, decide};
 use super::control::Control;
 use super::ctx::{Context, next_run};
-use super::daemon_link::{self, ANSWER_DEADLINE, Request, Welcome};
+use super::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request, Welcome};
 use super::device::Device;
 use super::event::{Event, Mailbox};
 use super::failure::{failure, invalid};
@@ -25,10 +25,13 @@ use super::pe::Pe;
 use super::ready::Ready;
 use super::session::{Session, Shared};
 use super::task::Stage;
+use crate::awake;
 use crate::daemon::PLUGIN_PATH_VARIABLE;
 use crate::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use crate::embedded::Embedded;
 use crate::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
+use crate::patience::{PATIENCE_VARIABLE, Patience};
+use crate::wire::control::CONNECT_DEADLINE;
 use crate::wire::control::Failure;
 
 /// A service context.
@@ -160,7 +163,7 @@ impl Service {
         let (answer, answered) = sync_channel(1);
         let request = Request::Describe { plugin, answer };
         session.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
-        answered.recv_timeout(ANSWER_DEADLINE).unwrap_or_else(|error| match error {
+        awake::receive(&answered, ANSWER_DEADLINE).unwrap_or_else(|error| match error {
             RecvTimeoutError::Disconnected => Err(gone(DocaError::CONNECTION_RESET)),
             RecvTimeoutError::Timeout => {
                 let text = format!("the daemon did not answer within {} ms", ANSWER_DEADLINE.as_millis());
@@ -230,8 +233,16 @@ impl Service {
         super::transport::require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());
-        let (address, key, embedded) = match decide(&self.wish.borrow(), pci)? {
-            Target::Daemon(address) => (address, self.key()?, None),
+        let (address, key, patience, embedded) = match decide(&self.wish.borrow(), pci)? {
+            Target::Daemon(address) => {
+                let patience = Patience::of_environment().map_err(|error| {
+                    failure(
+                        DocaError::BAD_CONFIG,
+                        format!("{PATIENCE_VARIABLE}: {error}; set it so, or unset it"),
+                    )
+                })?;
+                (address, self.key()?, patience, None)
+            }
             Target::Embedded(path) => {
                 let embedded = Embedded::shared(path, self.max_message.get()).map_err(|error| {
                     let code = match error.kind() {
@@ -241,7 +252,9 @@ impl Service {
                     };
                     failure(code, format!("the embedded service cannot be started: {error}"))
                 })?;
-                (Address::embedded(embedded.address()), Some(embedded.key().clone()), Some(embedded))
+                let address = Address::embedded(embedded.address());
+                // Both ends are this process.
+                (address, Some(embedded.key().clone()), Patience::OFF, Some(embedded))
             }
         };
         let control = Control::shared().map_err(|error| {
@@ -250,10 +263,11 @@ impl Service {
         let (requests, to_send) = mpsc::unbounded_channel();
         let (report, welcomed) = sync_channel(1);
         let mailbox = Arc::clone(mailbox);
-        control.spawn(daemon_link::serve(address.clone(), key.clone(), number, mailbox, to_send, report));
-        let welcome = welcomed
-            .recv_timeout(ANSWER_DEADLINE)
-            .map_err(|_| address.no_answer(crate::wire::control::CONNECT_DEADLINE))??;
+        let daemon = Daemon { address: address.clone(), key: key.clone(), patience };
+        control.spawn(daemon_link::serve(daemon, number, mailbox, to_send, report));
+        // The control thread has the deadline.
+        let welcome =
+            welcomed.recv().map_err(|_| address.no_answer(patience.at_least(CONNECT_DEADLINE)))??;
         let cpus = welcome.cpus()?;
         let theirs = usize::try_from(welcome.max_message).unwrap_or(usize::MAX);
         let session = Session {
@@ -263,6 +277,7 @@ impl Service {
             max_message: self.max_message.get().min(theirs),
             max_workers: self.max_workers.get(),
             key,
+            patience,
             control,
             _embedded: embedded,
         };

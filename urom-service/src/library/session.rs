@@ -10,6 +10,7 @@ use super::control::Control;
 use super::daemon_link::Request;
 use crate::embedded::Embedded;
 use crate::key::Key;
+use crate::patience::Patience;
 use crate::wire::control::PluginEntry;
 
 /// A service context as its workers see it, for as long as it exists.
@@ -31,6 +32,7 @@ pub(super) struct Session {
     pub(super) max_workers: Option<u32>,
     /// What its workers are shown.
     pub(super) key: Option<Key>,
+    pub(super) patience: Patience,
     // In this order: what runs on the thread talks to the service.
     pub(super) control: Arc<Control>,
     pub(super) _embedded: Option<Arc<Embedded>>,

@@ -1,6 +1,7 @@
 //! One control stream of a host: opened, greeted, and carried by a task of its own.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,13 +10,19 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::awake::sleep;
 use crate::key::Secret;
+use crate::patience::Patience;
 use crate::session::{self, BACKLOG, Message};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{StreamError, greet, prepare};
 
 /// How many long messages may wait to leave.
 const IN_TURN: usize = 4;
+
+/// How long to wait before a service is tried again that hung up, and how long before the last time.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LAST_PAUSE: Duration = Duration::from_millis(800);
 
 /// A stream under way.
 pub(super) struct Stream<In, Out> {
@@ -31,30 +38,49 @@ where
     In: Message + DeserializeOwned + Send + 'static,
     Out: Message + Serialize + Send + Sync + 'static,
 {
-    /// Connects, says hello and hears it, and proves to hold the secret.
+    /// Connects, says hello and hears it, and proves to hold the secret. A service that hung up in the middle of it had no
+    /// time for this host, and is tried again.
     pub(super) async fn open(
         address: SocketAddr,
         expected: Role,
         secret: Option<&Secret>,
+        patience: Patience,
+    ) -> Result<Stream<In, Out>, StreamError> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match Self::try_open(address, expected, secret, patience).await {
+                Err(StreamError::CutOff(_)) if pause <= LAST_PAUSE => {
+                    sleep(pause).await;
+                    pause *= 2;
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    async fn try_open(
+        address: SocketAddr,
+        expected: Role,
+        secret: Option<&Secret>,
+        patience: Patience,
     ) -> Result<Stream<In, Out>, StreamError> {
         let mut tcp = TcpStream::connect(address).await?;
         prepare(&tcp);
         let peer = tcp.peer_addr()?;
-        greet(&mut tcp, Hello::new(Role::Host), expected, secret).await?;
-        Ok(Stream::carry(tcp, peer))
+        greet(&mut tcp, Hello::new(Role::Host), expected, secret, patience).await?;
+        Ok(Stream::carry(tcp, peer, patience))
     }
 
     /// Takes over a stream whose ends have greeted each other.
-    pub(super) fn carry<S>(stream: S, peer: SocketAddr) -> Stream<In, Out>
+    pub(super) fn carry<S>(stream: S, peer: SocketAddr, patience: Patience) -> Stream<In, Out>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (outgoing, to_send) = mpsc::channel(BACKLOG);
         let (received, incoming) = mpsc::channel(BACKLOG);
-        let carrier =
-            tokio::spawn(
-                async move { session::run(stream, to_send, &received, |message: In| message).await },
-            );
+        let carry =
+            async move { session::run(stream, to_send, &received, patience, |message: In| message).await };
+        let carrier = tokio::spawn(carry);
         Stream { incoming, outgoing, carrier, peer }
     }
 

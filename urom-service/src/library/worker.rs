@@ -195,9 +195,11 @@ impl Worker {
             },
             ucx_address: ucx_address.as_bytes().to_vec(),
             channel: run.channel(),
+            health: Arc::clone(run.health()),
             max_inflight: self.max_inflight.get(),
             max_message: session.max_message,
             key: session.key.clone(),
+            patience: session.patience,
             plugins: session.plugins.clone(),
         };
         let mailbox = Arc::clone(pe.mailbox());

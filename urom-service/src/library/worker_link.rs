@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
 use urom_abi::{DocaError, WorkerId};
 
 use super::daemon_link::{Request, Started};
 use super::event::{Attached, Event, Mailbox};
 use super::failure::{failure, stream_code};
+use super::health::Health;
 use super::order::{Order, Orders};
 use super::stream::Stream;
 use crate::key::Key;
+use crate::patience::Patience;
 use crate::wire::control::{
     Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry,
     StartWorker, WorkerToHost,
@@ -36,6 +37,9 @@ pub(super) struct Visit {
     pub(super) max_message: usize,
     /// What the daemon was shown.
     pub(super) key: Option<Key>,
+    pub(super) patience: Patience,
+    /// Where it looks for what the worker says of its plugins.
+    pub(super) health: Arc<Health>,
     /// The plugins that the daemon listed.
     pub(super) plugins: Vec<PluginEntry>,
 }
@@ -51,6 +55,7 @@ pub(super) async fn serve(
     mailbox: Arc<Mailbox>,
     mut orders: mpsc::UnboundedReceiver<Order>,
 ) {
+    let (patience, health) = (visit.patience, Arc::clone(&visit.health));
     let mut entering = Box::pin(enter(visit, requests));
     let entered = tokio::select! {
         entered = &mut entering => entered,
@@ -68,7 +73,7 @@ pub(super) async fn serve(
         Ok((mut stream, attached)) => {
             let who = Who { id: attached.id, stream: &stream }.to_string();
             mailbox.post((run, Event::Attached(attached)));
-            let end = watch(&mut stream, &who, run, &mailbox, &mut orders).await;
+            let end = watch(&mut stream, &who, run, &mailbox, &mut orders, patience, &health).await;
             if end.is_none() {
                 stream.close().await;
             }
@@ -112,8 +117,9 @@ async fn enter(
     let Started { id, address, ticket } = started;
     let secret = visit.key.map(|key| key.worker_secret(id));
     let attach = async {
-        let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref()).await.map_err(
-            |error| match error {
+        let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref(), visit.patience)
+            .await
+            .map_err(|error| match error {
                 // A port that is closed would be something else.
                 StreamError::Key(_) => failure(
                     stream_code(&error),
@@ -123,8 +129,7 @@ async fn enter(
                     ),
                 ),
                 error => no_answer(id, address, stream_code(&error), &error.to_string()),
-            },
-        )?;
+            })?;
         let attach = Attach {
             ticket,
             ucx_address: visit.ucx_address,
@@ -139,8 +144,9 @@ async fn enter(
         same_builds(id, wanted, &attached.plugins)?;
         Ok((stream, attached))
     };
-    timeout(CONNECT_DEADLINE, attach).await.unwrap_or_else(|_| {
-        let why = format!("no answer within {} s", CONNECT_DEADLINE.as_secs());
+    let within = visit.patience.at_least(CONNECT_DEADLINE);
+    within.wait(attach).await.unwrap_or_else(|_| {
+        let why = format!("no answer within {within} s");
         Err(no_answer(id, address, DocaError::TIME_OUT, &why))
     })
 }
@@ -211,9 +217,11 @@ pub(super) async fn watch(
     run: u64,
     mailbox: &Mailbox,
     orders: &mut mpsc::UnboundedReceiver<Order>,
+    patience: Patience,
+    health: &Health,
 ) -> Option<Failure> {
     let mut domains = Orders::default();
-    let mut overdue = Box::pin(tokio::time::sleep(GREET_DEADLINE));
+    let mut overdue = Box::pin(patience.at_least(GREET_DEADLINE).run_out());
     let mut waiting = true;
     loop {
         tokio::select! {
@@ -225,6 +233,10 @@ pub(super) async fn watch(
             message = stream.next() => {
                 let lost = match message {
                     Ok(WorkerToHost::Refused(failure)) => failure,
+                    Ok(WorkerToHost::Health(stuck)) => {
+                        health.hear(stuck);
+                        continue;
+                    }
                     Ok(message) => {
                         domains.hear(message);
                         continue;

@@ -7,8 +7,8 @@
 
 mod budget;
 mod limit;
+mod writer;
 
-use std::io::Write as _;
 use std::sync::OnceLock;
 
 use tracing::level_filters::LevelFilter;
@@ -71,6 +71,11 @@ impl Log {
         PROCESS.get()
     }
 
+    /// Waits until what was logged is written, but not long: for a process that is about to end.
+    pub(crate) fn flush() {
+        writer::flush();
+    }
+
     /// Up to which level lines of plugins are written.
     pub(crate) fn plugins(&self) -> LogLevel {
         self.plugins
@@ -85,8 +90,7 @@ impl Output for Log {
 
     fn write(&self, origin: &Origin<'_>, text: &str) {
         let line = origin.line(std::process::id(), &self.name, text);
-        // There is nowhere left to report that standard error is closed.
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        writer::write(&line);
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use urom_abi::MAX_PLUGINS;
+use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
 
 pub use super::failure::{Failure, LONGEST_TEXT};
 use super::{bounded, bytes};
@@ -37,6 +38,68 @@ pub const DEFAULT_PORT: u16 = 18700;
 
 /// How long the name of a program may be, in bytes.
 pub const LONGEST_PROGRAM: usize = 128;
+
+/// A method of a plugin, or its loading, which runs code of it as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "they are those of DOCA's plugin interface")]
+pub enum Method {
+    Load = 1,
+    Open,
+    Addr,
+    WorkerCmd,
+    Progress,
+    NotifPack,
+    Close,
+}
+
+impl Method {
+    const ALL: [Method; 7] = [
+        Method::Load,
+        Method::Open,
+        Method::Addr,
+        Method::WorkerCmd,
+        Method::Progress,
+        Method::NotifPack,
+        Method::Close,
+    ];
+
+    /// That of a number, which is `method as u8`.
+    pub fn of_number(number: u8) -> Option<Method> {
+        Method::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+
+    /// What C calls it: the field of `struct urom_plugin_iface`, or `dlopen`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Load => "dlopen",
+            Method::Open => "open",
+            Method::Addr => "addr",
+            Method::WorkerCmd => "worker_cmd",
+            Method::Progress => "progress",
+            Method::NotifPack => "notif_pack",
+            Method::Close => "close",
+        }
+    }
+}
+
+/// A call into a plugin that does not return. Nothing else of its worker is done meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stuck {
+    /// The plugin's name.
+    #[serde(deserialize_with = "bounded::text::<_, PLUGIN_NAME_CAPACITY>")]
+    pub plugin: String,
+    /// What was called.
+    pub method: Method,
+    /// For how many seconds the call has gone on.
+    pub seconds: u32,
+}
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stuck { plugin, method, seconds } = self;
+        write!(f, "plugin `{plugin}` has not returned from `{}` for {seconds} s", method.name())
+    }
+}
 
 /// One plugin the daemon found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -276,6 +339,8 @@ pub enum WorkerToHost {
     },
     /// The host is not let in, or no longer.
     Refused(Failure),
+    /// A plugin does not return, or does again (`None`). Only for a host that is in.
+    Health(Option<Stuck>),
 }
 
 /// Daemon to worker. The configuration stands on the worker's command line or, for a worker on a thread, in its call.
@@ -349,6 +414,14 @@ mod tests {
     fn is_read<T: Serialize + serde::de::DeserializeOwned>(message: &T) -> bool {
         let bytes = postcard::to_extend(message, Vec::new()).unwrap();
         within(256 << 10, || postcard::from_bytes::<T>(&bytes).is_ok())
+    }
+
+    #[test]
+    fn a_method_is_found_by_its_number() {
+        for method in Method::ALL {
+            assert_eq!(Method::of_number(method as u8), Some(method));
+        }
+        assert_eq!((Method::of_number(0), Method::of_number(8)), (None, None));
     }
 
     #[test]

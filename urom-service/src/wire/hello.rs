@@ -9,7 +9,7 @@ use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The version of everything that follows the hello, and of the receive queues in shared memory into which both ends write.
-pub const PROTOCOL: u16 = 8;
+pub const PROTOCOL: u16 = 10;
 
 const MAGIC: [u8; 4] = *b"UROM";
 
@@ -155,6 +155,6 @@ mod tests {
     fn the_protocol_is_that_of_these_receive_queues() {
         let queues =
             [("POSIX_FIFO_SIZE", "64"), ("POSIX_FIFO_ELEM_SIZE", "4224"), ("POSIX_SEG_SIZE", "8256")];
-        assert_eq!((PROTOCOL, ContextBuilder::WATCHED_QUEUE), (8, queues));
+        assert_eq!((PROTOCOL, ContextBuilder::WATCHED_QUEUE), (10, queues));
     }
 }

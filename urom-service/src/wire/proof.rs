@@ -59,11 +59,8 @@ pub enum KeyError {
          with --key-file, or name no key file (--key-file, ServiceBuilder::key_file, UROM_KEY_FILE)"
     )]
     NotAsked(Role),
-    /// The other end closed the connection in the place of an answer to this host's proof.
-    #[error(
-        "the {0} closed the connection when this program showed its key: most likely the keys differ, \
-         as its log then says, or it was full, or ended; use a copy of the service's key file, or try again"
-    )]
+    /// The other end says that this host's proof is wrong.
+    #[error("the {0} has another key than this program: use a copy of the service's key file")]
     NotTaken(Role),
     /// The other end's proof is wrong.
     #[error(

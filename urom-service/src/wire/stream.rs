@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 use zerocopy::IntoBytes;
 
-use super::control::PATIENCE;
 use super::hello::{HELLO_LEN, Hello, HelloError, Role};
 use super::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN, Prover, Transcript};
+use crate::awake;
 use crate::key::Secret;
+use crate::patience::Patience;
 
 /// The longest message that is believed, in bytes. Descriptions of plugins come near it, and
 /// nothing else that is sent.
@@ -30,9 +30,9 @@ pub enum StreamError {
     /// The peer closed it: it ended, or it died.
     #[error("the connection was closed by the other side")]
     Closed,
-    /// Nothing came for [`PATIENCE`]: the peer was stopped, or the link was cut.
-    #[error("the other side was silent for {} s: it was stopped, or the link to it was cut", PATIENCE.as_secs_f32())]
-    Silent,
+    /// Nothing came for as long as this end is patient: the peer was stopped, or the link was cut.
+    #[error("the other side was silent for {0} s: it was stopped, or the link to it was cut")]
+    Silent(Patience),
     /// The operating system says so.
     #[error("the connection broke: {0}")]
     Io(#[from] io::Error),
@@ -45,11 +45,19 @@ pub enum StreamError {
     /// They do not hold the same key.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The service hung up on this host in the middle of the greeting.
+    #[error(
+        "the {0} hung up before this program had greeted it: it ended, or more connections came than it can greet; try again"
+    )]
+    CutOff(Role),
 }
 
 /// How long a peer that was not understood has to finish what it says first: closing a stream with something unread makes
 /// the kernel throw away what was said on it.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What a service says in the place of its proof to a host whose proof is wrong.
+const NOT_TAKEN: [u8; PROOF_LEN] = [0; PROOF_LEN];
 
 /// Sets what a control stream wants of TCP. It works without, only less well.
 pub(crate) fn prepare(stream: &TcpStream) {
@@ -61,7 +69,7 @@ pub(crate) fn prepare(stream: &TcpStream) {
 }
 
 /// Says hello, hears the other's, and judges it; then both prove that they hold the secret, where there is one. All of it
-/// takes [`PATIENCE`] at most, however slowly the peer speaks.
+/// has to end before this end's patience does, however slowly the peer speaks.
 ///
 /// # Errors
 /// The stream's, or why the two ends do not go together.
@@ -70,19 +78,19 @@ pub async fn greet<S>(
     ours: Hello,
     expected: Role,
     secret: Option<&Secret>,
+    patience: Patience,
 ) -> Result<(), StreamError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    match timeout(PATIENCE, meet(stream, ours, expected, secret)).await.unwrap_or(Err(StreamError::Silent)) {
+    let met = patience.wait(meet(stream, ours, expected, secret)).await;
+    match met.unwrap_or(Err(StreamError::Silent(patience))) {
+        Err(StreamError::Closed) if expected != Role::Host => Err(StreamError::CutOff(expected)),
         // So it looks when a service hangs up with something of this host unread.
         Err(StreamError::Io(error))
             if error.kind() == io::ErrorKind::ConnectionReset && expected != Role::Host =>
         {
-            let text = format!(
-                "the {expected} ended, or was full, before this program had greeted ({error}); try again"
-            );
-            Err(io::Error::new(error.kind(), text).into())
+            Err(StreamError::CutOff(expected))
         }
         result => result,
     }
@@ -103,7 +111,7 @@ where
     hear(stream, &mut hello, HelloError::NotUrom.into()).await?;
     if let Err(error) = ours.check(&hello, expected) {
         // Whatever it is, it is not read.
-        let _ = timeout(LAST_WORDS, stream.read_exact(&mut [0; OPENING_LEN])).await;
+        let _ = awake::timeout(LAST_WORDS, stream.read_exact(&mut [0; OPENING_LEN])).await;
         return Err(error.into());
     }
     let mut theirs = Opening { keyed: 0, challenge: [0; 32] };
@@ -127,7 +135,10 @@ where
     if is_host {
         let said = Transcript::new((&ours, &opening), (&hello, &theirs));
         stream.write_all(&said.prove(secret, Prover::Host)).await?;
-        hear(stream, &mut proof, KeyError::NotTaken(expected).into()).await?;
+        hear(stream, &mut proof, StreamError::Closed).await?;
+        if proof == NOT_TAKEN {
+            return Err(KeyError::NotTaken(expected).into());
+        }
         if !said.verify(secret, Prover::Service, &proof) {
             return Err(KeyError::Impostor(expected).into());
         }
@@ -136,6 +147,7 @@ where
         let said = Transcript::new((&hello, &theirs), (&ours, &opening));
         hear(stream, &mut proof, StreamError::Closed).await?;
         if !said.verify(secret, Prover::Host, &proof) {
+            stream.write_all(&NOT_TAKEN).await?;
             return Err(KeyError::HostHasAnother.into());
         }
         Ok(stream.write_all(&said.prove(secret, Prover::Service)).await?)
@@ -172,9 +184,12 @@ pub async fn send<T: Serialize>(stream: &mut (impl AsyncWrite + Unpin), message:
 /// Receives one message. **Not cancel-safe**: give it a task or a `select!` branch that is never dropped half-way.
 ///
 /// # Errors
-/// Why the stream is over. A peer that is silent for [`PATIENCE`] is given up.
-pub async fn receive<T: DeserializeOwned>(stream: &mut (impl AsyncRead + Unpin)) -> Result<T, StreamError> {
-    let patient = timeout(PATIENCE, async {
+/// Why the stream is over. A peer that is silent until this end's patience runs out is given up.
+pub async fn receive<T: DeserializeOwned>(
+    stream: &mut (impl AsyncRead + Unpin),
+    patience: Patience,
+) -> Result<T, StreamError> {
+    let received = patience.wait(async {
         let mut len = [0; 4];
         match stream.read_exact(&mut len).await {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(StreamError::Closed),
@@ -199,7 +214,7 @@ pub async fn receive<T: DeserializeOwned>(stream: &mut (impl AsyncRead + Unpin))
         }
         Ok(message)
     });
-    patient.await.unwrap_or(Err(StreamError::Silent))
+    received.await.unwrap_or(Err(StreamError::Silent(patience)))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use urom_abi::cpu::CpuSet;
 
 use crate::loaded;
 use crate::log::LogLevel;
+use crate::patience::Patience;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 
 /// The device of loopback addresses, as UCX calls it.
@@ -33,9 +34,19 @@ pub struct WorkerConfig {
     /// The daemon's message limit in bytes.
     #[arg(long)]
     pub max_message: usize,
+    /// How many bytes of answers one host may leave unread.
+    #[arg(long)]
+    pub max_unread: usize,
     /// The most hosts that it lets in at a time.
     #[arg(long)]
     pub max_hosts: usize,
+    /// How long daemon and hosts may be silent.
+    #[arg(long)]
+    pub patience: Patience,
+    /// How many seconds a plugin may take to return from a call before the worker ends; for ever if
+    /// not given.
+    #[arg(long)]
+    pub plugin_timeout: Option<u32>,
     /// The address its control stream listens on.
     #[arg(long)]
     pub listen: IpAddr,
@@ -70,8 +81,13 @@ impl WorkerConfig {
         option("id", self.id.to_string());
         option("gid", self.gid.to_string());
         option("max-message", self.max_message.to_string());
+        option("max-unread", self.max_unread.to_string());
         option("max-hosts", self.max_hosts.to_string());
+        option("patience", self.patience.to_string());
         option("listen", self.listen.to_string());
+        if let Some(seconds) = self.plugin_timeout {
+            option("plugin-timeout", seconds.to_string());
+        }
         option("log-level", self.log_level.to_string());
         option("sdk-log-level", self.sdk_log_level.to_string());
         if let Some(cpus) = &self.cpus {
@@ -137,7 +153,10 @@ mod tests {
             id: WorkerId::generated(3),
             gid: 3,
             max_message: 4096,
+            max_unread: 1 << 26,
             max_hosts: 256,
+            patience: "60".parse().unwrap(),
+            plugin_timeout: Some(30),
             listen: "::1".parse().unwrap(),
             cpus: Some("0-3,9".parse().unwrap()),
             log_level: LogLevel::DEBUG,

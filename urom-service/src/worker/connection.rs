@@ -44,6 +44,10 @@ pub(crate) struct Connection {
     endpoint: Endpoint,
     /// Messages UCX is not done with, oldest first, and how many frames they hold.
     sending: VecDeque<(Request<Outgoing>, usize)>,
+    /// The most messages that UCX may have unsent.
+    most_unread: usize,
+    /// How many of them the sum over all hosts has.
+    pub(crate) counted: usize,
 }
 
 /// How a host is reached.
@@ -84,6 +88,7 @@ impl Connection {
         peer: Peer,
         max_inflight: usize,
         limit: usize,
+        most_unread: usize,
     ) -> Connection {
         Connection {
             link,
@@ -101,6 +106,8 @@ impl Connection {
             is_collected: false,
             endpoint: peer.endpoint,
             sending: VecDeque::new(),
+            most_unread,
+            counted: 0,
         }
     }
 
@@ -158,6 +165,16 @@ impl Connection {
         !self.sending.is_empty()
     }
 
+    /// How many messages UCX is not done with.
+    pub(crate) fn unread(&self) -> usize {
+        self.sending.len()
+    }
+
+    /// Whether these are more than the host may leave unread.
+    pub(crate) fn is_over(&self) -> bool {
+        self.unread() > self.most_unread
+    }
+
     /// Adds a notification that a plugin packs; `len` is how long its payload should be.
     ///
     /// # Errors
@@ -202,7 +219,16 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn make_room(&mut self) -> Result<(), Status> {
-        self.send_open()
+        match &mut self.open {
+            // The host is given up at the end of the turn. Until then a plugin may have thousands
+            // of answers for it.
+            Some(open) if self.sending.len() > self.most_unread => {
+                self.unsent -= open.frames();
+                open.clear();
+                Ok(())
+            }
+            _ => self.send_open(),
+        }
     }
 
     /// Sends what was written, unless UCX has so much unsent that it can wait: then [`collect`](Connection::collect) sends it, or
@@ -274,13 +300,16 @@ impl Connection {
         self.endpoint.flush()
     }
 
-    /// Ends the connection at once; what UCX still has goes on without us.
-    pub(crate) fn abandon(self) {
+    /// Ends the connection at once; what UCX still has goes on without us. UCX is done with all of
+    /// it when it is done with the last message, which is given back.
+    pub(crate) fn abandon(mut self) -> Option<Request<Outgoing>> {
+        let last = self.sending.pop_back();
         for (request, _) in self.sending {
             request.detach();
         }
         // Goes on by itself: nothing waits for it.
         drop(self.endpoint.close(CloseMode::Force));
+        last.map(|(request, _)| request)
     }
 }
 
@@ -314,7 +343,8 @@ mod tests {
         };
         theirs.set_am_handler(AM_NOTIFICATIONS, note).unwrap();
         let peer = Peer { channel: 3, endpoint, pass: Pass::new(77), name: HostName::new(1, "host") };
-        let (mut connection, mut pool) = (Connection::new(1, 1, peer, 1 << 16, LIMIT), Pool::new(LIMIT));
+        let (mut connection, mut pool) =
+            (Connection::new(1, 1, peer, 1 << 16, LIMIT, usize::MAX), Pool::new(LIMIT));
         let mut turn = |connection: &mut Connection, frames: usize| {
             for _ in 0..frames {
                 connection.refuse(&mut pool, 0, DocaError::SHUTDOWN).unwrap();
@@ -333,11 +363,11 @@ mod tests {
         let mut bytes = 0;
         for _ in 0..FRAMES {
             turn(&mut connection, 1);
-            bytes = bytes.max((connection.sending.len() + 1) * Outgoing::new(LIMIT).room());
+            bytes = bytes.max((connection.sending.len() + 1) * Outgoing::room_for(LIMIT));
         }
         assert!(connection.unsent > FRAMES / 2, "{} are unsent", connection.unsent);
         // A frame is at most half of a message, so all but a few messages are at least half full.
-        let most = (MOST_UNFILLED + 2 + 2 * 12 * FRAMES / MESSAGE_LEN) * Outgoing::new(LIMIT).room();
+        let most = (MOST_UNFILLED + 2 + 2 * 12 * FRAMES / MESSAGE_LEN) * Outgoing::room_for(LIMIT);
         assert!(bytes <= most && most < 8 << 20, "{bytes} bytes, where {most} are the most");
         while got.get() < FRAMES + 1 {
             theirs.progress();

@@ -7,27 +7,28 @@ mod tests;
 mod thread;
 mod turns;
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 use urom_abi::{Count, DocaError, WorkerId};
 
 pub(crate) use self::thread::{Setup, start};
 use super::intake::{Answer, Desk, Intake};
 use super::messages::{LinkKey, ToControl, ToData};
+use super::watch::{LONG, News, Observer};
+use crate::awake::sleep;
 use crate::key::Secret;
-use crate::lobby::{UNPROVEN, who_goes};
+use crate::lobby::Seat;
 use crate::log::{Budget, LeftOut};
 use crate::mailbox::Mailbox;
 use crate::wire::control::{
-    Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, WorkerToDaemon, WorkerToHost,
+    Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
 };
 use crate::wire::pass::Pass;
 use crate::wire::stream::StreamError;
@@ -35,9 +36,24 @@ use crate::wire::stream::StreamError;
 /// How long a host may take to show its ticket.
 const ADMISSION: Duration = Duration::from_secs(2);
 
+/// A host that waits to be let in for so many looks at the data thread, while a plugin has not
+/// returned for so many seconds, is told of the plugin. It gives up by itself after 4 s, and would
+/// blame the network.
+const WAITS: u32 = 3;
+const KEPT_WAITING: u32 = 2;
+
 /// What a host is told that shows no ticket, or none that the daemon announced.
 const UNEXPECTED_HOST: &str =
     "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
+
+/// What a host is told that wants to join a worker whose data thread cannot let it in.
+fn takes_no_host(id: WorkerId, stuck: &Stuck) -> Failure {
+    let text = format!(
+        "worker {id} lets nobody in: {stuck}; use another worker, or start uromd with --plugin-timeout, which ends such \
+         a worker"
+    );
+    Failure::new(DocaError::TIME_OUT, text)
+}
 
 /// The data thread's way to the control thread.
 #[derive(Debug, Clone)]
@@ -65,7 +81,7 @@ pub(super) enum Event {
         link: LinkKey,
         peer: SocketAddr,
         outbox: mpsc::Sender<WorkerToHost>,
-        give_up: oneshot::Sender<()>,
+        seat: Seat,
     },
     Host {
         link: LinkKey,
@@ -92,12 +108,14 @@ struct Link {
     /// What log lines call it: the address, and what it says of its program once it was let in.
     name: String,
     outbox: mpsc::Sender<WorkerToHost>,
-    /// Has its stream end at once, and not when what it was told is written.
-    give_up: oneshot::Sender<()>,
+    /// Its place among those that are not in.
+    seat: Option<Seat>,
     /// Its domains, once it was let in: the data thread knows it then.
     intake: Option<Intake>,
     /// What it came with, once it was let in.
     ticket: Option<u128>,
+    /// For how many looks at the data thread that has not let it in, if it has not.
+    waits: Option<u32>,
 }
 
 impl Link {
@@ -111,14 +129,20 @@ struct Control {
     /// How many hosts may be in at a time.
     max_hosts: usize,
     mailbox: Arc<Mailbox<ToData>>,
+    /// What is seen of the data thread.
+    observer: Observer,
+    /// After how many seconds a plugin that does not return ends the worker.
+    plugin_timeout: Option<u32>,
+    /// Hosts can be let in: the plugins are open.
+    ready: bool,
     /// Where hosts hand in their domains.
     desk: Desk,
     daemon: mpsc::Sender<WorkerToDaemon>,
     port: u16,
     expected: HashSet<u128>,
     links: HashMap<LinkKey, Link>,
-    /// Who was thrown out without having been let in and still reads why, the first one first, and what has its stream end.
-    lingering: VecDeque<(LinkKey, oneshot::Sender<()>)>,
+    /// The places of those who were thrown out without having been let in, and still read why.
+    lingering: HashMap<LinkKey, Seat>,
     /// Lines about the ends of links that were not let in.
     strangers: Budget,
     events: mpsc::Sender<Event>,
@@ -148,11 +172,18 @@ impl Control {
                 }
                 self.stop();
             }
-            Event::HostCame { link, peer, outbox, give_up } => {
-                self.make_room();
+            Event::HostCame { link, peer, outbox, seat } => {
                 self.links.insert(
                     link,
-                    Link { peer, name: peer.to_string(), outbox, give_up, intake: None, ticket: None },
+                    Link {
+                        peer,
+                        name: peer.to_string(),
+                        outbox,
+                        seat: Some(seat),
+                        intake: None,
+                        ticket: None,
+                        waits: None,
+                    },
                 );
                 let events = self.events.clone();
                 self.timers.spawn(async move {
@@ -182,34 +213,6 @@ impl Control {
         let links: Vec<LinkKey> = self.links.keys().copied().collect();
         for link in links {
             self.send_away(link, Failure::new(DocaError::SHUTDOWN, text.clone()));
-        }
-    }
-
-    /// Hangs up on a host that is not in, if there are as many as may be: the first of those that read why, or else the one that
-    /// the lobby would. To tell that one why would keep its descriptor for a while, and those are limited.
-    fn make_room(&mut self) {
-        let waiting = self.links.iter().filter(|(_, link)| !link.is_admitted());
-        let mut waiting: Vec<(LinkKey, IpAddr)> = waiting.map(|(key, link)| (*key, link.peer.ip())).collect();
-        if waiting.len() + self.lingering.len() < UNPROVEN {
-            return;
-        }
-        if let Some((_, give_up)) = self.lingering.pop_front() {
-            // Its stream may have ended by itself.
-            let _ = give_up.send(());
-            return;
-        }
-        // The oldest first.
-        waiting.sort_unstable();
-        let goes = who_goes(waiting.iter().map(|(_, from)| *from));
-        if let Some(link) = goes.and_then(|at| waiting.get(at)).and_then(|(key, _)| self.links.remove(key)) {
-            if let Some(more) = self.strangers.line(Instant::now()) {
-                info!(
-                    "closed the connection from host {}: too many connections have shown no ticket{more}",
-                    link.peer
-                );
-            }
-            // Its stream may have ended by itself.
-            let _ = link.give_up.send(());
         }
     }
 
@@ -267,9 +270,14 @@ impl Control {
             // Its ticket runs out, as that of a host that never came.
             return self.throw_out(key, Failure::new(DocaError::FULL, text));
         }
+        if let Some(stuck) = self.observer.stuck().filter(|stuck| stuck.seconds >= LONG) {
+            return self.turn_away(key, attach.ticket, &stuck);
+        }
         let Some(link) = self.links.get_mut(&key) else { return };
         link.intake = Some(Intake::new(key, self.desk.clone()));
         link.ticket = Some(attach.ticket);
+        link.seat = None;
+        link.waits = Some(0);
         self.expected.remove(&attach.ticket);
         if !attach.program.is_empty() {
             let program = attach.program.replace(char::is_control, " ");
@@ -282,9 +290,21 @@ impl Control {
         self.mailbox.post(ToData::Attach { link: key, host, attach, pass });
     }
 
+    /// Refuses a host because a plugin does not return. The data thread, which cannot read its
+    /// mail, is not told of the host. The ticket is used up, so that a worker whose hosts have left
+    /// does not wait for this one.
+    fn turn_away(&mut self, key: LinkKey, ticket: u128, stuck: &Stuck) {
+        self.throw_out(key, takes_no_host(self.id, stuck));
+        self.expected.remove(&ticket);
+        self.tell_daemon(WorkerToDaemon::Arrived { ticket });
+        self.tell_daemon(WorkerToDaemon::Departed { ticket });
+        self.tell_if_empty();
+    }
+
     fn host_gone(&mut self, key: LinkKey, end: Option<StreamError>) {
         let Some(link) = self.links.remove(&key) else {
-            return self.lingering.retain(|(link, _)| *link != key);
+            self.lingering.remove(&key);
+            return;
         };
         if let Some(more) = self.line_about(link.ticket.is_some()) {
             match end {
@@ -311,18 +331,100 @@ impl Control {
         // A host that reads nothing does not learn why.
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
         self.part(key, &link);
-        if link.ticket.is_none() {
-            self.lingering.push_back((key, link.give_up));
+        if let Some(seat) = link.seat {
+            self.lingering.insert(key, seat);
         }
     }
 
     /// Throws out hosts whose table takes too long.
-    fn throw_out_late(&mut self, now: Instant) {
-        let late = |(key, link): (&LinkKey, &Link)| Some((*key, link.intake.as_ref()?.is_late(now)?));
-        let late: Vec<(LinkKey, Failure)> = self.links.iter().filter_map(late).collect();
+    fn throw_out_late(&mut self) {
+        let late = |(key, link): (&LinkKey, &mut Link)| Some((*key, link.intake.as_mut()?.round()?));
+        let late: Vec<(LinkKey, Failure)> = self.links.iter_mut().filter_map(late).collect();
         for (key, failure) in late {
             self.throw_out(key, failure);
         }
+    }
+
+    /// Looks whether the data thread goes on, and tells hosts when it does not. False when the
+    /// worker ends for that.
+    fn look(&mut self) -> bool {
+        match self.observer.look() {
+            Some(News::Stuck(stuck)) => {
+                warn!("{}", self.warning(&stuck));
+                self.tell_hosts_that_are_in(Some(&stuck));
+            }
+            Some(News::Returned(Stuck { plugin, method, seconds })) => {
+                info!("plugin `{plugin}` returned from `{}` after {seconds} s", method.name());
+                self.tell_hosts_that_are_in(None);
+            }
+            None => {}
+        }
+        let stuck = self.observer.stuck();
+        self.refuse_who_waits(stuck.as_ref());
+        // A plugin that keeps the worker from starting, or from its end, has a deadline of its own.
+        let over = |stuck: &Stuck| self.plugin_timeout.is_some_and(|most| stuck.seconds >= most);
+        match stuck.filter(over) {
+            Some(stuck) if self.ready && !self.stopping => {
+                self.give_up(&stuck);
+                false
+            }
+            _ => true,
+        }
+    }
+
+    fn warning(&self, stuck: &Stuck) -> String {
+        let then = match self.plugin_timeout {
+            _ if !self.ready => "the worker cannot start before it does".to_owned(),
+            Some(most) => format!(
+                "hosts of worker {} wait for it; the worker ends after {most} s (--plugin-timeout)",
+                self.id
+            ),
+            None => format!(
+                "hosts of worker {} wait for it; fix the plugin, or start uromd with --plugin-timeout, which ends such \
+                 a worker",
+                self.id
+            ),
+        };
+        format!("{stuck}: {then}")
+    }
+
+    fn tell_hosts_that_are_in(&self, stuck: Option<&Stuck>) {
+        for link in self.links.values().filter(|link| link.is_admitted() && link.waits.is_none()) {
+            // A host that reads nothing is soon given up.
+            let _ = link.outbox.try_send(WorkerToHost::Health(stuck.cloned()));
+        }
+    }
+
+    /// Counts the looks for which hosts have waited to be let in, and tells those who wait for a
+    /// plugin.
+    fn refuse_who_waits(&mut self, stuck: Option<&Stuck>) {
+        let mut tired = Vec::new();
+        for (key, link) in &mut self.links {
+            let Some(waits) = &mut link.waits else { continue };
+            *waits += 1;
+            tired.extend((*waits >= WAITS).then_some(*key));
+        }
+        if let Some(stuck) = stuck.filter(|stuck| stuck.seconds >= KEPT_WAITING) {
+            for link in tired {
+                self.throw_out(link, takes_no_host(self.id, stuck));
+            }
+        }
+    }
+
+    /// Ends the worker of a plugin that does not return, and tells everybody why.
+    fn give_up(&mut self, stuck: &Stuck) {
+        let text = format!("worker {} was ended: {stuck} (--plugin-timeout)", self.id);
+        error!("{text}");
+        let failure = Failure::new(DocaError::TIME_OUT, text);
+        // The daemon is told first. When it hears before that all hosts have left, it stops the
+        // worker without a cause.
+        self.tell_daemon(WorkerToDaemon::Failed(failure.clone()));
+        let links: Vec<LinkKey> = self.links.keys().copied().collect();
+        for link in links {
+            self.send_away(link, failure.clone());
+        }
+        // For a thread, whose plugin may still return.
+        self.stop();
     }
 
     /// Whether the end of a link is worth a line: always that of a host that was let in.
@@ -345,14 +447,18 @@ impl Control {
     /// False when the data thread is done.
     fn data_says(&mut self, message: ToControl) -> bool {
         match message {
-            ToControl::Ready => self.tell_daemon(WorkerToDaemon::Ready { port: self.port }),
+            ToControl::Ready => {
+                self.ready = true;
+                self.tell_daemon(WorkerToDaemon::Ready { port: self.port });
+            }
             ToControl::Failed(failure) => {
                 self.tell_daemon(WorkerToDaemon::Failed(failure));
                 return false;
             }
             ToControl::Attached { link, ucx_address, channel, max_message, plugins } => {
                 let answer = WorkerToHost::Attached { ucx_address, channel, max_message, plugins };
-                if let Some(link) = self.links.get(&link) {
+                if let Some(link) = self.links.get_mut(&link) {
+                    link.waits = None;
                     // A host that reads nothing is soon given up.
                     let _ = link.outbox.try_send(answer);
                 }

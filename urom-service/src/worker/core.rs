@@ -40,7 +40,12 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(plugins: Vec<Instance>, max_message: usize, control: ControlHandle) -> Core {
+    pub(crate) fn new(
+        plugins: Vec<Instance>,
+        max_message: usize,
+        max_unread: usize,
+        control: ControlHandle,
+    ) -> Core {
         let mut by_bit = [NO_PLUGIN; 256];
         for (place, plugin) in plugins.iter().enumerate() {
             // An id is a single bit.
@@ -52,7 +57,7 @@ impl Core {
             by_bit,
             room: None,
             usual: 0,
-            hosts: Hosts::new(max_message, control),
+            hosts: Hosts::new(max_message, max_unread, control),
             strays: Throttle::default(),
             forged: Throttle::default(),
             broken: Throttle::default(),
@@ -211,6 +216,7 @@ impl Core {
                 self.rounds.settled(place);
             }
         }
+        plugin.rest();
         worked
     }
 

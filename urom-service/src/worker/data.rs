@@ -24,6 +24,7 @@ use super::idle::{Idle, Pause};
 use super::instance::Instance;
 use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
+use super::watch::Watch;
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::host_names::HostName;
 use crate::mailbox::Mailbox;
@@ -55,6 +56,8 @@ pub(crate) struct Data {
     failed: Rc<RefCell<Vec<(u16, u64, Status)>>>,
     mailbox: Arc<Mailbox<ToData>>,
     control: ControlHandle,
+    /// Told of every turn.
+    watch: Arc<Watch>,
     max_message: usize,
     plugins: Vec<PluginAddress>,
     last_dest_id: u64,
@@ -74,13 +77,15 @@ impl Data {
         mailbox: Arc<Mailbox<ToData>>,
         control: ControlHandle,
         domains: &Arc<Domains>,
+        watch: Arc<Watch>,
     ) -> Result<Data, Failure> {
         let mut open = Vec::new();
         for item in &config.plugins {
-            open.push(Instance::open(item, Arc::clone(domains))?);
+            open.push(Instance::open(item, Arc::clone(domains), &watch)?);
         }
         let plugins = open.iter().map(Instance::address).collect();
-        let core = Rc::new(RefCell::new(Core::new(open, config.max_message, control.clone())));
+        let core =
+            Rc::new(RefCell::new(Core::new(open, config.max_message, config.max_unread, control.clone())));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
         let ucx_config = ucx_config(config.listen);
         let (worker, awaited) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
@@ -91,6 +96,7 @@ impl Data {
             failed: Rc::default(),
             mailbox,
             control,
+            watch,
             max_message: config.max_message,
             plugins,
             last_dest_id: 0,
@@ -146,6 +152,7 @@ impl Data {
     /// One turn of the loop. Whether anything happened; `None` when it is time to stop.
     #[inline]
     fn turn(&mut self, slept: bool) -> Option<bool> {
+        self.watch.next_turn();
         let mut worked = self.mailbox.has_post();
         if worked && !self.read_mail() {
             return None;
@@ -230,12 +237,14 @@ impl Data {
         self.doubt.met(&endpoint);
         // If it cannot be sent, the endpoint fails, or the host misses it and gives up.
         endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
+        let most_unread = self.core.borrow().hosts.allowance.messages;
         let connection = Connection::new(
             link,
             dest_id,
             Peer { channel: attach.channel, endpoint, pass, name: HostName::new(dest_id, host) },
             max_inflight,
             limit,
+            most_unread,
         );
         self.core.borrow_mut().hosts.connections.insert(channel, connection);
         debug!(
@@ -252,11 +261,10 @@ impl Data {
     fn detach(&mut self, link: LinkKey) {
         let mut core = self.core.borrow_mut();
         let Some(channel) = core.hosts.connections.number_of(link) else { return };
-        let connection = core.hosts.part(channel);
-        drop(core);
-        if let Some(connection) = connection {
+        if let Some(connection) = core.hosts.part(channel) {
             debug!("connection {} of {} has ended", connection.dest_id, connection.host);
-            connection.abandon();
+            core.hosts.abandon(connection);
+            drop(core);
             self.doubt_queue();
         }
     }
@@ -351,9 +359,10 @@ impl Data {
         let numbers: Vec<u16> = core.hosts.connections.iter_mut().map(|(number, _)| number).collect();
         for number in numbers {
             if let Some(connection) = core.hosts.part(number) {
-                connection.abandon();
+                core.hosts.abandon(connection);
             }
         }
+        core.hosts.let_go();
         info!("the plugins are closed");
     }
 }

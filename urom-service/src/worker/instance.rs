@@ -13,9 +13,10 @@ use super::config::PluginItem;
 use super::domains::Domains;
 use super::lookups::PluginCtx;
 use super::throttle::Throttle;
+use super::watch::{Calls, Watch};
 use crate::loaded::{self, Identity};
 use crate::plugin_file::{Methods, PluginFile};
-use crate::wire::control::{Failure, PluginAddress, PluginBuild};
+use crate::wire::control::{Failure, Method, PluginAddress, PluginBuild};
 use crate::wire::frame::NOTIFICATION_HEADER;
 
 /// The longest address a plugin may have, in bytes: those of all plugins fit one control message. Real ones have some
@@ -65,6 +66,8 @@ pub(crate) struct Instance {
     /// Commands it was given and has not answered.
     outstanding: usize,
     methods: Methods,
+    /// Told of each call before it is made.
+    calls: Calls,
     /// Given back when the plugin is closed; the plugin may keep this address.
     ctx: NonNull<WorkerCtx>,
     commands: DescriptorList<WorkerCmdDesc>,
@@ -81,11 +84,17 @@ impl Instance {
     ///
     /// # Errors
     /// What went wrong, with the plugin's code. The plugin is closed again if it was open.
-    pub(crate) fn open(item: &PluginItem, domains: Arc<Domains>) -> Result<Instance, Failure> {
+    pub(crate) fn open(
+        item: &PluginItem,
+        domains: Arc<Domains>,
+        watch: &Arc<Watch>,
+    ) -> Result<Instance, Failure> {
         let before = Identity::of(&item.path).ok();
         let (name, fingerprint) = item.stated();
         // A plugin that crashes in its constructors, or when it is opened, leaves this line behind.
         info!("loading {}", item.path.display());
+        let calls = watch.plugin(&name);
+        calls.begin(Method::Load);
         let file = PluginFile::open(&item.path).map_err(|error| {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
@@ -98,7 +107,7 @@ impl Instance {
             );
             return Err(Failure::new(DocaError::AGAIN, text));
         }
-        Instance::begin(item.id, name, fingerprint, file, domains)
+        Instance::begin(item.id, name, fingerprint, file, domains, calls)
     }
 
     /// Opens a plugin that is loaded.
@@ -108,7 +117,9 @@ impl Instance {
         fingerprint: Option<u64>,
         file: PluginFile,
         domains: Arc<Domains>,
+        calls: Calls,
     ) -> Result<Instance, Failure> {
+        calls.begin(Method::Open);
         let ctx = PluginCtx::leak(file.iface, domains, name.clone());
         // SAFETY: the plugin's method, with a context that stays where it is until after `close`.
         let code = unsafe { (file.methods.open)(ctx.as_ptr()) };
@@ -129,6 +140,7 @@ impl Instance {
             build: PluginBuild { version: file.version, fingerprint },
             outstanding: 0,
             methods: file.methods,
+            calls,
             ctx,
             commands: DescriptorList::new(),
             notifications: DescriptorList::new(),
@@ -137,7 +149,9 @@ impl Instance {
             failed_commands: Throttle::default(),
             failed_progress: Throttle::default(),
         };
+        instance.calls.begin(Method::Addr);
         instance.address = instance.ask_address()?;
+        instance.calls.over();
         debug!("plugin `{}` is open; its address has {} bytes", instance.name, instance.address.len());
         Ok(instance)
     }
@@ -195,6 +209,7 @@ impl Instance {
     #[inline]
     pub(crate) fn deliver(&mut self) -> Result<(), DocaError> {
         let first = self.first_command();
+        self.calls.begin(Method::WorkerCmd);
         // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors of the C heap.
         let code = unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
         if code == DocaError::SUCCESS { Ok(()) } else { self.deliver_again(first, code) }
@@ -244,9 +259,16 @@ impl Instance {
         unsafe { (*self.commands.as_raw()).next }
     }
 
+    /// Notes that its calls have returned, so that it is not named for what takes long elsewhere.
+    #[inline]
+    pub(crate) fn rest(&self) {
+        self.calls.over();
+    }
+
     /// Lets the plugin work, and collects what it finished. Whether there is anything.
     #[inline]
     pub(crate) fn progress(&mut self) -> bool {
+        self.calls.begin(Method::Progress);
         // SAFETY: the plugin's method, on its open context, with a well-formed list to append to.
         let code = unsafe { (self.methods.progress)(self.ctx.as_ptr(), self.notifications.as_raw()) };
         if code != DocaError::SUCCESS && code != DocaError::EMPTY {
@@ -285,6 +307,7 @@ impl Instance {
         place: &mut [u8],
     ) -> Result<usize, PackError> {
         let mut packed = place.len();
+        self.calls.begin(Method::NotifPack);
         let block = notification.into_raw();
         // SAFETY: the block is a whole descriptor.
         let header = unsafe { &raw mut (*block).worker_notif };
@@ -313,8 +336,10 @@ fn mispacked(code: DocaError, packed: usize, len: u64, room: usize) -> PackError
 
 impl Drop for Instance {
     fn drop(&mut self) {
+        self.calls.begin(Method::Close);
         // SAFETY: the plugin's method, on its open context, once.
         unsafe { (self.methods.close)(self.ctx.as_ptr()) };
+        self.calls.over();
         // SAFETY: from `leak` in `open`; after `close` the plugin does not use it.
         unsafe { PluginCtx::free(self.ctx) };
     }

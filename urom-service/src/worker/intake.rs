@@ -1,7 +1,7 @@
 //! One host's domains as they come in: tables in pieces, one after the other; and the clerk who reads the tables of all hosts.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinError, spawn_blocking};
@@ -15,8 +15,12 @@ use crate::wire::domain::MAX_TABLE;
 /// How many bytes the tables of all hosts together may have that come in, or wait to be read.
 const ROOM: usize = 256 << 20;
 
-/// How long a table may take to come in: a megabyte a second is enough for the longest. Until then it has its part of the room.
-const WHOLE_WITHIN: Duration = Duration::from_secs(64);
+/// How often a host's table is looked at that is not whole.
+pub(super) const ROUND: Duration = Duration::from_secs(4);
+
+/// How many rounds a table may take to come in: a megabyte a second is enough for the longest. Until then it has its part of
+/// the room.
+const WHOLE_WITHIN: u32 = 16;
 
 /// What there is to do with the domains, in the order in which hosts asked for it.
 #[derive(Debug)]
@@ -152,7 +156,7 @@ struct Partial {
     table: Option<Table>,
     /// How many are to come.
     missing: usize,
-    begun: Instant,
+    rounds: u32,
 }
 
 impl Intake {
@@ -193,17 +197,21 @@ impl Intake {
             return Err(Failure::new(DocaError::TOO_BIG, text));
         };
         let table = Some(Table { bytes: Vec::new(), room: None });
-        self.table = Some(Partial { domain, table, missing, begun: Instant::now() });
+        self.table = Some(Partial { domain, table, missing, rounds: 0 });
         Ok(())
     }
 
-    /// Why the host must go: its table does not become whole, and keeps room that others need.
-    pub(crate) fn is_late(&self, now: Instant) -> Option<Failure> {
-        let table = self.table.as_ref().filter(|table| now.duration_since(table.begun) > WHOLE_WITHIN)?;
+    /// Counts one [`ROUND`]. Why the host must go: its table does not become whole, and keeps room that others need.
+    pub(crate) fn round(&mut self) -> Option<Failure> {
+        let table = self.table.as_mut()?;
+        table.rounds += 1;
+        if table.rounds <= WHOLE_WITHIN {
+            return None;
+        }
         let text = format!(
             "the table of domain {} was not whole within {} s: {} bytes are missing",
             table.domain,
-            WHOLE_WITHIN.as_secs(),
+            (ROUND * WHOLE_WITHIN).as_secs(),
             table.missing
         );
         Some(Failure::new(DocaError::TIME_OUT, text))
@@ -339,16 +347,16 @@ mod tests {
     #[test]
     fn a_table_that_does_not_become_whole_is_late_after_a_while() {
         let mut scene = scene();
-        let later = |scene: &Scene| scene.intake.is_late(Instant::now() + 2 * WHOLE_WITHIN);
-        assert_eq!(later(&scene), None);
+        let later = |scene: &mut Scene| (0..=WHOLE_WITHIN).find_map(|_| scene.intake.round());
+        assert_eq!(later(&mut scene), None);
         scene.says(DomainWord::Start { len: 10 }).unwrap();
         scene.says(DomainWord::Piece(vec![0; 9])).unwrap();
-        assert_eq!(scene.intake.is_late(Instant::now()), None);
-        let failure = later(&scene).unwrap();
+        assert!((0..WHOLE_WITHIN).all(|_| scene.intake.round().is_none()));
+        let failure = scene.intake.round().unwrap();
         assert_eq!(failure.code(), DocaError::TIME_OUT);
         assert!(failure.text.contains("domain 3 ") && failure.text.contains(" 1 bytes"), "{failure}");
         scene.says(DomainWord::End).unwrap();
-        assert_eq!(later(&scene), None);
+        assert_eq!(later(&mut scene), None);
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod sessions;
 mod slot;
 mod store;
 mod throttle;
+mod watch;
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
@@ -37,6 +38,7 @@ use control::{ControlHandle, Setup};
 use data::Data;
 use domains::Domains;
 use messages::ToControl;
+use watch::Watch;
 
 /// Where a worker runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +55,6 @@ pub fn run(config: WorkerConfig, daemon: UnixStream, place: Place) {
     if place == Place::Process {
         // First of all, so that every thread started from here on inherits it.
         confine(&config);
-        ignore_hangup();
     }
     let id = config.id;
     if let Err(problem) = start(config, daemon, place) {
@@ -67,18 +68,22 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
     let listener = TcpListener::bind((config.listen, 0))?;
     let (handle, from_data) = ControlHandle::new();
     let domains = Arc::new(Domains::new());
+    let watch = Arc::new(Watch::default());
     let setup = Setup {
         id: config.id,
         max_hosts: config.max_hosts,
+        patience: config.patience,
+        plugin_timeout: config.plugin_timeout,
         place,
         listener,
         daemon,
         mailbox: Arc::clone(&mailbox),
         from_data,
         domains: Arc::clone(&domains),
+        watch: Arc::clone(&watch),
     };
     let control = control::start(setup)?;
-    match Data::open(&config, mailbox, handle.clone(), &domains) {
+    match Data::open(&config, mailbox, handle.clone(), &domains, watch) {
         Ok(data) => {
             handle.send(ToControl::Ready);
             data.run(place);
@@ -91,16 +96,6 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
     // It says the last words, then ends; if it panicked, it has said so.
     let _ = control.join();
     Ok(())
-}
-
-/// Has `SIGHUP` do nothing. The kernel sends it to a worker that is stopped when its daemon dies, and lets it go on; it finds the
-/// daemon gone then, tells its hosts so, and ends. UCX takes the signal for a wish to be debugged, and its handler does in any thread what
-/// no handler may. Who wishes that sets `UCX_DEBUG_SIGNO`.
-fn ignore_hangup() {
-    if std::env::var_os("UCX_DEBUG_SIGNO").is_none() {
-        // SAFETY: no handler is set, and the one that goes is UCX's, which needs it for nothing.
-        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
-    }
 }
 
 /// Keeps this process to its CPUs, as far as they exist.

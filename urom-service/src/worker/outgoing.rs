@@ -48,7 +48,7 @@ unsafe impl Buffer for Outgoing {
 impl Outgoing {
     /// An empty message for notifications of up to `limit` bytes, their 32-byte header included.
     pub(crate) fn new(limit: usize) -> Outgoing {
-        let room = HEADROOM + Pass::LEN + MESSAGE_LEN + LONG_HEADER + limit;
+        let room = Outgoing::room_for(limit);
         // Fresh zeroed memory from the system is not touched before it is used, however large the limit.
         Outgoing(Box::new(Frames { len: Pass::LEN, count: 0, bytes: vec![0; room].into_boxed_slice() }))
     }
@@ -59,10 +59,9 @@ impl Outgoing {
         self
     }
 
-    /// How many bytes it takes.
-    #[cfg(test)]
-    pub(crate) fn room(&self) -> usize {
-        self.0.bytes.len()
+    /// How many bytes a message for notifications of up to `limit` bytes takes.
+    pub(crate) fn room_for(limit: usize) -> usize {
+        HEADROOM + Pass::LEN + MESSAGE_LEN + LONG_HEADER + limit
     }
 
     /// How many frames there are.

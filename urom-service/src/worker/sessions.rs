@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use super::control::Event;
 use super::messages::LinkKey;
 use crate::key::Secret;
 use crate::lobby::Seat;
+use crate::patience::Patience;
 use crate::session::{self, BACKLOG};
 use crate::wire::control::WorkerToDaemon;
 use crate::wire::hello::{Hello, Role};
@@ -19,9 +20,10 @@ pub(super) async fn daemon_session(
     mut stream: UnixStream,
     outgoing: mpsc::Receiver<WorkerToDaemon>,
     events: mpsc::Sender<Event>,
+    patience: Patience,
 ) {
-    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None).await {
-        Ok(()) => session::run(stream, outgoing, &events, Event::Daemon).await,
+    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None, patience).await {
+        Ok(()) => session::run(stream, outgoing, &events, patience, Event::Daemon).await,
         Err(error) => Some(error),
     };
     // Nobody listens when the worker ends.
@@ -32,25 +34,22 @@ pub(super) async fn daemon_session(
 pub(super) async fn host_session(
     link: LinkKey,
     mut stream: TcpStream,
-    (peer, seat): (SocketAddr, Seat),
+    (peer, mut seat): (SocketAddr, Seat),
     secret: Option<Secret>,
     events: mpsc::Sender<Event>,
+    patience: Patience,
 ) {
-    let greeting = greet(&mut stream, Hello::new(Role::Worker), Role::Host, secret.as_ref());
+    let greeting =
+        greet(&mut stream, Hello::new(Role::Worker), Role::Host, secret.as_ref(), Patience::default());
     if !seat.admit(peer, greeting).await {
         return;
     }
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
-    let (give_up, given_up) = oneshot::channel();
-    if events.send(Event::HostCame { link, peer, outbox, give_up }).await.is_err() {
+    if events.send(Event::HostCame { link, peer, outbox, seat }).await.is_err() {
         return;
     }
-    let session = session::run(stream, outgoing, &events, |message| Event::Host { link, message });
-    let end = tokio::select! {
-        end = session => end,
-        // Its place was needed.
-        Ok(()) = given_up => None,
-    };
+    let session = session::run(stream, outgoing, &events, patience, |message| Event::Host { link, message });
+    let end = session.await;
     // Nobody listens when the worker ends.
     let _ = events.send(Event::HostGone { link, end }).await;
 }

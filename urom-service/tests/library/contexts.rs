@@ -46,7 +46,7 @@ fn a_failed_start_ends_idle_with_a_reason_and_can_be_repeated() {
     with_service(|engine, service| {
         let first = TestWorker::start(service.raw, engine, 3, 1);
         let second = TestWorker::new(service.raw, engine, 3, 1);
-        assert_eq!(set_env(&second, &[c"A=some value", c"B="]), OK);
+        assert_eq!(set_env(&second, &[c"UROM_A=some value", c"UROM_B="]), OK);
         assert_eq!(c!(doca_ctx_start(second.ctx)), DocaError::IN_PROGRESS);
         assert_eq!(engine.next(), 1);
         assert_eq!(state(second.ctx), CtxState::IDLE);
@@ -56,7 +56,7 @@ fn a_failed_start_ends_idle_with_a_reason_and_can_be_repeated() {
         assert_eq!(c!(doca_urom_worker_set_id(second.raw, 4)), OK);
         second.run(engine);
         assert_eq!(failure(second.ctx), "");
-        second.submit(&[&op::GETENV.to_le_bytes()[..], b"A\0"].concat());
+        second.submit(&[&op::GETENV.to_le_bytes()[..], b"UROM_A\0"].concat());
         assert_eq!(engine.next(), 1);
         assert_eq!(take_done().remove(0).response.as_deref(), Some(&b"some value"[..]));
         second.end(engine);

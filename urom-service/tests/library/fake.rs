@@ -10,6 +10,7 @@ use tokio::runtime::Runtime;
 use ucx::{AmFlags, Endpoint, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_service::Patience;
 use urom_service::wire::context::context;
 use urom_service::wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginBuild, PluginEntry, WorkerToHost,
@@ -45,7 +46,7 @@ impl Fake {
         self.runtime.block_on(async {
             let (mut stream, _) = self.listener.accept().await.unwrap();
             // A host that does not like the hello says so in its own way.
-            let _ = stream::greet(&mut stream, hello, Role::Host, None).await;
+            let _ = stream::greet(&mut stream, hello, Role::Host, None, Patience::default()).await;
             stream
         })
     }
@@ -72,7 +73,7 @@ impl Fake {
     /// Answers the next start with an address.
     fn start_at(&self, stream: &mut TcpStream, address: SocketAddr) {
         loop {
-            match self.runtime.block_on(stream::receive(stream)).unwrap() {
+            match self.runtime.block_on(stream::receive(stream, Patience::default())).unwrap() {
                 HostToDaemon::Ping => {}
                 HostToDaemon::Start { request, .. } => {
                     return self
@@ -90,7 +91,8 @@ impl Fake {
 
     fn attach_with(&self, max_message: u64) -> Attached {
         let mut stream = self.accept(Hello::new(Role::Worker));
-        let HostToWorker::Attach(attach) = self.runtime.block_on(stream::receive(&mut stream)).unwrap()
+        let HostToWorker::Attach(attach) =
+            self.runtime.block_on(stream::receive(&mut stream, Patience::default())).unwrap()
         else {
             panic!("an Attach")
         };
@@ -194,7 +196,11 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         fake.send(&mut host.stream, &WorkerToHost::Refused(enough));
         let _ = d;
         // Until the host has seen the end.
-        while fake.runtime.block_on(stream::receive::<HostToWorker>(&mut host.stream)).is_ok() {}
+        while fake
+            .runtime
+            .block_on(stream::receive::<HostToWorker>(&mut host.stream, Patience::default()))
+            .is_ok()
+        {}
         daemon
     });
     let engine = Engine::new();

@@ -82,7 +82,7 @@ fn a_missing_or_other_key_fails_the_start_and_says_what_to_do() {
     let open = Uromd::start(&plugins);
     for (uromd, key, part) in [
         (&keyed, None, "asks for a key, and this program has none"),
-        (&keyed, Some(&*wrong), "most likely the keys differ"),
+        (&keyed, Some(&*wrong), "has another key than this program"),
         (&open, Some(&*right), "asks for no key"),
     ] {
         let (code, text) = start(&At::Address(uromd.address), key, |_, _| ()).unwrap_err();

@@ -34,7 +34,7 @@ struct state { ucs_list_link_t ready, held; int release_in; uint64_t polls; };
 
 static void trace(const char *what)
 {
-	const char *path = getenv("TRACE_FILE");
+	const char *path = getenv("UROM_TRACE_FILE");
 	FILE *file = path ? fopen(path, "a") : NULL;
 	if (!file)
 		return;
@@ -46,7 +46,7 @@ static void trace(const char *what)
 /* In processes with this variable. */
 __attribute__((constructor)) static void load(void)
 {
-	while (getenv("LOADING_HANGS"))
+	while (getenv("UROM_LOADING_HANGS"))
 		pause();
 }
 #endif
@@ -82,6 +82,10 @@ static void plugin_close(struct urom_worker_ctx *ctx)
 {
 	struct state *state = ctx->plugin_ctx;
 	trace("close");
+#ifdef CLOSE_HANGS
+	for (;;)
+		pause();
+#endif
 	drain(&state->ready);
 	drain(&state->held);
 	free(state);

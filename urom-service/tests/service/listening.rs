@@ -84,7 +84,7 @@ fn a_worker_finds_what_it_needs_and_what_was_asked_for_and_nothing_else() {
     let directory = plugins.path().to_str().unwrap();
     let uromd = Uromd::start_with(&[directory], &["--worker-env", "GIVEN=yes", "--worker-env", "CARGO"]);
     let mut client = Client::connect(uromd.address);
-    let env = Some(vec!["ASKED=yes".to_owned()]);
+    let env = Some(vec!["UROM_ASKED=yes".to_owned()]);
     let host = client.attach(StartWorker { env, ..any() }, 1);
     let names = names(host.pid());
     let known = [
@@ -95,13 +95,13 @@ fn a_worker_finds_what_it_needs_and_what_was_asked_for_and_nothing_else() {
         "RUST_LIB_BACKTRACE",
         "GIVEN",
         "CARGO",
-        "ASKED",
+        "UROM_ASKED",
     ];
     for name in &names {
         let is_known = known.contains(&name.as_str()) || OPTIONS.contains(&name.as_str());
         assert!(is_known || name.starts_with("UCX_"), "{name} of {names:?}");
     }
-    for name in ["GIVEN", "ASKED", "PATH", "UCX_NET_DEVICES"] {
+    for name in ["GIVEN", "UROM_ASKED", "PATH", "UCX_NET_DEVICES"] {
         assert!(names.iter().any(|there| there == name), "no {name} in {names:?}");
     }
     // The daemon has more than that.

@@ -10,9 +10,11 @@ mod embedded;
 mod keys;
 mod limits;
 mod listening;
+mod manager;
 mod queue;
 #[path = "../queues/mod.rs"]
 mod queues;
 mod reports;
 mod support;
+mod unread;
 mod workers;

@@ -30,11 +30,14 @@ fn each_worker_is_a_process_with_its_own_environment() {
     let plugins = Plugins::obedient();
     let uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
-    let env = |text: &str| Some(vec![text.to_owned(), "EMPTY=".to_owned()]);
-    let one = client.attach(StartWorker { id: 1, env: env("WHO=one two=three"), ..any() }, 1);
-    let two = client.attach(StartWorker { id: 2, env: env("WHO=two"), ..any() }, 1);
+    let env = |text: &str| Some(vec![text.to_owned(), "UROM_EMPTY=".to_owned()]);
+    let one = client.attach(StartWorker { id: 1, env: env("UROM_WHO=one two=three"), ..any() }, 1);
+    let two = client.attach(StartWorker { id: 2, env: env("UROM_WHO=two"), ..any() }, 1);
     assert_ne!(one.pid(), two.pid());
-    assert_eq!((variable(&one, "WHO").as_str(), variable(&two, "WHO").as_str()), ("one two=three", "two"));
+    assert_eq!(
+        (variable(&one, "UROM_WHO").as_str(), variable(&two, "UROM_WHO").as_str()),
+        ("one two=three", "two")
+    );
     assert_eq!(variable(&one, "UROM_PLUGIN_PATH"), "", "of the daemon's, only what a worker needs");
 }
 
@@ -51,8 +54,8 @@ fn a_launcher_is_started_in_the_place_of_each_worker_with_the_worker_behind_it()
         assert_eq!(host.call(op::ECHO, 5).status, DocaError::SUCCESS);
     }
     // What a host sets for its worker is the launcher's environment.
-    let env = Some(vec!["WHO=one".to_owned()]);
-    assert_eq!(variable(&client.attach(StartWorker { env, ..any() }, 1), "WHO"), "one");
+    let env = Some(vec!["UROM_WHO=one".to_owned()]);
+    assert_eq!(variable(&client.attach(StartWorker { env, ..any() }, 1), "UROM_WHO"), "one");
 }
 
 #[test]
@@ -186,7 +189,7 @@ fn a_plugin_that_fails_to_open_is_named_with_its_code_and_never_closed() {
     let trace = plugins.path().join("trace");
     let uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
-    let env = Some(vec![format!("TRACE_FILE={}", trace.display())]);
+    let env = Some(vec![format!("UROM_TRACE_FILE={}", trace.display())]);
     let failure = client.start(StartWorker { plugins: 0b111, env, ..any() }).unwrap_err();
     assert_eq!(failure.code(), DocaError::DRIVER);
     assert!(failure.text.contains("`b_fails` did not open"), "{failure}");
@@ -225,6 +228,20 @@ fn a_plugin_that_never_opens_is_given_up() {
     let mut client = Client::connect(uromd.address);
     let failure = client.start(any()).unwrap_err();
     assert_eq!(failure.code(), DocaError::TIME_OUT, "{failure}");
+    uromd.logged(&["plugin `hangs` has not returned from `open` for 5 s"]);
+}
+
+#[test]
+fn a_plugin_that_never_closes_is_named_and_its_worker_ends_all_the_same() {
+    let plugins = Plugins::new();
+    plugins.add_obedient("hangs", &["-DCLOSE_HANGS"]);
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(any(), 1);
+    let pid = host.pid();
+    drop(host);
+    wait_gone(pid);
+    uromd.logged(&["does not stop in order: plugin `hangs` does not return from `close`"]);
 }
 
 #[test]
@@ -235,7 +252,7 @@ fn plugins_are_closed_when_the_worker_leaves() {
     let trace = plugins.path().join("trace");
     let uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
-    let env = Some(vec![format!("TRACE_FILE={}", trace.display())]);
+    let env = Some(vec![format!("UROM_TRACE_FILE={}", trace.display())]);
     let host = client.attach(StartWorker { plugins: 0b11, env, ..any() }, 4);
     host.ask(1, op::HOLD, 0);
     let pid = host.pid();

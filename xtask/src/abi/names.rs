@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::mem::offset_of;
 
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{CmdTaskEnd, CtxState, Data, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE};
+use urom_abi::host::{
+    CmdTaskEnd, CtxState, Data, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE, WorkerHealth,
+};
 use urom_abi::list::ListLink;
 use urom_abi::log::{DISABLE, Level};
 use urom_abi::plugin::{
@@ -96,6 +98,7 @@ macro_rules! layout {
 /// All of them.
 pub(crate) const LAYOUTS: &[Layout] = &[
     layout!(Data = "doca_data" { "ptr" = ptr, "u64" = u64 }),
+    layout!(WorkerHealth = "urom_worker_health" { "plugin" = plugin, "method" = method, "seconds" = seconds }),
     layout!(CmdTaskEnd = "urom_cmd_task_end" { "status" = status, "response" = response, "length" = length }),
     layout!(OobColl = "doca_urom_domain_oob_coll" {
         "allgather" = allgather,

@@ -19,16 +19,21 @@ fn sums_come_back_and_values_without_a_sum_are_refused() -> urom_host::Result<()
         let worker = service.worker().plugin(&plugin).start().await?;
         let accumulate = |values: &[f64]| plugin.task_accumulate(&worker, values).submit();
 
-        let answer = accumulate(&[1.0, 2.5])?.await?;
-        assert_eq!((answer.sum, answer.count), (3.5, 2));
+        // An answer with a payload keeps its task: it is dropped before the worker is stopped.
+        {
+            let answer = accumulate(&[1.0, 2.5])?.await?;
+            assert_eq!((answer.sum, answer.count), (3.5, 2));
+        }
 
         let refused = accumulate(&[f64::NAN])?.await;
         let code = refused.map_err(|error| error.code());
         assert_eq!(code, Err(DocaError::INVALID_VALUE));
 
         // What was refused has left nothing behind.
-        let answer = accumulate(&[])?.await?;
-        assert_eq!((answer.sum, answer.count), (3.5, 2));
+        {
+            let answer = accumulate(&[])?.await?;
+            assert_eq!((answer.sum, answer.count), (3.5, 2));
+        }
         worker.stop().await
     })?
 }

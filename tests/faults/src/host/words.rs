@@ -64,6 +64,9 @@ pub(crate) enum Call {
     Leak(u64),
     /// No command: how many answers came to tasks that had been given up.
     LateAnswers,
+    /// No command: what the worker says of its plugins. One that does not return is the trouble of
+    /// this call.
+    Health,
 }
 
 /// What a host answers.

@@ -11,6 +11,10 @@ use crate::suite::Length;
 pub(super) enum Act {
     /// Blocks its worker for so long.
     Blocks(Duration),
+    /// Does not return, and its hosts have to leave.
+    NeverReturns,
+    /// Does not return, and its worker is ended after so many seconds.
+    IsEnded(u32),
     /// Leaks this much memory in as many commands, in bytes.
     Leaks { commands: u32, each: u64 },
     /// Panics for a command, which fails: that, and no more.
@@ -41,11 +45,13 @@ const STARTS: usize = 20;
 
 /// All of them.
 pub(super) fn all(length: Length) -> Vec<Act> {
-    let (block, each, starts) = match length {
-        Length::Short => (Duration::from_secs(2), 64 << 10, 1),
-        Length::Full => (Duration::from_secs(10), 1 << 20, STARTS),
+    let (block, each, starts, limits) = match length {
+        Length::Short => (Duration::from_secs(2), 64 << 10, 1, &[2][..]),
+        Length::Full => (Duration::from_secs(10), 1 << 20, STARTS, &[1, 7][..]),
     };
-    let mut acts = vec![Act::Blocks(block), Act::Leaks { commands: 256, each }];
+    let mut acts = vec![Act::Blocks(block), Act::NeverReturns];
+    acts.extend(limits.iter().copied().map(Act::IsEnded));
+    acts.push(Act::Leaks { commands: 256, each });
     acts.extend([Call::PanicAtOnce, Call::PanicLater, Call::PanicAfterwards].map(Act::PanicsFor));
     acts.push(Act::PanicsWhenGivenUp);
     acts.extend(["open", "address"].map(Act::PanicsAtStart));
@@ -59,7 +65,7 @@ impl Act {
     /// The last part of the name of its figure.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Act::Blocks(_) => "blocks",
+            Act::Blocks(_) | Act::NeverReturns | Act::IsEnded(_) => "blocks",
             Act::Leaks { .. } => "leaks",
             Act::PanicsFor(_) | Act::PanicsWhenGivenUp | Act::PanicsAtStart(_) | Act::PanicsIn(_) => "panics",
             Act::Corrupts(..) => "corrupts",
@@ -72,6 +78,10 @@ impl Act {
     pub(super) fn trace(&self) -> Option<String> {
         match self {
             Act::Blocks(_) | Act::Leaks { .. } => None,
+            Act::NeverReturns => {
+                Some("plugin `worker_faulty` has not returned from `worker_cmd` for 5 s: hosts".to_owned())
+            }
+            Act::IsEnded(_) => Some("(--plugin-timeout)".to_owned()),
             Act::PanicsFor(Call::PanicAfterwards) | Act::PanicsWhenGivenUp => {
                 Some("whoever steps here asked for it".to_owned())
             }
@@ -88,6 +98,8 @@ impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Act::Blocks(time) => write!(f, "a plugin blocks for {time:?}"),
+            Act::NeverReturns => write!(f, "a plugin never returns"),
+            Act::IsEnded(limit) => write!(f, "a plugin never returns and is ended after {limit} s"),
             Act::Leaks { commands, each } => write!(f, "a plugin leaks {commands} times {} KiB", each >> 10),
             Act::PanicsFor(call) => write!(f, "a plugin panics: {call:?}"),
             Act::PanicsWhenGivenUp => write!(f, "a plugin panics when a command is given up"),

@@ -14,7 +14,7 @@ use super::acts::Act;
 use crate::bystander::{Paces, Repeats, pace_until, usual_pace};
 use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Trouble};
-use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon};
+use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon_with};
 use crate::vitals::{Vitals, returns, vitals};
 
 /// How many answers may come before the own progress of a plugin whose worker had no turn yet when the first commands came: UCX
@@ -31,6 +31,14 @@ const CORRUPT: &str = "worker_corrupt";
 
 /// A host's deadline where the plugin does not answer.
 const DEADLINE: Duration = Duration::from_millis(300);
+
+/// How long a call takes that does not return.
+const FOR_EVER: Duration = Duration::from_secs(1 << 20);
+
+/// After which time hosts are told of it: at least, and at most on a machine that has other things
+/// to do.
+const LONG: Duration = Duration::from_secs(5);
+const TOLD: Duration = Duration::from_secs(8);
 
 /// How late a deadline may fire on a machine that has other things to do.
 const LATE: Duration = Duration::from_secs(1);
@@ -60,7 +68,7 @@ pub(super) struct Stage {
     before: Vec<Vitals>,
     /// How often an act was played again.
     pub(super) repeats: Repeats,
-    _plugins: PluginDirectory,
+    plugins: PluginDirectory,
     logs: Logs,
 }
 
@@ -71,13 +79,15 @@ impl Stage {
         let libraries = prefix()?.lib();
         let corrupt = Source::new("corrupt_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
         plugins.add(&corrupt.plugin(CORRUPT)?)?;
-        let daemon = start_daemon(&plugins, Transports::All, &logs)?;
+        // Hosts set it for workers, in which it says what is to panic.
+        let allowed = ["--worker-env-allow", PANICS];
+        let daemon = start_daemon_with(&plugins, Transports::All, &logs, &allowed)?;
         let host = start_host("host", &daemon, &logs)?;
         let mut bystander = start_host("bystander", &daemon, &logs)?;
         let two = bystander.start_worker(TWO)?;
         bystander.load(TWO, Kind::Busy, 8, 1)?;
         let (before, repeats) = (Vec::new(), Repeats::at_most(REPEATS));
-        let mut stage = Stage { host, bystander, daemon, two, before, repeats, _plugins: plugins, logs };
+        let mut stage = Stage { host, bystander, daemon, two, before, repeats, plugins, logs };
         // What is made for the first worker and the first commands is there before anything is compared.
         let worker = stage.host.start_worker(ONE)?;
         stage.answers(Call::Echo(1))?;
@@ -106,6 +116,8 @@ impl Stage {
         let traces = self.traces(act)?;
         let took = match act {
             Act::Blocks(time) => self.blocks(*time)?,
+            Act::NeverReturns => self.never_returns()?,
+            Act::IsEnded(limit) => self.is_ended(*limit)?,
             Act::Leaks { commands, each } => self.leaks(*commands, *each)?,
             Act::PanicsFor(call) => self.panics_for(call)?,
             Act::PanicsWhenGivenUp => self.panics_when_given_up()?,
@@ -209,6 +221,87 @@ impl Stage {
         Ok((took, Paces { before, beside }))
     }
 
+    /// Two hosts of the worker are told, a third is not let in, and the bystander is answered.
+    fn never_returns(&mut self) -> Result<Duration> {
+        let worker = self.start(&[], "")?;
+        let mut second = start_host("second", &self.daemon, &self.logs)?;
+        second.start_worker(ONE)?;
+        for host in [&mut self.host, &mut second] {
+            ensure!(health(host)? == Ok(0), "a worker that works says that it does not");
+        }
+        let begin = Instant::now();
+        self.times_out(Call::Stall(FOR_EVER))?;
+        let mut told = None;
+        for host in [&mut self.host, &mut second] {
+            let trouble = loop {
+                match health(host)? {
+                    Err(trouble) => break trouble,
+                    Ok(_) => ensure!(begin.elapsed() < TOLD, "nobody is told of it within {TOLD:?}"),
+                }
+                std::thread::sleep(DEADLINE);
+            };
+            told.get_or_insert(begin.elapsed());
+            names_the_call(&trouble)?;
+        }
+        let took = told.context("nobody was told")?;
+        ensure!(took >= LONG, "it was told of after {took:?}");
+        let mut third = start_host("third", &self.daemon, &self.logs)?;
+        let joins = Instant::now();
+        let trouble = third.try_start(ONE)?.err().context("a worker that is blocked let a host in")?;
+        ensure!(joins.elapsed() < LATE, "the third host waited for {:?}", joins.elapsed());
+        ensure!(trouble.code == DocaError::TIME_OUT.0, "the third host: {}", trouble.text);
+        names_the_call(&trouble)?;
+        self.goes_on(END)?;
+        second.leave(ONE)?;
+        self.leave(worker)?;
+        Ok(took)
+    }
+
+    /// A daemon of its own ends the worker, and no other one.
+    fn is_ended(&mut self, limit: u32) -> Result<Duration> {
+        let seconds = limit.to_string();
+        let limited = ["--plugin-timeout", &*seconds];
+        let daemon = start_daemon_with(&self.plugins, Transports::All, &self.logs, &limited)?;
+        let mut hosts =
+            [start_host("first", &daemon, &self.logs)?, start_host("second", &daemon, &self.logs)?];
+        let [first, second] = &mut hosts;
+        let worker = first.start_worker(ONE)?;
+        second.start_worker(ONE)?;
+        second.load(ONE, Kind::Idle, 4, 1)?;
+        let other = second.start_worker(TWO)?;
+        let begin = Instant::now();
+        let (end, took) = first.call(ONE, Call::Stall(FOR_EVER), PATIENCE)?;
+        let limit = Duration::from_secs(limit.into());
+        ensure!((limit..limit + 3 * LATE).contains(&took), "the worker was ended after {took:?}");
+        let first_trouble = end.err().context("a command that never ends was answered")?;
+        let tally = second.over(ONE, LATE)?;
+        let others = tally.errors.iter().map(|(trouble, _)| trouble);
+        for trouble in others.chain([&first_trouble]) {
+            ensure!(trouble.code == DocaError::TIME_OUT.0, "{}", trouble.text);
+            ensure!(trouble.text.contains("--plugin-timeout"), "{}", trouble.text);
+            names_the_call(trouble)?;
+        }
+        ensure!(!tally.errors.is_empty(), "the second host had nothing in flight");
+        wait_for_end(worker, END, "a worker whose plugin does not return")?;
+        let (end, _) = second.call(TWO, Call::Echo(1), PATIENCE)?;
+        ensure!(end == Ok(1), "another worker: {end:?}");
+        // The id is free.
+        first.leave(ONE)?;
+        second.leave(ONE)?;
+        let again = first.start_worker(ONE)?;
+        ensure!(first.call(ONE, Call::Echo(2), PATIENCE)?.0 == Ok(2), "the worker in its place");
+        first.leave(ONE)?;
+        second.leave(TWO)?;
+        for worker in [again, other] {
+            wait_for_end(worker, END, "a worker that its host has left")?;
+        }
+        println!("    it was all over after {:?}", begin.elapsed());
+        drop(hosts);
+        let status = daemon.stop()?;
+        ensure!(status.success(), "the daemon ended with {status}");
+        Ok(took)
+    }
+
     fn leaks(&mut self, commands: u32, each: u64) -> Result<Duration> {
         let worker = self.start(&[UNRULY], "")?;
         let begin = Instant::now();
@@ -304,6 +397,17 @@ impl Stage {
         ensure!(status.success(), "the daemon ended with {status}");
         Ok(())
     }
+}
+
+/// What a host is told of its worker's plugins.
+fn health(host: &mut HostProcess) -> Result<Result<u64, Trouble>> {
+    Ok(host.call(ONE, Call::Health, PATIENCE)?.0)
+}
+
+fn names_the_call(trouble: &Trouble) -> Result<()> {
+    let Trouble { text, .. } = trouble;
+    ensure!(text.contains("worker_faulty") && text.contains("worker_cmd"), "no call is named: {text}");
+    Ok(())
 }
 
 fn start_host(name: &str, daemon: &Uromd, logs: &Logs) -> Result<HostProcess> {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
+use urom_service::Patience;
 use urom_service::wire::control::HEARTBEAT;
 use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::stream::{self, StreamError};
@@ -65,7 +66,7 @@ where
 /// Connects and greets, without a key.
 async fn greet(address: SocketAddr, expected: Role) -> Result<TcpStream, StreamError> {
     let mut stream = TcpStream::connect(address).await?;
-    stream::greet(&mut stream, Hello::new(Role::Host), expected, None).await?;
+    stream::greet(&mut stream, Hello::new(Role::Host), expected, None, Patience::default()).await?;
     Ok(stream)
 }
 
@@ -78,7 +79,7 @@ async fn carry<In: DeserializeOwned, Out: Serialize>(
     let (mut reader, mut writer) = stream.into_split();
     let read = async {
         loop {
-            let message = stream::receive(&mut reader).await;
+            let message = stream::receive(&mut reader, Patience::default()).await;
             let over = message.is_err();
             if events.send(message).is_err() || over {
                 break;

@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
+use urom_service::Patience;
 use urom_service::wire::control::{HostToDaemon, StartWorker, WorkerToHost};
 use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::stream;
@@ -117,7 +118,7 @@ fn ask_without_reading(address: SocketAddr, worker: u64) -> Result<()> {
         // Answers are short: with the usual room it would take a million of them.
         socket.set_recv_buffer_size(ROOM)?;
         let mut stream = socket.connect(address).await?;
-        stream::greet(&mut stream, Hello::new(Role::Host), Role::Daemon, None).await?;
+        stream::greet(&mut stream, Hello::new(Role::Host), Role::Daemon, None, Patience::default()).await?;
         say(&Outcry::Begins)?;
         loop {
             // A worker that is there already can be given no environment: the answer says so in many words.

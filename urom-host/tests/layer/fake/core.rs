@@ -86,6 +86,9 @@ pub unsafe extern "C" fn pe_progress(pe: *mut Pe) -> u8 {
 fn step(ctx: *mut Context) -> bool {
     // SAFETY: contexts leave their engine when they are destroyed.
     let this = unsafe { Context::get(ctx) };
+    if this.state == CtxState::STOPPING && domain::has(domain::habit::FREEZES) {
+        return false;
+    }
     if let Some(next) = this.next.take() {
         change(ctx, next);
         // SAFETY: as above.
@@ -140,8 +143,9 @@ pub unsafe extern "C" fn pe_request(pe: *mut Pe) -> DocaError {
     // SAFETY: contexts leave their engine when they are destroyed.
     let state = |ctx: &*mut Context| unsafe { Context::get(*ctx) }.state;
     this.armed = true;
-    // A domain that starts must be looked after.
-    if this.contexts.iter().any(|ctx| state(ctx) == CtxState::STARTING) {
+    // A domain that starts must be looked after; whatever else can happen here has happened before anyone sleeps.
+    // One that is frozen thaws without a sign.
+    if this.contexts.iter().any(|ctx| matches!(state(ctx), CtxState::STARTING | CtxState::STOPPING)) {
         rustix::io::write(&this.bell, &1u64.to_ne_bytes()).unwrap();
     }
     DocaError::SUCCESS

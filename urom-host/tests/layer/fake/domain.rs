@@ -38,9 +38,11 @@ pub mod habit {
     pub const STOPS_LATER: u32 = 6;
     /// After the exchanges the start fails.
     pub const FAILS: u32 = 7;
+    /// No stop of a worker or a domain is over before the habit is another.
+    pub const FREEZES: u32 = 8;
 }
 
-fn has(habit: u32) -> bool {
+pub fn has(habit: u32) -> bool {
     HABIT.load(Ordering::SeqCst) == habit
 }
 
@@ -246,7 +248,7 @@ pub fn start(ctx: *mut Context) -> DocaError {
 pub fn stop(ctx: *mut Context) -> DocaError {
     // SAFETY: a live domain.
     unsafe { shared(ctx) }.free();
-    if has(habit::STOPS_LATER) {
+    if has(habit::STOPS_LATER) || has(habit::FREEZES) {
         change(ctx, CtxState::STOPPING);
         // SAFETY: a live domain.
         unsafe { Context::get(ctx) }.next = Some(CtxState::IDLE);

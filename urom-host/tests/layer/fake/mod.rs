@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Api, Ctx, Dev, DevInfo, Extensions, Service};
+use urom_abi::host::{Api, Ctx, CtxState, Dev, DevInfo, Extensions, Service, Worker, WorkerHealth};
 use urom_abi::plugin::PluginInfo;
 use urom_host::Library;
 
@@ -217,6 +217,20 @@ unsafe extern "C" fn failure(ctx: *const Ctx, text: *mut c_char, capacity: usize
     FAILURE.len()
 }
 
+/// What running workers say of their plugins.
+pub static HEALTH: Mutex<Option<WorkerHealth>> = Mutex::new(None);
+
+unsafe extern "C" fn worker_health(worker: *mut Worker, health: *mut WorkerHealth) -> DocaError {
+    // SAFETY: the caller passes a live worker.
+    if unsafe { objects::Context::get(worker) }.state != CtxState::RUNNING {
+        return DocaError::BAD_STATE;
+    }
+    let said = HEALTH.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(WorkerHealth::well);
+    // SAFETY: an out pointer.
+    unsafe { *health = said };
+    DocaError::SUCCESS
+}
+
 pub type Handle = c_int;
 pub type Plugins = *const PluginInfo;
 
@@ -303,6 +317,7 @@ pub const API: Api = Api {
         urom_service_get_plugin_description: plugin_description,
         urom_ctx_get_failure_code: failure_code,
         urom_ctx_get_failure: failure,
+        urom_worker_get_health: worker_health,
         urom_worker_cmd_task_get_end: task::cmd_get_end,
         urom_pe_progress_many: core::pe_progress_many,
     }),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use super::host::Place;
 use super::{Action, HostKey, Serial, failed};
 use crate::wire::control::{DaemonToWorker, Failure, StartWorker};
 
@@ -26,6 +27,8 @@ pub(super) struct Visitor {
     pub(super) there: bool,
     /// The worker was told to expect it no more, and may just have let it in.
     pub(super) late: bool,
+    /// Counts for its host, unless it is late and not there.
+    pub(super) place: Option<Place>,
     /// It has not been told: the worker has not confirmed the ticket.
     pub(super) pending: Option<Pending>,
 }
@@ -41,28 +44,25 @@ pub(super) struct Pending {
 
 #[derive(Debug)]
 pub(super) enum State {
-    /// The process is there; these hosts' requests wait for it.
-    Starting(Vec<(HostKey, u64)>),
+    /// The process is there; these requests wait for it.
+    Starting(Vec<Waiting>),
     Ready(SocketAddr),
 }
 
-impl Entry {
-    /// How often a host is here, on the way, or waiting to be.
-    pub(super) fn places_of(&self, host: HostKey) -> usize {
-        let counts = |visitor: &&Visitor| visitor.host == host && (visitor.there || !visitor.late);
-        let visits = self.tickets.values().filter(counts).count();
-        match &self.state {
-            State::Starting(waiting) => visits + waiting.iter().filter(|(who, _)| *who == host).count(),
-            State::Ready(_) => visits,
-        }
-    }
+/// A request that waits for a worker that starts.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) host: HostKey,
+    pub(super) request: u64,
+    pub(super) place: Option<Place>,
+}
 
+impl Entry {
     /// Gives a host a ticket, or has it told why there is none. The worker hears of it first, and the host once the worker has
     /// confirmed it.
     pub(super) fn promise(
         &mut self,
-        host: HostKey,
-        request: u64,
+        Waiting { host, request, place }: Waiting,
         again: Option<StartWorker>,
         mut new_ticket: impl FnMut() -> Result<u128, Failure>,
     ) -> Vec<Action> {
@@ -72,7 +72,7 @@ impl Entry {
         };
         self.tickets.insert(
             ticket,
-            Visitor { host, there: false, late: false, pending: Some(Pending { request, again }) },
+            Visitor { host, there: false, late: false, place, pending: Some(Pending { request, again }) },
         );
         vec![
             Action::ToWorker(self.serial, DaemonToWorker::Expect { ticket }),

@@ -26,6 +26,7 @@ use crate::library::session::{Attachment, Session, Shared};
 use crate::library::stream::Stream;
 use crate::library::worker::Worker;
 use crate::library::worker_link;
+use crate::patience::Patience;
 use crate::session::Message;
 use crate::wire::context::context;
 use crate::wire::control::{DaemonToHost, Failure, WorkerToHost};
@@ -53,7 +54,7 @@ fn loopback() -> SocketAddr {
 fn first<T: Message + DeserializeOwned>(said: &[u8]) -> Option<T> {
     let mut said = said;
     loop {
-        let message: T = now(receive(&mut said)).ok()?;
+        let message: T = now(receive(&mut said, Patience::default())).ok()?;
         if !message.is_ping() {
             return Some(message);
         }
@@ -72,7 +73,8 @@ fn is_told(failure: &Failure, by_peer: bool) {
 pub(super) fn of_daemon(said: &[u8]) {
     let carried = Cursor::new(said.to_vec());
     let heard: Result<_, Failure> = now(async {
-        let stream = Stream::carry(tokio::io::join(carried, tokio::io::sink()), loopback());
+        let stream =
+            Stream::carry(tokio::io::join(carried, tokio::io::sink()), loopback(), Patience::default());
         let (stream, welcome) = daemon_link::welcome(&Address::embedded(loopback()), stream).await?;
         stream.close().await;
         Ok(welcome)
@@ -151,6 +153,7 @@ impl Rig {
             max_message: LIMIT,
             max_workers: None,
             key: None,
+            patience: Patience::OFF,
             control,
             _embedded: None,
         });
@@ -165,7 +168,8 @@ impl Rig {
     fn run(&mut self, how: u8, said: &[u8]) {
         let carried = Cursor::new(said.to_vec());
         let heard: Result<_, Failure> = now(async {
-            let mut stream = Stream::carry(tokio::io::join(carried, tokio::io::sink()), loopback());
+            let mut stream =
+                Stream::carry(tokio::io::join(carried, tokio::io::sink()), loopback(), Patience::default());
             let attached =
                 worker_link::admission(&mut stream, ID, loopback(), LIMIT, Pass::default()).await?;
             stream.close().await;

@@ -6,6 +6,7 @@ use std::sync::mpsc;
 
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::patience::Patience;
 use crate::session::BACKLOG;
 use crate::wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginBuild, PluginEntry, WorkerToHost,
@@ -44,7 +45,7 @@ pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64) -> Pee
         let welcome = DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message };
         send(&mut daemon, &welcome).await.expect("the host reads");
         let request = loop {
-            match receive(&mut daemon).await.expect("the host asks") {
+            match receive(&mut daemon, Patience::default()).await.expect("the host asks") {
                 HostToDaemon::Start { request, .. } => break request,
                 _ => continue,
             }
@@ -52,7 +53,9 @@ pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64) -> Pee
         let started = DaemonToHost::Started { request, id: ID, address, ticket: TICKET };
         send(&mut daemon, &started).await.expect("the host reads");
         let mut worker = accept(&listener, Role::Worker).await;
-        let Ok(HostToWorker::Attach(attach)) = receive(&mut worker).await else { panic!("an Attach") };
+        let Ok(HostToWorker::Attach(attach)) = receive(&mut worker, Patience::default()).await else {
+            panic!("an Attach")
+        };
         let attached = WorkerToHost::Attached { ucx_address, channel, max_message, plugins: Vec::new() };
         send(&mut worker, &attached).await.expect("the host reads");
         came.send(attach).expect("somebody waits");
@@ -66,7 +69,7 @@ pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64) -> Pee
 
 async fn accept(listener: &TcpListener, role: Role) -> TcpStream {
     let (mut stream, _) = listener.accept().await.expect("a host");
-    greet(&mut stream, Hello::new(role), Role::Host, None).await.expect("its hello");
+    greet(&mut stream, Hello::new(role), Role::Host, None, Patience::default()).await.expect("its hello");
     stream
 }
 
@@ -78,7 +81,7 @@ where
 {
     let (_outgoing, to_send) = tokio::sync::mpsc::channel::<Out>(BACKLOG);
     let (received, mut incoming) = tokio::sync::mpsc::channel::<In>(BACKLOG);
-    let carry = crate::session::run(stream, to_send, &received, |message: In| message);
+    let carry = crate::session::run(stream, to_send, &received, Patience::default(), |message: In| message);
     tokio::select! {
         _ = carry => {}
         // What the host says does not matter.

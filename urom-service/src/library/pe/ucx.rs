@@ -8,6 +8,7 @@ use ucx::Endpoint;
 use urom_abi::{DocaError, signals};
 
 use super::Pe;
+use crate::descriptors;
 use crate::library::failure::failure;
 use crate::library::run::Run;
 use crate::library::transport::{self, Transport};
@@ -41,6 +42,7 @@ impl Pe {
     fn make_transport(&self) -> Result<Transport, Failure> {
         transport::require_ucx()?;
         let broken = |what: &str| failure(DocaError::INITIALIZATION, format!("UCX cannot be used: {what}"));
+        descriptors::require().map_err(|text| broken(&text))?;
         // SAFETY: the engine has the transport, and nothing else progresses it. What sends by it is a run's endpoint, and a run
         // keeps its engine.
         let make = || unsafe { Transport::new(Weak::clone(&self.me)) };

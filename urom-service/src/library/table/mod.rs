@@ -102,6 +102,7 @@ pub const API: Api = Api {
         urom_service_get_plugin_description: service::get_plugin_description,
         urom_ctx_get_failure_code: core::ctx_get_failure_code,
         urom_ctx_get_failure: core::ctx_get_failure,
+        urom_worker_get_health: worker::get_health,
         urom_worker_cmd_task_get_end: worker::cmd_get_end,
         urom_pe_progress_many: core::pe_progress_many,
     }),

@@ -5,7 +5,7 @@ use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, Task};
+use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, Task, WorkerHealth};
 use urom_log::{guard, guard_or};
 
 use crate::library::buf::Buffer;
@@ -14,7 +14,7 @@ use crate::library::failure::{failure, invalid};
 use crate::library::handle::{command, live_worker, present, publish, put, service, withdraw, worker};
 use crate::library::task::CmdTask;
 use crate::library::worker::Worker;
-use crate::wire::control::Failure;
+use crate::wire::control::{Failure, Stuck};
 
 /// More strings than this are a mistake, not an environment.
 const MOST_ENV: usize = 65_536;
@@ -149,6 +149,23 @@ pub(super) unsafe extern "C" fn get_gid(pointer: *mut host::Worker, gid: *mut u3
         let (_, own) = unsafe { worker(pointer) }?;
         // SAFETY: the caller's place.
         unsafe { put(gid, own.gid()) }
+    })
+}
+
+pub(super) unsafe extern "C" fn get_health(
+    pointer: *mut host::Worker,
+    health: *mut WorkerHealth,
+) -> DocaError {
+    guard(|| {
+        // SAFETY: the caller's object.
+        let (ctx, own) = unsafe { worker(pointer) }?;
+        present(health)?;
+        let stuck = own.run(ctx)?.health().stuck();
+        let found = stuck.map_or_else(WorkerHealth::well, |Stuck { plugin, method, seconds }| {
+            WorkerHealth::stuck(&plugin, method.name(), seconds.into())
+        });
+        // SAFETY: the caller's place.
+        unsafe { put(health, found) }
     })
 }
 

@@ -8,9 +8,11 @@ use super::*;
 use crate::fuzzing::memory::within;
 use crate::fuzzing::now;
 use crate::fuzzing::program::Program;
+use crate::lobby::Lobby;
 use crate::session::BACKLOG;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
+use crate::worker::watch::Watch;
 
 /// Streams of hosts.
 const LINKS: LinkKey = 3;
@@ -39,6 +41,8 @@ pub fn worker_control(input: &[u8]) {
 
 pub(super) struct Worker {
     pub(super) control: Control,
+    /// The data thread's.
+    pub(super) watch: Arc<Watch>,
     pub(super) domains: Arc<Domains>,
     pub(super) for_clerk: mpsc::UnboundedReceiver<Job>,
     /// What hosts are told, by their streams.
@@ -54,17 +58,21 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new() -> Worker {
         let (daemon, from_worker) = mpsc::channel(BACKLOG);
+        let watch = Arc::new(Watch::default());
         let ((sender, events), (desk, for_clerk)) = (mpsc::channel(BACKLOG), Desk::new());
         let control = Control {
             id: WorkerId(1),
             max_hosts: usize::MAX,
             mailbox: Arc::new(Mailbox::new().expect("a mailbox")),
+            observer: Observer::new(Arc::clone(&watch)),
+            plugin_timeout: None,
+            ready: false,
             desk,
             daemon,
             port: 5000,
             expected: HashSet::new(),
             links: HashMap::new(),
-            lingering: VecDeque::new(),
+            lingering: HashMap::new(),
             strangers: Budget::default(),
             events: sender,
             sessions: JoinSet::new(),
@@ -74,7 +82,7 @@ impl Worker {
         };
         let (hosts, tickets, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
         let domains = Arc::new(Domains::new());
-        Worker { control, domains, for_clerk, hosts, from_worker, events, tickets, inside }
+        Worker { control, watch, domains, for_clerk, hosts, from_worker, events, tickets, inside }
     }
 
     /// Something happens, and what the clerk has to do for that is done.
@@ -106,9 +114,9 @@ impl Worker {
                 self.leave(link).await;
                 let (outbox, told) = mpsc::channel(BACKLOG);
                 self.hosts.insert(link, told);
-                let peer = ([127, 0, 0, 1], 4000).into();
-                let give_up = oneshot::channel().0;
-                self.handle(Event::HostCame { link, peer, outbox, give_up }).await;
+                let peer = SocketAddr::from(([127, 0, 0, 1], 4000));
+                let seat = Lobby::new(1).enter(peer.ip());
+                self.handle(Event::HostCame { link, peer, outbox, seat }).await;
             }
             6 => self.leave(link).await,
             _ => {

@@ -1,39 +1,19 @@
 //! Who comes in, who is pushed out, and who lingers.
 
-use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot::error::TryRecvError;
-use tokio::task::JoinHandle;
 
 use super::fuzzing::Worker;
 use super::*;
 use crate::lobby::Lobby;
+use crate::patience::Patience;
 use crate::session::BACKLOG;
+use crate::wire::control::Method;
 use crate::wire::domain::{Member, Participant};
 use crate::wire::hello::{Hello, Role};
 use crate::wire::stream::{greet, receive, send};
 use crate::worker::intake::work;
 use crate::worker::sessions::host_session;
-
-fn comes(worker: &mut Worker, link: LinkKey, from: [u8; 4]) {
-    let ((outbox, _), (give_up, _)) = (mpsc::channel(BACKLOG), oneshot::channel());
-    worker.control.handle(Event::HostCame { link, peer: (from, 4000).into(), outbox, give_up });
-}
-
-/// Comes with a ticket that the worker does not know, and is told so; what has its stream end.
-fn is_thrown_out(worker: &mut Worker, link: LinkKey) -> oneshot::Receiver<()> {
-    let (outbox, mut told) = mpsc::channel(BACKLOG);
-    let (give_up, given_up) = oneshot::channel();
-    let peer = ([10, 0, 0, 1], 4000).into();
-    worker.control.handle(Event::HostCame { link, peer, outbox, give_up });
-    worker.control.handle(Event::Host { link, message: wrong_ticket() });
-    assert!(matches!(told.try_recv(), Ok(WorkerToHost::Refused(_))), "host {link} is told why");
-    given_up
-}
-
-fn wrong_ticket() -> HostToWorker {
-    attach(7)
-}
+use crate::worker::watch::Calls;
 
 fn attach(ticket: u128) -> HostToWorker {
     HostToWorker::Attach(Attach {
@@ -46,92 +26,61 @@ fn attach(ticket: u128) -> HostToWorker {
     })
 }
 
-/// A host's end of a greeted stream, and the worker's session of link 1.
-async fn greeted() -> (TcpStream, JoinHandle<()>, mpsc::Receiver<Event>) {
+/// A host that came through `lobby`, its end of the stream, and what the session of link 1 hears.
+async fn greeted(lobby: &Lobby) -> (TcpStream, mpsc::Receiver<Event>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut host = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, peer) = listener.accept().await.unwrap();
     let (events, happened) = mpsc::channel(BACKLOG);
-    let seat = Lobby::new(1).enter(peer.ip());
-    let session = tokio::spawn(host_session(1, stream, (peer, seat), None, events));
-    greet(&mut host, Hello::new(Role::Host), Role::Worker, None).await.unwrap();
-    (host, session, happened)
+    let seat = lobby.enter(peer.ip());
+    tokio::spawn(host_session(1, stream, (peer, seat), None, events, Patience::default()));
+    greet(&mut host, Hello::new(Role::Host), Role::Worker, None, Patience::default()).await.unwrap();
+    (host, happened)
+}
+
+async fn has_room(lobby: &Lobby) -> bool {
+    tokio::time::timeout(Duration::ZERO, lobby.room()).await.is_ok()
 }
 
 #[tokio::test]
-async fn hosts_without_a_ticket_push_out_the_oldest_of_the_address_with_the_most() {
+async fn a_host_gives_its_place_back_when_it_has_shown_its_ticket() {
     let mut worker = Worker::new();
-    let (honest, many) = (1, 2..=10 * UNPROVEN as LinkKey);
-    comes(&mut worker, honest, [10, 0, 0, 1]);
-    for link in many.clone() {
-        comes(&mut worker, link, [10, 0, 0, 2]);
-    }
-    let mut left: Vec<LinkKey> = worker.control.links.keys().copied().collect();
-    left.sort_unstable();
-    let newest = many.skip(10 * UNPROVEN - 1 - (UNPROVEN - 1));
-    assert_eq!(left, std::iter::once(honest).chain(newest).collect::<Vec<_>>());
-}
-
-#[tokio::test]
-async fn who_is_pushed_out_is_hung_up_on_at_once() {
-    let mut worker = Worker::new();
-    let (mut host, session, mut happened) = greeted().await;
+    let lobby = Lobby::new(1);
+    let (mut host, mut happened) = greeted(&lobby).await;
     worker.control.handle(happened.recv().await.unwrap());
-    // From here on whoever waits for time to pass lets it pass.
-    tokio::time::pause();
-    let begin = tokio::time::Instant::now();
-    for link in 2..=1 + UNPROVEN as LinkKey {
-        comes(&mut worker, link, [127, 0, 0, 1]);
-    }
-    session.await.unwrap();
-    assert_eq!(begin.elapsed(), Duration::ZERO, "it lingers");
-    assert!(host.read_to_end(&mut Vec::new()).await.is_ok_and(|len| len == 0), "closed, without a word");
-    // Its end is news to nobody.
-    let end = happened.recv().await.unwrap();
-    assert!(matches!(end, Event::HostGone { link: 1, end: None }));
-    worker.control.handle(end);
-    assert_eq!(worker.control.links.len(), UNPROVEN);
+    assert!(!has_room(&lobby).await, "it has shown nothing yet");
+    worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 8 }));
+    send(&mut host, &attach(8)).await.unwrap();
+    worker.control.handle(happened.recv().await.unwrap());
+    assert!(has_room(&lobby).await);
 }
 
 #[tokio::test]
-async fn hosts_with_a_wrong_ticket_count_until_they_have_read_why() {
+async fn a_host_with_a_wrong_ticket_keeps_its_place_until_it_has_read_why() {
     let mut worker = Worker::new();
-    let most = UNPROVEN as LinkKey;
-    let mut ends = Vec::new();
-    for link in 1..=2 * most {
-        ends.push(is_thrown_out(&mut worker, link));
-    }
-    assert!(worker.control.links.is_empty());
-    let (first, last) = ends.split_at_mut(UNPROVEN);
-    assert!(first.iter_mut().all(|end| end.try_recv() == Ok(())), "those had their time");
-    let lingers = |end: &mut oneshot::Receiver<()>| end.try_recv() == Err(TryRecvError::Empty);
-    assert!(last.iter_mut().all(lingers), "nobody else has to go");
-    // One that has ended by itself leaves room for another.
-    worker.control.handle(Event::HostGone { link: most + 1, end: None });
-    let _another = is_thrown_out(&mut worker, 2 * most + 1);
-    assert!(last[1..].iter_mut().all(lingers));
-    // Those that may still show their ticket are spared for as long as there are others.
-    for link in 1000..1000 + most {
-        comes(&mut worker, link, [10, 0, 0, 1]);
-    }
-    assert_eq!((worker.control.links.len(), worker.control.lingering.len()), (UNPROVEN, 0));
+    let lobby = Lobby::new(1);
+    let (mut host, mut happened) = greeted(&lobby).await;
+    worker.control.handle(happened.recv().await.unwrap());
+    send(&mut host, &attach(7)).await.unwrap();
+    worker.control.handle(happened.recv().await.unwrap());
+    assert!(worker.control.links.is_empty() && !has_room(&lobby).await);
+    assert!(matches!(receive(&mut host, Patience::default()).await, Ok(WorkerToHost::Refused(_))));
+    drop(host);
+    worker.control.handle(happened.recv().await.unwrap());
+    assert!(has_room(&lobby).await);
 }
 
-#[tokio::test]
-async fn who_reads_why_and_is_pushed_out_is_hung_up_on_at_once() {
+#[tokio::test(start_paused = true)]
+async fn a_host_that_shows_no_ticket_is_thrown_out_after_a_while() {
     let mut worker = Worker::new();
-    let (mut host, session, mut happened) = greeted().await;
-    worker.control.handle(happened.recv().await.unwrap());
-    send(&mut host, &wrong_ticket()).await.unwrap();
-    worker.control.handle(happened.recv().await.unwrap());
-    assert!(matches!(receive(&mut host).await, Ok(WorkerToHost::Refused(_))));
-    tokio::time::pause();
-    let begin = tokio::time::Instant::now();
-    for link in 2..=1 + UNPROVEN as LinkKey {
-        comes(&mut worker, link, [127, 0, 0, 1]);
-    }
-    session.await.unwrap();
-    assert_eq!(begin.elapsed(), Duration::ZERO, "it lingers");
+    let lobby = Lobby::new(1);
+    let (outbox, mut told) = mpsc::channel(BACKLOG);
+    let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
+    worker.control.handle(Event::HostCame { link: 1, peer, outbox, seat: lobby.enter(peer.ip()) });
+    worker.control.handle(Event::Late { link: 1 });
+    assert!(matches!(told.try_recv(), Ok(WorkerToHost::Refused(_))));
+    worker.control.handle(Event::HostGone { link: 1, end: None });
+    assert!(has_room(&lobby).await);
 }
 
 #[tokio::test]
@@ -141,8 +90,9 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     let passing = tokio::spawn(turns::pass_on(heard, worker.control.events.clone()));
     worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 8 }));
     let (outbox, mut told) = mpsc::channel(BACKLOG);
-    let (peer, give_up) = (([10, 0, 0, 1], 4000).into(), oneshot::channel().0);
-    worker.control.handle(Event::HostCame { link: 1, peer, outbox, give_up });
+    let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
+    let seat = Lobby::new(1).enter(peer.ip());
+    worker.control.handle(Event::HostCame { link: 1, peer, outbox, seat });
     let table = Participant { members: vec![Member { id: 7, addresses: Vec::new() }], segments: Vec::new() };
     let table = table.encode();
     let word = |word| HostToWorker::Domain { domain: 3, word };
@@ -168,4 +118,150 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     assert!(matches!(event, Event::HostInTurn { link: 1, .. }));
     drop(says);
     passing.await.unwrap();
+}
+
+/// A worker whose plugin `slow` is called and does not return.
+struct Kept {
+    worker: Worker,
+    calls: Calls,
+}
+
+impl Kept {
+    fn new() -> Kept {
+        let mut worker = Worker::new();
+        let calls = worker.watch.plugin("slow");
+        worker.control.data_says(ToControl::Ready);
+        Kept { worker, calls }
+    }
+
+    /// The call, which just begins.
+    fn call(&mut self, method: Method) {
+        self.calls.begin(method);
+        assert!(self.worker.control.look());
+    }
+
+    /// Looks so many times; whether the worker goes on after each.
+    fn looks(&mut self, count: u32) -> bool {
+        (0..count).all(|_| self.worker.control.look())
+    }
+
+    /// A host that shows its ticket.
+    fn comes(&mut self, link: LinkKey) -> mpsc::Receiver<WorkerToHost> {
+        let (outbox, told) = mpsc::channel(BACKLOG);
+        let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
+        let (seat, ticket) = (Lobby::new(1).enter(peer.ip()), u128::from(link));
+        let control = &mut self.worker.control;
+        control.handle(Event::Daemon(DaemonToWorker::Expect { ticket }));
+        control.handle(Event::HostCame { link, peer, outbox, seat });
+        control.handle(Event::Host { link, message: attach(ticket) });
+        told
+    }
+
+    /// One that the data thread has let in, too.
+    fn host(&mut self, link: LinkKey) -> mpsc::Receiver<WorkerToHost> {
+        let mut told = self.comes(link);
+        let (ucx_address, plugins) = (Vec::new(), Vec::new());
+        let answer = ToControl::Attached { link, ucx_address, channel: 1, max_message: 64, plugins };
+        self.worker.control.data_says(answer);
+        assert!(matches!(told.try_recv(), Ok(WorkerToHost::Attached { .. })));
+        told
+    }
+}
+
+fn refusal(told: &mut mpsc::Receiver<WorkerToHost>) -> Failure {
+    match told.try_recv() {
+        Ok(WorkerToHost::Refused(failure)) => failure,
+        other => panic!("{other:?} is no refusal"),
+    }
+}
+
+fn names_the_call(failure: &Failure) {
+    let Failure { code, text } = failure;
+    assert_eq!(*code, DocaError::TIME_OUT.0, "{text}");
+    assert!(text.contains("plugin `slow`") && text.contains("`worker_cmd`"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_are_told_of_a_plugin_that_does_not_return_and_when_it_does() {
+    let mut kept = Kept::new();
+    let mut told = [kept.host(1), kept.host(2)];
+    kept.call(Method::WorkerCmd);
+    assert!(kept.looks(LONG - 1));
+    assert!(told.iter().all(mpsc::Receiver::is_empty), "it may be only slow");
+    assert!(kept.looks(100), "nobody asked for an end");
+    let said = Stuck { plugin: "slow".to_owned(), method: Method::WorkerCmd, seconds: LONG };
+    for told in &mut told {
+        assert!(matches!(told.try_recv(), Ok(WorkerToHost::Health(Some(stuck))) if stuck == said));
+        assert!(told.is_empty(), "it is said once");
+    }
+    kept.calls.over();
+    assert!(kept.looks(1));
+    for told in &mut told {
+        assert!(matches!(told.try_recv(), Ok(WorkerToHost::Health(None))));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_comes_to_a_plugin_that_does_not_return_is_told_at_once() {
+    let mut kept = Kept::new();
+    kept.call(Method::WorkerCmd);
+    assert!(kept.looks(LONG));
+    names_the_call(&refusal(&mut kept.comes(1)));
+    assert!(!kept.worker.control.mailbox.has_post(), "what cannot be read is not kept");
+    assert!(kept.worker.control.expected.is_empty(), "nobody waits for it");
+    kept.calls.over();
+    assert!(kept.looks(1));
+    drop(kept.host(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_waits_for_a_plugin_is_told_before_it_gives_up() {
+    let mut kept = Kept::new();
+    let mut told = kept.comes(1);
+    kept.call(Method::WorkerCmd);
+    assert!(kept.looks(WAITS - 2) && told.is_empty());
+    let later = kept.comes(2);
+    assert!(kept.looks(1));
+    names_the_call(&refusal(&mut told));
+    assert!(later.is_empty(), "it has waited for less");
+    // The plugin returns just in time, and the data thread reads its mail.
+    kept.calls.over();
+    assert!(kept.looks(WAITS) && later.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_ends_after_the_time_that_its_plugins_have() {
+    let mut kept = Kept::new();
+    kept.worker.control.plugin_timeout = Some(7);
+    let mut told = [kept.host(1), kept.comes(2)];
+    kept.call(Method::WorkerCmd);
+    assert!(kept.looks(1));
+    kept.worker.watch.next_turn();
+    assert!(kept.looks(7), "each turn has its own time");
+    while kept.worker.from_worker.try_recv().is_ok() {}
+    assert!(!kept.looks(1));
+    let Ok(WorkerToDaemon::Failed(failure)) = kept.worker.from_worker.try_recv() else {
+        panic!("the daemon is told first")
+    };
+    names_the_call(&failure);
+    assert!(matches!(told[0].try_recv(), Ok(WorkerToHost::Health(Some(_)))));
+    for told in &mut told {
+        names_the_call(&refusal(told));
+    }
+    let mail = kept.worker.control.mailbox.take();
+    assert!(matches!(mail.last(), Some(ToData::Stop)), "a thread that goes on all the same has to end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plugin_that_opens_or_closes_has_other_deadlines() {
+    let mut kept = Kept::new();
+    kept.worker.control.plugin_timeout = Some(1);
+    kept.worker.control.ready = false;
+    kept.call(Method::Open);
+    assert!(kept.looks(100));
+    kept.worker.control.ready = true;
+    kept.worker.control.stop();
+    kept.worker.watch.next_turn();
+    kept.call(Method::Close);
+    assert!(kept.looks(100));
 }

@@ -1,44 +1,47 @@
 //! The thread that the control part runs on: its event loop, from the streams it starts with to the last word to hosts.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use rustix::process::{Pid, getppid};
 use tokio::net::{TcpListener, UnixStream};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, yield_now};
-use tokio::time::{interval, sleep, timeout};
-use tracing::error;
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{error, info};
 use urom_abi::{DocaError, WorkerId};
 
 use super::turns::pass_on;
 use super::{Control, Event};
+use crate::awake::{sleep, timeout};
 use crate::entrance::Entrance;
-use crate::log::Budget;
+use crate::hangup;
+use crate::log::{Budget, Log};
 use crate::mailbox::Mailbox;
+use crate::patience::Patience;
 use crate::session::{self, BACKLOG};
-use crate::wire::control::{Failure, PATIENCE, WorkerToHost};
+use crate::wire::control::{Failure, Method, PATIENCE, WorkerToHost};
 use crate::worker::Place;
 use crate::worker::domains::Domains;
-use crate::worker::intake::{Desk, clerk};
+use crate::worker::intake::{Desk, ROUND, clerk};
 use crate::worker::messages::{ToControl, ToData};
 use crate::worker::sessions::{daemon_session, host_session};
+use crate::worker::watch::{LOOK, Observer, Watch};
 
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
-
-/// How often the control thread looks for hosts that are late with something.
-const ROUND: Duration = Duration::from_secs(4);
 
 /// How the control thread ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     /// Everything was closed.
     Orderly,
-    /// The data thread did not end in time: a plugin holds it.
+    /// A plugin holds the data thread, which was to end, or has held it for too long.
     Stuck,
 }
 
@@ -47,6 +50,9 @@ enum End {
 pub(crate) struct Setup {
     pub(crate) id: WorkerId,
     pub(crate) max_hosts: usize,
+    pub(crate) patience: Patience,
+    /// After how many seconds a plugin that does not return ends the worker.
+    pub(crate) plugin_timeout: Option<u32>,
     pub(crate) place: Place,
     /// Where hosts connect.
     pub(crate) listener: std::net::TcpListener,
@@ -55,6 +61,8 @@ pub(crate) struct Setup {
     pub(crate) from_data: mpsc::UnboundedReceiver<ToControl>,
     /// What plugins look up.
     pub(crate) domains: Arc<Domains>,
+    /// The data thread's.
+    pub(crate) watch: Arc<Watch>,
 }
 
 /// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the loader's lock, which a thread
@@ -70,16 +78,14 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     let log = tracing::dispatcher::get_default(Clone::clone);
     let (at_work, is_at_work) = oneshot::channel();
     let thread = std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
-        let (id, place) = (setup.id, setup.place);
+        let place = setup.place;
         tracing::dispatcher::with_default(&log, || {
-            if runtime.block_on(run(setup, at_work)) == End::Stuck {
-                error!("worker {id} does not stop in order: a plugin does not return from a call");
-                if place == Place::Process {
-                    // Not `exit`, which would wait for the loader if the plugin hangs as it is loaded, and nobody kills the worker
-                    // of a daemon that is gone.
-                    // SAFETY: it ends the process, and asks for nothing.
-                    unsafe { libc::_exit(1) };
-                }
+            if runtime.block_on(run(setup, at_work)) == End::Stuck && place == Place::Process {
+                Log::flush();
+                // Not `exit`, which would wait for the loader if the plugin hangs as it is loaded,
+                // and nobody kills the worker of a daemon that is gone. SAFETY: it ends the
+                // process, and asks for nothing.
+                unsafe { libc::_exit(1) };
             }
             // Who still reads a table is not waited for.
             runtime.shutdown_background();
@@ -91,7 +97,10 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
 }
 
 async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
-    let Setup { id, max_hosts, listener, daemon, mailbox, mut from_data, domains, .. } = setup;
+    let Setup { id, max_hosts, patience, place, listener, daemon, mailbox, mut from_data, domains, .. } =
+        setup;
+    let (plugin_timeout, observer) = (setup.plugin_timeout, Observer::new(setup.watch));
+    let mut stop = Stop::new(place);
     let streams = UnixStream::from_std(daemon)
         .and_then(|daemon| Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?)));
     let (daemon, port, listener) = match streams {
@@ -105,18 +114,21 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     let (events, mut happened) = session::events();
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let mut sessions = JoinSet::new();
-    sessions.spawn(daemon_session(daemon, outgoing, events.clone()));
+    sessions.spawn(daemon_session(daemon, outgoing, events.clone(), patience));
     let (desk, for_clerk) = Desk::new();
     let mut control = Control {
         id,
         max_hosts,
         mailbox,
+        observer,
+        plugin_timeout,
+        ready: false,
         desk,
         daemon: outbox,
         port,
         expected: HashSet::new(),
         links: HashMap::new(),
-        lingering: VecDeque::new(),
+        lingering: HashMap::new(),
         strangers: Budget::default(),
         events,
         sessions,
@@ -127,7 +139,10 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     control.timers.spawn(clerk(domains, for_clerk));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
-    let mut round = interval(ROUND);
+    let (mut round, mut look) = (interval(ROUND), interval(LOOK));
+    // A pause of this process is one round, and one look.
+    round.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // All that was spawned has had a turn then.
     yield_now().await;
     let _ = at_work.send(());
@@ -144,13 +159,21 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             Some(event) = happened.recv() => control.handle(event),
             Some(_) = control.sessions.join_next() => {}
             Some(_) = control.timers.join_next() => {}
-            () = &mut deadline, if stopping => break End::Stuck,
-            _ = round.tick() => control.throw_out_late(Instant::now()),
+            () = &mut deadline, if stopping => {
+                error!("worker {id} does not stop in order{}", control.because());
+                break End::Stuck;
+            }
+            name = stop.asked(), if !stopping => {
+                info!("{name} was received");
+                control.stop();
+            }
+            _ = round.tick() => control.throw_out_late(),
+            _ = look.tick() => if !control.look() { break End::Stuck },
             (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
                 last_link += 1;
                 let secret = door.as_ref().and_then(|door| door.secret.clone());
                 let (says, heard) = mpsc::channel(1);
-                control.sessions.spawn(host_session(last_link, stream, (peer, seat), secret, says));
+                control.sessions.spawn(host_session(last_link, stream, (peer, seat), secret, says, patience));
                 control.timers.spawn(pass_on(heard, control.events.clone()));
             }
         }
@@ -162,13 +185,67 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     end
 }
 
+/// The signals that stop a worker which is a process.
+struct Stop {
+    /// The daemon, or nothing for a thread.
+    parent: Option<Pid>,
+    terminate: Option<Signal>,
+    hangup: Option<Signal>,
+}
+
+impl Stop {
+    fn new(place: Place) -> Stop {
+        let is_process = place == Place::Process;
+        // Where a handler cannot be installed the signal does what it does by itself.
+        let hear = |kind| signal(kind).ok();
+        Stop {
+            parent: is_process.then(getppid).flatten(),
+            terminate: is_process.then(|| hear(SignalKind::terminate())).flatten(),
+            hangup: (is_process && hangup::ends_the_program()).then(|| hear(SignalKind::hangup())).flatten(),
+        }
+    }
+
+    /// Waits for one that asks for the end. The kernel sends `SIGHUP` to a stopped worker whose daemon dies, too: the end of
+    /// the stream to the daemon is heard then, and hosts are told of that.
+    async fn asked(&mut self) -> &'static str {
+        loop {
+            let name = tokio::select! {
+                () = next(&mut self.terminate) => "SIGTERM",
+                () = next(&mut self.hangup) => "SIGHUP",
+            };
+            if getppid() == self.parent {
+                return name;
+            }
+        }
+    }
+}
+
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
 impl Control {
+    /// What keeps the data thread, if a plugin does, at the end of a sentence.
+    fn because(&self) -> String {
+        let call = self.observer.call();
+        let because = |(plugin, method): (String, Method)| {
+            format!(": plugin `{plugin}` does not return from `{}`", method.name())
+        };
+        call.map_or_else(String::new, because)
+    }
+
     /// Says what is left to say, and waits until it is read, but not long.
     async fn close(self, mut happened: mpsc::Receiver<Event>, end: End) {
+        let (code, because) = match end {
+            End::Orderly => (DocaError::SHUTDOWN, String::new()),
+            End::Stuck => (DocaError::TIME_OUT, self.because()),
+        };
         let Control { id, daemon, links, mut sessions, events, .. } = self;
-        let code = if end == End::Orderly { DocaError::SHUTDOWN } else { DocaError::TIME_OUT };
         for link in links.into_values() {
-            let text = format!("worker {id} was stopped");
+            let text = format!("worker {id} was stopped{because}");
             // A host that reads nothing does not learn why.
             let _ = link.outbox.try_send(WorkerToHost::Refused(Failure::new(code, text)));
         }
@@ -187,3 +264,65 @@ impl Control {
 }
 
 const _: () = assert!(STOP_LIMIT.as_millis() < PATIENCE.as_millis());
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, advance, sleep, timeout as within};
+
+    use super::*;
+    use crate::worker::control::ControlHandle;
+
+    /// Runs the thread's loop beside `test`, with a plugin that is called and does not return.
+    async fn beside(plugin_timeout: Option<u32>, test: impl Future<Output = ()>) -> End {
+        let (_theirs, daemon) = StdUnixStream::pair().unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        daemon.set_nonblocking(true).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (handle, from_data) = ControlHandle::new();
+        let watch = Arc::new(Watch::default());
+        let setup = Setup {
+            id: WorkerId(1),
+            max_hosts: 1,
+            patience: Patience::OFF,
+            plugin_timeout,
+            place: Place::Thread,
+            listener,
+            daemon,
+            mailbox: Arc::new(Mailbox::new().unwrap()),
+            from_data,
+            domains: Arc::new(Domains::new()),
+            watch: Arc::clone(&watch),
+        };
+        handle.send(ToControl::Ready);
+        watch.plugin("slow").begin(Method::Progress);
+        let (at_work, _is_at_work) = oneshot::channel();
+        tokio::join!(run(setup, at_work), test).0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plugin_that_does_not_return_ends_the_worker_after_its_time() {
+        let begin = Instant::now();
+        assert_eq!(beside(Some(30), async {}).await, End::Stuck);
+        let took = begin.elapsed().as_secs();
+        assert!((30..=31).contains(&took), "{took} s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_of_the_process_is_no_time_of_its_plugins() {
+        let begin = Instant::now();
+        let hour = Duration::from_secs(3600);
+        let pause = async {
+            sleep(LOOK * 5 / 2).await;
+            advance(hour).await;
+        };
+        assert_eq!(beside(Some(10), pause).await, End::Stuck);
+        let took = (begin.elapsed() - hour).as_secs();
+        assert!((9..=11).contains(&took), "{took} s and the pause");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_time_for_plugins_a_worker_waits_for_them() {
+        let day = Duration::from_secs(24 * 3600);
+        assert!(within(day, beside(None, async {})).await.is_err());
+    }
+}

@@ -111,16 +111,20 @@ impl Rig {
             id: WorkerId(1),
             gid: 0,
             max_message: LIMIT,
+            max_unread: usize::MAX >> 8,
             max_hosts: 256,
+            patience: crate::Patience::OFF,
+            plugin_timeout: None,
             listen: [127, 0, 0, 1].into(),
             cpus: None,
             log_level: LogLevel::WARNING,
             sdk_log_level: LogLevel::WARNING,
             plugins: Vec::new(),
         };
-        let data = Data::open(&config, mailbox, control.clone(), &domains).expect("UCX");
-        let instance = plugin::open(domains);
-        *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, control);
+        let watch = Arc::new(Watch::default());
+        let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch)).expect("UCX");
+        let instance = plugin::open(domains, &watch);
+        *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, config.max_unread, control);
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
         let notes = Notes::default();
         let into = Rc::clone(&notes);

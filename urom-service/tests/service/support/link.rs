@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
+use urom_service::Patience;
 use urom_service::key::Secret;
 use urom_service::wire::control::HEARTBEAT;
 use urom_service::wire::hello::{Hello, Role};
@@ -47,7 +48,7 @@ where
             runtime.block_on(async {
                 let connect = async {
                     let mut stream = TcpStream::connect(address).await?;
-                    stream::greet(&mut stream, hello, expected, secret.as_ref()).await?;
+                    stream::greet(&mut stream, hello, expected, secret.as_ref(), Patience::default()).await?;
                     Ok::<TcpStream, StreamError>(stream)
                 };
                 match connect.await {
@@ -104,7 +105,7 @@ async fn carry<In: DeserializeOwned, Out: Serialize>(
     let (mut reader, mut writer) = stream.into_split();
     let read = async {
         loop {
-            let message = stream::receive(&mut reader).await;
+            let message = stream::receive(&mut reader, Patience::default()).await;
             let over = message.is_err();
             if events.send(message).is_err() || over {
                 break;

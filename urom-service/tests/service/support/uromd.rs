@@ -55,6 +55,13 @@ impl Uromd {
         Uromd::start_as(command(), listen, directories, args)
     }
 
+    /// The same with variables in its environment, and no arguments.
+    pub(crate) fn start_with_env(variables: &[(&str, String)], directories: &[&str]) -> Uromd {
+        let mut command = command();
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        Uromd::start_as(command, "127.0.0.1:0", directories, &[])
+    }
+
     /// The same with what `ulimit` of a shell sets for it.
     pub(crate) fn start_limited(ulimit: &str, directories: &[&str], args: &[&str]) -> Uromd {
         let mut shell = Command::new("sh");
@@ -102,7 +109,13 @@ impl Uromd {
 
     /// How many lines so far hold `part`.
     pub(crate) fn lines_with(&self, part: &str) -> usize {
-        self.log.lines.lock().unwrap().iter().filter(|line| line.contains(part)).count()
+        self.lines_with_all(&[part])
+    }
+
+    /// How many lines so far hold all of `parts`.
+    pub(crate) fn lines_with_all(&self, parts: &[&str]) -> usize {
+        let holds = |line: &&String| parts.iter().all(|part| line.contains(part));
+        self.log.lines.lock().unwrap().iter().filter(holds).count()
     }
 
     pub(crate) fn pid(&self) -> Pid {

@@ -10,7 +10,7 @@ use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::list::{self, ListLink};
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
 
-use super::super::{Domains, Instance};
+use super::super::{Domains, Instance, Watch};
 use super::LIMIT;
 use crate::plugin_file::{Methods, PluginFile};
 use crate::wire::frame::NOTIFICATION_HEADER;
@@ -22,7 +22,7 @@ thread_local! {
 }
 
 /// The plugin with the lowest bit.
-pub(super) fn open(domains: Arc<Domains>) -> Instance {
+pub(super) fn open(domains: Arc<Domains>, watch: &Arc<Watch>) -> Instance {
     let iface = PluginIface {
         api_version: 1,
         open: Some(begin),
@@ -34,7 +34,8 @@ pub(super) fn open(domains: Arc<Domains>) -> Instance {
     };
     let methods = Methods::of(&iface).expect("all methods");
     let file = PluginFile { version: 1, iface, methods };
-    Instance::begin(1, "fuzzed".to_owned(), None, file, domains).expect("it opens")
+    let calls = watch.plugin("fuzzed");
+    Instance::begin(1, "fuzzed".to_owned(), None, file, domains, calls).expect("it opens")
 }
 
 /// Answers what was held back.

@@ -1,0 +1,121 @@
+//! A thousand hosts that come to one daemon within a second and stay, beside 256 workers and hosts that send commands all the
+//! time. Control connections are what they cost the daemon, so few processes play them.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+use urom_service::key::Key;
+use urom_tests::{PluginDirectory, Uromd};
+
+use crate::host::{Kind, Order};
+use crate::process::{HostProcess, Logs, Transports, set_up_daemon};
+use crate::scale::{FAULTY, HOSTS, LONG};
+use crate::stalls::crowd::Crowd;
+use crate::stalls::key_file;
+use crate::suite::{Extent, Figure, Outcome};
+use crate::vitals::vitals;
+
+/// How long a command of a host that is there may take.
+const COMMAND: f64 = 1.0;
+
+/// How long a turn of the daemon's loop may take, in milliseconds of CPU time.
+const TURN: f64 = 50.0;
+
+/// Runs the suite, with a key and without.
+pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
+    let logs = Logs::new()?;
+    let (many, workers, busy) = (extent.pick(250, 1000), extent.pick(4, 256), extent.pick(2, 32));
+    let mut figures = Vec::new();
+    for keyed in [false, true] {
+        let throng = throng(many, workers, busy, keyed, &logs);
+        figures.extend(throng.with_context(|| logs.tails())?);
+    }
+    let done = format!("{many} hosts beside {workers} workers and {busy} hosts at work, twice");
+    Ok(Outcome::Passed { done, figures })
+}
+
+fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Result<Vec<Figure>> {
+    let what = if keyed { "with-a-key" } else { "without-a-key" };
+    let keys = TempDir::new()?;
+    let file = key_file(&keys)?;
+    let name = format!("uromd-{what}");
+    let (plugins, log) = (PluginDirectory::with(&[FAULTY])?, logs.file(&name)?);
+    let daemon = Uromd::start_with(plugins.variable(), |command| {
+        // What its loop does is measured at this level.
+        set_up_daemon(command, Transports::All)
+            .args(["--log-level", "60", "--max-hosts", "2048"])
+            .stderr(log);
+        if keyed { command.arg("--key-file").arg(&file) } else { command }
+    })?;
+    let key = if keyed { Some(Key::read(&file)?) } else { None };
+    let start = |number: u64| {
+        let name = format!("{what}-{number}");
+        let mut host = HostProcess::start_with(&name, &[], Transports::All, logs.file(&name)?, |command| {
+            if keyed { command.env("UROM_KEY_FILE", &file) } else { command }
+        })?;
+        host.connect(daemon.address())?;
+        anyhow::Ok(host)
+    };
+    // Workers that nobody gives anything to do.
+    let mut keepers = (0..HOSTS).map(start).collect::<Result<Vec<_>>>()?;
+    let before = vitals(daemon.pid())?;
+    let keeper = |worker: u64| (worker % HOSTS) as usize;
+    for worker in 1..=workers {
+        keepers[keeper(worker)].tell(&Order::Start { worker, plugins: Vec::new(), env: Vec::new() })?;
+    }
+    for worker in 1..=workers {
+        let started = keepers[keeper(worker)].started(LONG, worker)?;
+        ensure!(started.is_ok(), "worker {worker}: {started:?}");
+    }
+    let with_workers = vitals(daemon.pid())?;
+    // Hosts at work at workers of their own.
+    let mut hosts = (0..busy).map(|number| start(HOSTS + number)).collect::<Result<Vec<_>>>()?;
+    for (number, host) in (0..).zip(&mut hosts) {
+        let worker = 10_000 + number;
+        host.start_worker(worker)?;
+        host.load(worker, Kind::Busy, 1, number)?;
+        host.pass_within(LONG, worker, 10)?;
+        host.pace(worker)?;
+    }
+    let before_crowd = vitals(daemon.pid())?;
+    let begin = Instant::now();
+    let (mut crowd, took) = Crowd::come(daemon.address().parse()?, key.as_ref(), many, || Ok(()))?;
+    // They stay for longer than anybody's patience with one that is silent.
+    while begin.elapsed() < Duration::from_secs(5) {
+        for (number, host) in (0..).zip(&mut hosts) {
+            host.pass_within(LONG, 10_000 + number, 10)?;
+        }
+    }
+    crowd.is_there()?;
+    let with_crowd = vitals(daemon.pid())?;
+    let mut slowest = Duration::ZERO;
+    for (number, host) in (0..).zip(&mut hosts) {
+        slowest = slowest.max(host.pace(10_000 + number)?.longest);
+        host.halt(10_000 + number)?;
+    }
+    drop(crowd);
+    drop(hosts);
+    drop(keepers);
+    let stopped = daemon.stop()?;
+    ensure!(stopped.success(), "the daemon: {stopped}");
+    let [turn, slept] = logs.turns(&name)?;
+    let per = |after: u64, before: u64, count: u64| after.saturating_sub(before) as f64 / count.max(1) as f64;
+    let figure =
+        |name: &str, unit, value, note: &str| Figure::new(format!("throng/{what}/{name}"), unit, value, note);
+    Ok(vec![
+        figure("welcome", "s", took.as_secs_f64(), "until the last of them was welcomed"),
+        figure("slowest-command", "s", slowest.as_secs_f64(), "of hosts at work meanwhile").at_most(COMMAND),
+        figure("longest-turn", "ms", turn.as_secs_f64() * 1e3, "of the daemon's loop, CPU time")
+            .at_most(TURN),
+        figure("longest-sleep", "ms", slept.as_secs_f64() * 1e3, "of a turn, or waiting for a processor")
+            .at_most(TURN),
+        figure(
+            "memory-per-host",
+            "KiB",
+            per(with_crowd.memory, before_crowd.memory, many as u64),
+            "of the daemon",
+        ),
+        figure("memory-per-worker", "KiB", per(with_workers.memory, before.memory, workers), "of the daemon"),
+    ])
+}

@@ -1,0 +1,277 @@
+//! The image and the pod of a container: what the Containerfile would put together runs in a root
+//! folder of its own, with what the pod file sets, and serves hosts outside.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use urom_tests::c::{Prefix, prefix};
+use urom_tests::{Uromd, built};
+use yaml_rust2::{Yaml, YamlLoader};
+
+/// Of the base image: the shell that the entry point is for.
+const SHELL: &str = "/bin/sh";
+
+/// Where programs are looked for in an image that does not say.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What a container finds below its root beside its image. `$1` is the root, what follows is run in
+/// it.
+const IN_A_CONTAINER: &str = r#"
+set -e
+root=$1; shift
+mount -t proc proc "$root/proc"
+mount --rbind /sys "$root/sys"
+mount -t tmpfs tmpfs "$root/dev"
+for device in null zero full random urandom; do
+    touch "$root/dev/$device"
+    mount --bind "/dev/$device" "$root/dev/$device"
+done
+mkdir "$root/dev/shm"
+mount -t tmpfs tmpfs "$root/dev/shm"
+exec chroot "$root" "$@"
+"#;
+
+/// The contents of an image in a folder.
+struct Image {
+    root: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+    entrypoint: Vec<String>,
+}
+
+fn container_file(prefix: &Prefix, name: &str) -> Result<String> {
+    let file = prefix.root().join("share/urom/deploy/container").join(name);
+    fs::read_to_string(&file).with_context(|| file.display().to_string())
+}
+
+impl Image {
+    /// Does what the Containerfile says, with the prefix as context.
+    fn build() -> Result<Image> {
+        let prefix = prefix()?;
+        let mut image = Image { root: tempfile::tempdir()?, variables: Vec::new(), entrypoint: Vec::new() };
+        // Like any image's: everybody may look into it.
+        fs::set_permissions(image.root(), fs::Permissions::from_mode(0o755))?;
+        for directory in ["dev", "proc", "sys", "tmp"] {
+            fs::create_dir(image.path(directory))?;
+        }
+        image.add_with_libraries(Path::new(SHELL))?;
+        let text = container_file(&prefix, "Containerfile")?;
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        for line in lines {
+            let (instruction, rest) = line.split_once(' ').context(line.to_owned())?;
+            match (instruction, &rest.split(' ').collect::<Vec<_>>()[..]) {
+                ("FROM", [base]) => ensure!(base.starts_with("debian:"), "{line}"),
+                ("COPY", [from, to]) => copy(&prefix.root().join(from), &image.path(to))?,
+                ("ENV", [assignment]) => {
+                    let (name, value) = assignment.split_once('=').context(line.to_owned())?;
+                    image.variables.push((name.to_owned(), value.to_owned()));
+                }
+                ("EXPOSE", ["18700"]) => {}
+                ("ENTRYPOINT", _) => image.entrypoint = serde_json::from_str(rest)?,
+                _ => bail!("the test does not know what this does: {line}"),
+            }
+        }
+        // uromd has UCX with it, and a C library that the base image has, too.
+        for library in libraries(&prefix.uromd())?.iter().filter(|file| !file.starts_with(prefix.root())) {
+            image.add(library)?;
+        }
+        Ok(image)
+    }
+
+    fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Where an absolute path of the image is outside.
+    fn path(&self, inside: impl AsRef<Path>) -> PathBuf {
+        let inside = inside.as_ref();
+        self.root().join(inside.strip_prefix("/").unwrap_or(inside))
+    }
+
+    /// Takes a file of this system along.
+    fn add(&self, file: &Path) -> Result<()> {
+        let to = self.path(file);
+        if !to.exists() {
+            fs::create_dir_all(to.parent().context("it has a folder")?)?;
+            fs::copy(file, &to).with_context(|| file.display().to_string())?;
+        }
+        Ok(())
+    }
+
+    fn add_with_libraries(&self, program: &Path) -> Result<()> {
+        self.add(program)?;
+        libraries(program)?.iter().try_for_each(|library| self.add(library))
+    }
+
+    /// The entry point in the image, in namespaces of its own as in the pod, which has the host's
+    /// network.
+    fn command(&self, variables: &[(String, String)]) -> Command {
+        let mut command = Command::new("unshare");
+        if !rustix::process::geteuid().is_root() {
+            command.arg("--map-root-user");
+        }
+        command.args([
+            "--mount",
+            "--pid",
+            "--ipc",
+            "--fork",
+            "--kill-child",
+            SHELL,
+            "-c",
+            IN_A_CONTAINER,
+            SHELL,
+        ]);
+        command.arg(self.root()).args(&self.entrypoint).current_dir("/").env_clear().env("PATH", PATH);
+        command.envs(self.variables.iter().chain(variables).map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// What comes of options that are in the way of a start.
+    fn refuses(&self, service_args: &str, arguments: &[&str]) -> Result<String> {
+        let variables = [("SERVICE_ARGS".to_owned(), service_args.to_owned())];
+        let Output { status, stderr, .. } = self.command(&variables).args(arguments).output()?;
+        let said = String::from_utf8(stderr)?;
+        ensure!(status.code() == Some(2), "{status}: {said}");
+        Ok(said)
+    }
+}
+
+/// As COPY does it: the contents of a folder, or a file.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(if from.is_dir() { to } else { to.parent().context("it has a folder")? })?;
+    let from = if from.is_dir() { from.join(".") } else { from.to_owned() };
+    let status = Command::new("cp").arg("-a").arg(&from).arg(to).status()?;
+    ensure!(status.success(), "cp {}: {status}", from.display());
+    Ok(())
+}
+
+/// The files that the loader takes for a program.
+fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>> {
+    let output = Command::new("ldd").arg(program).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "ldd {}: {}", program.display(), output.status);
+    let text = String::from_utf8(output.stdout)?;
+    Ok(text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect())
+}
+
+/// What NVIDIA's guide tells of the service's pod: where it is in a pod file, and what it begins
+/// with. The options of the daemon are the guide's example.
+const FACTS: [(&str, &str); 4] = [
+    ("apiVersion", "v1"),
+    ("kind", "Pod"),
+    ("spec/containers/0/env/SERVICE_ARGS", "-l 60 -m 4096"),
+    ("spec/containers/0/env/UROM_PLUGIN_PATH", "/"),
+];
+
+fn pod() -> Result<Yaml> {
+    let mut documents = YamlLoader::load_from_str(&container_file(&prefix()?, "uromd.yaml")?)?;
+    ensure!(documents.len() == 1, "{} documents", documents.len());
+    Ok(documents.remove(0))
+}
+
+/// The variables of the pod's one container.
+fn variables(pod: &Yaml) -> Result<Vec<(String, String)>> {
+    let containers = pod["spec"]["containers"].as_vec().context("a list of containers")?;
+    // Workers run where the daemon does.
+    ensure!(containers.len() == 1, "{containers:?}");
+    let variables = containers[0]["env"].as_vec().context("a list of variables")?;
+    let text = |value: &Yaml| value.as_str().map(str::to_owned).context("kubelet takes text only");
+    variables.iter().map(|variable| Ok((text(&variable["name"])?, text(&variable["value"])?))).collect()
+}
+
+fn value<'a>(variables: &'a [(String, String)], wanted: &str) -> Result<&'a str> {
+    let found = variables.iter().find(|(name, _)| name == wanted);
+    Ok(&found.with_context(|| format!("no {wanted}"))?.1)
+}
+
+#[test]
+fn the_pod_is_like_that_of_nvidias_service() -> Result<()> {
+    let pod = pod()?;
+    let variables = variables(&pod)?;
+    for (place, start) in FACTS {
+        let found = match place.rsplit_once("/env/") {
+            Some((_, name)) => value(&variables, name)?,
+            None => pod[place].as_str().context(place)?,
+        };
+        ensure!(found.starts_with(start), "{place}: {found}");
+    }
+    // The image's entry point reads SERVICE_ARGS.
+    let container = &pod["spec"]["containers"][0];
+    ensure!(container["command"].is_badvalue() && container["args"].is_badvalue(), "{container:?}");
+    Ok(())
+}
+
+#[test]
+fn every_file_that_the_pods_variables_name_is_mounted() -> Result<()> {
+    let pod = pod()?;
+    let variables = variables(&pod)?;
+    let names = |list: &Yaml, key: &str| -> Result<BTreeSet<String>> {
+        let list = list.as_vec().context("a list")?;
+        list.iter().map(|entry| Ok(entry[key].as_str().context("text")?.to_owned())).collect()
+    };
+    let mounts = &pod["spec"]["containers"][0]["volumeMounts"];
+    assert_eq!(names(mounts, "name")?, names(&pod["spec"]["volumes"], "name")?);
+    let mut named = BTreeSet::from(["/dev/shm".to_owned()]);
+    named.insert(value(&variables, "UROM_KEY_FILE")?.to_owned());
+    named.extend(value(&variables, "UROM_PLUGIN_PATH")?.split(';').map(str::to_owned));
+    assert_eq!(names(mounts, "mountPath")?, named);
+    Ok(())
+}
+
+#[test]
+fn a_host_outside_is_served_by_the_image() -> Result<()> {
+    let image = Image::build()?;
+    let mut variables = variables(&pod()?)?;
+    let plugins = image.path(value(&variables, "UROM_PLUGIN_PATH")?);
+    let key = image.path(value(&variables, "UROM_KEY_FILE")?);
+    fs::create_dir_all(&plugins)?;
+    let plugin = plugins.join("worker_graph.so");
+    fs::copy(built("libworker_graph.so")?, &plugin)?;
+    fs::create_dir_all(key.parent().context("it has a folder")?)?;
+    fs::write(&key, [7; 32])?;
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
+    // On a port of its own, which the test adds, and where nobody else reaches it.
+    for (_, options) in variables.iter_mut().filter(|(name, _)| name == "SERVICE_ARGS") {
+        let without = options.strip_suffix(" --listen 0.0.0.0").context("it listens everywhere")?;
+        *options = without.to_owned();
+    }
+    let path = value(&variables, "UROM_PLUGIN_PATH")?.to_owned();
+    let uromd = Uromd::start_at(image.command(&variables), "127.0.0.1:0", path)?;
+
+    let mut call = Command::new(built("cargo-urom")?);
+    call.args(["urom", "call", "worker_graph", "loopback", "data=42", "--protocol"]).arg(&plugin);
+    call.args(["--service", uromd.address(), "--key-file"]).arg(&key);
+    let said = call.output()?;
+    let (out, error) = (String::from_utf8(said.stdout)?, String::from_utf8(said.stderr)?);
+    ensure!(said.status.success(), "{}: {error}", said.status);
+    assert_eq!(out, "LoopbackDone\n  data = 42\n");
+    Ok(())
+}
+
+#[test]
+fn service_args_are_split_at_spaces_and_never_evaluated() -> Result<()> {
+    let image = Image::build()?;
+    for word in ["*", "$(id)", "$HOME", "`id`", "\"0-1\"", "0;id", "~"] {
+        let said = image.refuses(&format!("-l  60\n --cpus {word}"), &[])?;
+        ensure!(said.contains(&format!("invalid value '{word}' for '--cpus")), "{word}: {said}");
+    }
+    // The container's own arguments are not split.
+    let said = image.refuses("", &["--cpus", "0 1"])?;
+    ensure!(said.contains("invalid value '0 1' for '--cpus"), "{said}");
+    let said = image.refuses("-l 60", &["-m", "1"])?;
+    ensure!(said.contains("invalid value '1' for '--max-msg-size"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn the_entry_point_ends_with_the_daemon() -> Result<()> {
+    let file = prefix()?.root().join("share/urom/deploy/container/entrypoint");
+    assert_eq!(fs::metadata(&file)?.permissions().mode() & 0o555, 0o555);
+    let text = fs::read_to_string(&file)?;
+    // A shell that waits for uromd would keep SIGTERM from it.
+    ensure!(text.lines().last().is_some_and(|line| line.starts_with("exec ")), "{text}");
+    Ok(())
+}

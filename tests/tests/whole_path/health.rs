@@ -1,0 +1,66 @@
+//! Plugins that do not return: their hosts know it, and whoever comes is told.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use urom_abi::DocaError;
+use urom_host::{Health, Service, State, Worker};
+
+use crate::provider::{Provider, faulty, faulty_worker};
+
+/// For how long a handler blocks: hosts are told after 5 to 6 s, and the rest is for what they do
+/// then.
+const BLOCKED: Duration = Duration::from_secs(10);
+
+/// How long a change may take to be told.
+const TOLD: Duration = Duration::from_secs(8);
+
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) -> Result<()> {
+    let begin = Instant::now();
+    while !done() {
+        ensure!(begin.elapsed() < TOLD, "{what}: not within {TOLD:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+pub(crate) fn a_plugin_that_does_not_return_is_named_until_it_does(provider: &Provider) -> Result<()> {
+    let service = provider.connect()?;
+    let (plugin, first) = faulty_worker(&service)?;
+    // Each connection is a host of its own.
+    let others = [provider.connect()?, provider.connect()?];
+    let join = |service| join(service, first.id());
+    let second = join(&others[0])?;
+    assert_eq!((first.health(), second.health()), (Health::Well, Health::Well));
+    let begin = Instant::now();
+    let millis = u32::try_from(BLOCKED.as_millis())?;
+    let stalled = plugin.task_stall(&first, millis).submit()?;
+    // Nobody makes progress here, and all the same it is heard.
+    for worker in [&first, &second] {
+        wait_until("a plugin does not return", || worker.health() != Health::Well)?;
+        let Health::Stuck { plugin, method, since } = worker.health() else {
+            panic!("{:?}", worker.health())
+        };
+        assert_eq!((plugin.as_str(), method.as_str()), ("worker_faulty", "worker_cmd"));
+        assert!(since >= Duration::from_secs(5) && since <= begin.elapsed(), "{since:?}");
+        assert_eq!(worker.state()?, State::Running);
+    }
+    let error = join(&others[1]).err().context("a worker that is blocked let a host in")?;
+    let error: urom_host::Error = error.downcast()?;
+    assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("plugin `worker_faulty` has not returned from `worker_cmd`"), "{text}");
+    assert!(begin.elapsed() < BLOCKED, "the plugin returned before all was seen");
+    stalled.wait()?;
+    for worker in [&first, &second] {
+        wait_until("a plugin returns", || worker.health() == Health::Well)?;
+    }
+    let third = join(&others[1])?;
+    let plugin = faulty(&others[1])?;
+    assert_eq!(plugin.task_echo(&third, 5).submit()?.wait()?.data, 5);
+    Ok(())
+}
+
+fn join(service: &Service, id: u64) -> Result<Worker> {
+    Ok(service.worker().id(id).plugin(&faulty(service)?).start().wait()?)
+}

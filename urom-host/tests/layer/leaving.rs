@@ -1,0 +1,174 @@
+//! Workers and domains that do not stop as they are dropped: their engine destroys them later.
+
+use std::cell::{Cell, RefCell};
+use std::future::pending;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use urom_host::{ProgressEngine, State, block_on_for};
+
+use crate::domains::{domain, run};
+use crate::fake::{self, HABIT, LIVE, habit, script};
+use crate::{Graph, connect, start};
+
+/// How long a drop may take on a machine that has other things to do: it waits for a tenth of a
+/// second.
+const BRIEFLY: Duration = Duration::from_millis(400);
+
+/// What a drop takes that waits for the end itself.
+const WAITS: Duration = Duration::from_millis(600);
+
+fn freeze() {
+    HABIT.store(habit::FREEZES, Ordering::SeqCst);
+}
+
+fn thaw() {
+    HABIT.store(habit::GOOD, Ordering::SeqCst);
+}
+
+/// Thaws while the thread waits for it.
+fn thaw_later() -> JoinHandle<()> {
+    std::thread::spawn(|| {
+        std::thread::sleep(WAITS);
+        thaw();
+    })
+}
+
+fn live() -> isize {
+    LIVE.load(Ordering::SeqCst)
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let begin = Instant::now();
+    work();
+    begin.elapsed()
+}
+
+#[test]
+fn a_worker_that_does_not_stop_is_destroyed_by_a_later_progress() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (graph, worker) = start(&service, 0);
+    let (_, other) = start(&service, 1);
+    let flight = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    let before = live();
+    freeze();
+    drop(flight);
+    let took = timed(|| drop(worker));
+    assert!(took < BRIEFLY, "{took:?}");
+    while service.progress() {}
+    assert_eq!((live(), other.state().unwrap()), (before, State::Running));
+    thaw();
+    while service.progress() {}
+    // The worker and its task.
+    assert_eq!(live(), before - 2);
+}
+
+#[test]
+fn a_stop_that_is_given_up_is_over_with_a_later_progress() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (_, worker) = start(&service, 0);
+    let before = live();
+    freeze();
+    let took = timed(|| drop(worker.stop()));
+    assert!(took < BRIEFLY && live() == before, "{took:?}");
+    thaw();
+    while service.progress() {}
+    assert_eq!(live(), before - 1);
+}
+
+#[test]
+fn the_last_user_of_an_engine_waits_for_those_that_leave() {
+    let _clean = fake::clean();
+    let service = connect();
+    let engine = service.engine().clone();
+    let workers = [0, 1, 2].map(|id| start(&service, id).1);
+    freeze();
+    let took = timed(|| drop(service));
+    assert!(took < BRIEFLY, "workers keep the service: {took:?}");
+    workers.into_iter().for_each(drop);
+    let thawing = thaw_later();
+    let took = timed(|| drop(engine));
+    assert!(took > WAITS / 2, "{took:?}");
+    assert_eq!(live(), 0);
+    thawing.join().unwrap();
+}
+
+#[test]
+fn a_worker_that_has_its_engine_alone_waits_for_its_own_end() {
+    let _clean = fake::clean();
+    let service = connect();
+    let graph = service.plugin::<Graph>().unwrap();
+    let worker = service.handle().worker().plugin(&graph).start().wait().unwrap();
+    let before = live();
+    freeze();
+    let thawing = thaw_later();
+    drop(worker);
+    // The engine, too.
+    assert_eq!(live(), before - 2);
+    thawing.join().unwrap();
+}
+
+#[test]
+fn an_engine_whose_last_user_goes_in_a_callback_waits_after_it() {
+    let _clean = fake::clean();
+    let service = connect();
+    let engine = ProgressEngine::with_library(service.library()).unwrap();
+    let graph = service.plugin::<Graph>().unwrap();
+    let on_its_own = |id| service.worker().id(id).engine(&engine).plugin(&graph).start().wait().unwrap();
+    let (leaves, worker) = (on_its_own(1), on_its_own(2));
+    let before = live();
+    freeze();
+    drop(leaves);
+    let slot = Rc::new(RefCell::new(None));
+    let (theirs, inside) = (Rc::clone(&slot), Rc::new(Cell::new(0)));
+    let seen = Rc::clone(&inside);
+    let task = graph.task_loopback(&worker, 1);
+    task.submit_with(move |_| {
+        drop(theirs.borrow_mut().take());
+        seen.set(live());
+    })
+    .unwrap();
+    *slot.borrow_mut() = Some((engine, worker));
+    let thawing = thaw_later();
+    // What goes in the callback is let go of after it, and the engine with it.
+    block_on_for(BRIEFLY, pending::<()>()).unwrap_err();
+    thawing.join().unwrap();
+    assert!(inside.get() >= before);
+    // Two workers and the engine.
+    assert_eq!(live(), before - 3);
+}
+
+#[test]
+fn a_domain_that_does_not_stop_is_destroyed_by_a_later_progress_and_its_worker_with_it() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (_, worker) = start(&service, 0);
+    let domain = run(domain(&service, &worker));
+    drop(worker);
+    let before = live();
+    freeze();
+    let took = timed(|| drop(domain));
+    assert!(took < BRIEFLY && live() == before, "{took:?}");
+    thaw();
+    while service.progress() {}
+    assert_eq!(live(), before - 2);
+}
+
+#[test]
+fn an_engine_waits_for_a_domain_that_leaves_and_for_its_workers() {
+    let _clean = fake::clean();
+    let service = connect();
+    let (_, worker) = start(&service, 0);
+    let domain = run(domain(&service, &worker));
+    drop(worker);
+    freeze();
+    drop(domain);
+    let thawing = thaw_later();
+    drop(service);
+    assert_eq!(live(), 0);
+    thawing.join().unwrap();
+}

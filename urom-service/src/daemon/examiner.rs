@@ -1,0 +1,147 @@
+//! How the daemon learns what a plugin answers. Nothing that a file does as it is loaded may harm the daemon.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tracing::dispatcher;
+
+use super::launcher::command;
+use crate::awake;
+use crate::examine::{DEADLINE, Examined, Stage, Trouble, examine};
+use crate::plugin_elf::PluginElf;
+use crate::plugin_file::PluginFile;
+
+/// Where files are loaded to be asked.
+#[derive(Debug, Clone)]
+pub(crate) enum Examiner {
+    /// In a process each, with these variables.
+    Process { launcher: Vec<OsString>, words: Vec<OsString>, env: Vec<(OsString, OsString)> },
+    /// In this process, which an embedded service has no program of its own for: on a thread. A file that says of itself what
+    /// it would answer is not loaded.
+    Thread,
+}
+
+/// What a plugin that can be served says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) version: u64,
+    /// The version word of its interface; nothing when it was not asked.
+    pub(crate) api_version: Option<u64>,
+}
+
+impl Examiner {
+    /// Asks a plugin. Blocks, but not for ever.
+    ///
+    /// # Errors
+    /// Why it cannot be served.
+    fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, String> {
+        let in_process = |launcher: &[OsString], words: &[OsString], env: &[(OsString, OsString)]| {
+            let mut command = command(launcher, words)?;
+            command.env_clear().envs(env.iter().cloned());
+            examine(command, file, DEADLINE)
+        };
+        match self {
+            Examiner::Process { launcher, words, env } => {
+                let examined = match in_process(&[], words, env) {
+                    // This program is another machine's, and runs under an emulator.
+                    Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => {
+                        in_process(launcher, words, env)
+                    }
+                    examined => examined,
+                };
+                let examined = examined.map_err(|error| format!("cannot be examined: {error}"))?;
+                served(&examined)
+            }
+            Examiner::Thread => match shown.described() {
+                Some(description) => Ok(Answer { version: description.protocol.version, api_version: None }),
+                None => load(file),
+            },
+        }
+    }
+
+    /// Whether a file that was asked stays in this process, which then takes one in its place for the same.
+    pub(crate) fn keeps_what_it_loads(&self) -> bool {
+        matches!(self, Examiner::Thread)
+    }
+}
+
+fn served(examined: &Examined) -> Result<Answer, String> {
+    let (version, word) = examined.servable().map_err(|trouble| trouble.to_string())?;
+    Ok(Answer { version, api_version: Some(word) })
+}
+
+/// A file that is examined, or was.
+#[derive(Debug)]
+pub(crate) enum Question {
+    /// It is, on a thread. `awaited` says whether somebody has waited for that already.
+    Open {
+        answer: Receiver<Result<Answer, String>>,
+        awaited: bool,
+    },
+    Answered(Result<Answer, String>),
+}
+
+impl Question {
+    /// Has a file examined that shows this.
+    pub(crate) fn ask(examiner: &Examiner, file: &Path, shown: &PluginElf) -> Question {
+        let (examiner, path, shown) = (examiner.clone(), file.to_owned(), shown.clone());
+        match on_a_thread(move || examiner.ask(&path, &shown)) {
+            Ok(answer) => Question::Open { answer, awaited: false },
+            Err(reason) => Question::Answered(Err(reason)),
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Question::Open { .. })
+    }
+
+    /// The answer, which is waited for once and not later than `until`.
+    pub(crate) fn answer(&mut self, until: Instant) -> Option<&Result<Answer, String>> {
+        if let Question::Open { answer, awaited } = self {
+            let left =
+                if *awaited { Duration::ZERO } else { until.saturating_duration_since(Instant::now()) };
+            *awaited = true;
+            let heard = match answer.recv_timeout(left) {
+                Ok(heard) => heard,
+                Err(RecvTimeoutError::Timeout) => return None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    Err("examining it panicked; please report it".to_owned())
+                }
+            };
+            *self = Question::Answered(heard);
+        }
+        match self {
+            Question::Answered(answer) => Some(answer),
+            Question::Open { .. } => None,
+        }
+    }
+}
+
+/// Loads a file into this process. A plugin that hangs keeps its thread.
+fn load(file: &Path) -> Result<Answer, String> {
+    let path = file.to_owned();
+    let loaded = on_a_thread(move || PluginFile::open(&path))?;
+    let loaded = match awake::receive(&loaded, DEADLINE) {
+        Ok(loaded) => loaded,
+        Err(_) => return Err(Trouble::Hang { stage: Stage::Load, limit: DEADLINE }.to_string()),
+    };
+    let plugin = loaded.map_err(|error| error.to_string())?;
+    Ok(Answer { version: plugin.version, api_version: Some(plugin.iface.api_version as u64) })
+}
+
+/// Does something that may take for ever, and logs where this thread does.
+fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<Receiver<T>, String> {
+    let (tell, told) = sync_channel(1);
+    let log = dispatcher::get_default(Clone::clone);
+    let work = move || {
+        // Nobody listens any more when it took too long.
+        let _ = tell.send(dispatcher::with_default(&log, work));
+    };
+    match thread::Builder::new().name("urom-examine".to_owned()).spawn(work) {
+        Ok(_) => Ok(told),
+        Err(error) => Err(format!("cannot be examined: {error}")),
+    }
+}

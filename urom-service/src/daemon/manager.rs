@@ -1,0 +1,133 @@
+//! What the daemon tells the service manager that started it: systemd's `sd_notify` protocol.
+//!
+//! The crates for it send with a call that blocks when the manager does not read, or know no
+//! abstract sockets.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+use tokio::time::{Interval, MissedTickBehavior, interval};
+use tracing::warn;
+
+/// The manager's socket: a path, or `@` and an abstract name.
+const SOCKET: &str = "NOTIFY_SOCKET";
+
+/// How many microseconds may pass between two signs of life.
+const WATCHDOG: &str = "WATCHDOG_USEC";
+
+/// The process that they are expected of, if not any.
+const WATCHED: &str = "WATCHDOG_PID";
+
+/// A longer interval means the same, and is no time that can be computed with.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// The service manager, or none. Nothing here blocks, and nothing fails when the manager does not
+/// listen.
+#[derive(Debug, Default)]
+pub(crate) struct Manager {
+    socket: Option<(UnixDatagram, SocketAddr)>,
+    signs_of_life: Option<Interval>,
+}
+
+impl Manager {
+    /// The one that the environment names. Called inside a runtime.
+    pub(crate) fn of_environment() -> Manager {
+        let Some(name) = std::env::var_os(SOCKET) else { return Manager::default() };
+        let socket = match connect(&name) {
+            Ok(socket) => socket,
+            Err(problem) => {
+                warn!("the service manager is told nothing: {SOCKET}={}: {problem}", name.display());
+                return Manager::default();
+            }
+        };
+        let number = |name| std::env::var(name).ok()?.parse().ok();
+        let signs_of_life = signs_of_life(number(WATCHDOG), number(WATCHED)).map(|period| {
+            let mut interval = interval(period);
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval
+        });
+        Manager { socket: Some(socket), signs_of_life }
+    }
+
+    /// Hosts can connect.
+    pub(crate) fn ready(&self) {
+        if let Err(problem) = self.tell("READY=1") {
+            warn!("the service manager does not learn that this service is ready: {problem}");
+        }
+    }
+
+    /// The daemon ends.
+    pub(crate) fn stopping(&self) {
+        // A manager that is not told sees the end of the process.
+        let _ = self.tell("STOPPING=1");
+    }
+
+    /// Shows the manager that the loop which polls this is alive, if it is time, or waits until
+    /// then. Never, if nobody watches.
+    pub(crate) async fn alive(&mut self) {
+        match &mut self.signs_of_life {
+            Some(interval) => interval.tick().await,
+            None => std::future::pending().await,
+        };
+        // The next one may arrive, and two of them have to be missed.
+        let _ = self.tell("WATCHDOG=1");
+    }
+
+    fn tell(&self, state: &str) -> io::Result<()> {
+        let Some((socket, manager)) = &self.socket else { return Ok(()) };
+        // Not connected: a manager that started anew has made its socket anew.
+        socket.send_to_addr(state.as_bytes(), manager).map(drop)
+    }
+}
+
+fn connect(name: &OsStr) -> io::Result<(UnixDatagram, SocketAddr)> {
+    let manager = match name.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
+        [b'/', ..] => SocketAddr::from_pathname(name)?,
+        _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "expected /PATH or @NAME")),
+    };
+    let socket = UnixDatagram::unbound()?;
+    socket.set_nonblocking(true)?;
+    Ok((socket, manager))
+}
+
+/// The time between two signs of life: half of what the manager waits for, if it watches this
+/// process.
+fn signs_of_life(watchdog: Option<u64>, watched: Option<u64>) -> Option<Duration> {
+    let watchdog =
+        watchdog.filter(|_| watched.is_none_or(|process| process == u64::from(std::process::id())))?;
+    let half = Duration::from_micros(watchdog) / 2;
+    (!half.is_zero()).then(|| half.min(LONGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manager_is_a_path_or_an_abstract_name() {
+        for name in ["/run/systemd/notify", "@abstract"] {
+            connect(OsStr::new(name)).unwrap();
+        }
+        let long = format!("/{}", "x".repeat(200));
+        for name in ["", "relative", "vsock:2:1234", &long] {
+            assert!(connect(OsStr::new(name)).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_watched_process_shows_life_twice_as_often_as_the_manager_looks() {
+        let own = u64::from(std::process::id());
+        let second = Some(Duration::from_millis(500));
+        assert_eq!(signs_of_life(Some(1_000_000), None), second);
+        assert_eq!(signs_of_life(Some(1_000_000), Some(own)), second);
+        assert_eq!(signs_of_life(Some(1_000_000), Some(own + 1)), None, "another process is watched");
+        assert_eq!(signs_of_life(None, Some(own)), None);
+        assert_eq!(signs_of_life(Some(0), None), None);
+        assert_eq!(signs_of_life(Some(u64::MAX), None), Some(LONGEST));
+    }
+}

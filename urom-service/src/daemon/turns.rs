@@ -1,0 +1,109 @@
+//! What the turns of the daemon's loop take: each poll of one of its futures is one.
+//!
+//! The loop must not be kept from its heartbeats. A turn is measured in CPU time of its thread, and by whether the thread
+//! was put to sleep in it, which a system call did that waits.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use tracing::debug;
+
+/// How long a turn may take.
+const LIMIT: Duration = Duration::from_millis(50);
+
+/// The longest turn so far and the longest time in which one slept, in nanoseconds: of all loops of this process.
+static LONGEST: AtomicU64 = AtomicU64::new(0);
+static SLEPT: AtomicU64 = AtomicU64::new(0);
+
+/// A future whose turns are measured.
+#[derive(Debug)]
+pub(crate) struct Measured<F> {
+    what: &'static str,
+    future: Pin<Box<F>>,
+}
+
+/// Measures the turns of a future of the daemon's loop; `what` is its name in log lines.
+pub(crate) fn measured<F: Future>(what: &'static str, future: F) -> Measured<F> {
+    Measured { what, future: Box::pin(future) }
+}
+
+impl<F: Future> Future for Measured<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let before = Usage::of_this_thread();
+        let result = self.future.as_mut().poll(cx);
+        note(self.what, before, Usage::of_this_thread());
+        result
+    }
+}
+
+fn note(what: &str, before: Usage, after: Usage) {
+    let took = after.cpu.saturating_sub(before.cpu);
+    LONGEST.fetch_max(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    if took > LIMIT {
+        debug!("a turn of the loop took {took:.1?} of CPU time: {what}");
+    }
+    if after.sleeps > before.sleeps {
+        // It waited for a processor, too: no more is known.
+        let slept = after.time.saturating_sub(before.time).saturating_sub(took);
+        SLEPT.fetch_max(u64::try_from(slept.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        debug!("a turn of the loop slept for {slept:.1?} at most: {what}");
+    }
+}
+
+/// The longest turn, and the longest time in which one slept.
+pub(crate) fn so_far() -> [Duration; 2] {
+    [&LONGEST, &SLEPT].map(|most| Duration::from_nanos(most.load(Ordering::Relaxed)))
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Usage {
+    time: Duration,
+    cpu: Duration,
+    /// How often it gave its processor up by itself.
+    sleeps: u64,
+}
+
+impl Usage {
+    fn of_this_thread() -> Usage {
+        // SAFETY: all zero is a valid value of this structure of numbers.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: there is room for what is told.
+        if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } != 0 {
+            return Usage::default();
+        }
+        let now = |clock| Duration::try_from(clock_gettime(clock)).unwrap_or_default();
+        let (time, cpu) = (now(ClockId::Monotonic), now(ClockId::ThreadCPUTime));
+        Usage { time, cpu, sleeps: usage.ru_nvcsw.unsigned_abs() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_sleeps_or_works_for_long_is_noticed() {
+        let before = Usage::of_this_thread();
+        std::thread::sleep(Duration::from_millis(1));
+        let slept = Usage::of_this_thread();
+        assert!(slept.sleeps > before.sleeps);
+        while Usage::of_this_thread().cpu < slept.cpu + LIMIT {}
+        note("a test", before, Usage::of_this_thread());
+        let [longest, slept] = so_far();
+        assert!(longest >= LIMIT && slept >= Duration::from_millis(1), "{longest:?}, {slept:?}");
+    }
+
+    #[tokio::test]
+    async fn a_measured_future_gives_what_it_gives() {
+        let twice = async {
+            tokio::task::yield_now().await;
+            7
+        };
+        assert_eq!(measured("a test", twice).await, 7);
+    }
+}

@@ -1,0 +1,50 @@
+//! The process in which a plugin is examined. It writes one [`Step`] for each that it has done.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
+use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
+
+use super::{MOST, Step};
+use crate::plugin_file::{Loaded, PluginFileError, missing};
+
+/// Examines a file, and tells on standard output.
+///
+/// # Errors
+/// Nobody can be told.
+pub(crate) fn run(file: &Path) -> Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // Nobody wants the memory of a process that is expected to crash.
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    setrlimit(Resource::Fsize, Rlimit { current: Some(MOST), maximum: Some(MOST) })?;
+    // What the plugin prints must not come between the steps.
+    let mut out = crate::take_stdout()?;
+    match ask(file, &mut out) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            let step = match error.downcast::<PluginFileError>()? {
+                PluginFileError::Load(text) => Step::Refused(text),
+                PluginFileError::Symbol(name) => Step::NoSymbol(name.to_owned()),
+                PluginFileError::Failed { symbol, code } => {
+                    Step::Failed { symbol: symbol.to_owned(), code: code.0 }
+                }
+                other => Step::Refused(other.to_string()),
+            };
+            tell(&mut out, &step)
+        }
+    }
+}
+
+fn ask(file: &Path, out: &mut File) -> Result<()> {
+    let loaded = Loaded::load(file)?;
+    tell(out, &Step::Loaded)?;
+    tell(out, &Step::Version(loaded.version()?))?;
+    let iface = loaded.iface()?;
+    tell(out, &Step::Iface { word: iface.api_version as u64, missing: missing(&iface).collect() })
+}
+
+fn tell(out: &mut File, step: &Step) -> Result<()> {
+    Ok(out.write_all(&postcard::to_stdvec(step)?)?)
+}

@@ -1,0 +1,283 @@
+//! Examining a plugin's file: it is loaded, and its two functions are called, in a process of its own.
+//!
+//! A plugin may do anything as it is loaded: abort, exit, hang, print without end. Only the process suffers that tries it.
+//! The process is this same program, as `uromd examine FILE`.
+
+mod child;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, Signal};
+use serde::{Deserialize, Serialize};
+use urom_abi::DocaError;
+use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
+
+use crate::awake;
+use crate::plugin_file::{METHODS, PluginFileError};
+
+pub(crate) use child::run as run_child;
+
+/// The argument by which the program knows that it is to examine a file.
+pub const EXAMINE: &str = "examine";
+
+/// How long a plugin may take for all of it, as a rule.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// How many characters of what a plugin prints are told.
+const SAID: usize = 400;
+
+/// How many bytes of it are looked at.
+const READ: u64 = 1 << 16;
+
+/// How many bytes it may write to one file: what it prints is kept in memory.
+const MOST: u64 = 16 << 20;
+
+/// What a plugin was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// It was loaded: its constructors ran.
+    Load,
+    /// `urom_plugin_get_version` was called.
+    Version,
+    /// `urom_plugin_get_iface` was called.
+    Iface,
+    /// Everything had been answered, and its process ended: its destructors ran.
+    Exit,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stage::Load => f.write_str("while it was loaded"),
+            Stage::Version => write!(f, "in `{GET_VERSION_SYMBOL}`"),
+            Stage::Iface => write!(f, "in `{GET_IFACE_SYMBOL}`"),
+            Stage::Exit => f.write_str("after all had been asked, while its process exited"),
+        }
+    }
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// The loader, or a function of the plugin, said so.
+    #[error(transparent)]
+    Refused(#[from] PluginFileError),
+    /// It did not come back in time.
+    #[error("it did not come back within {} s {stage}: change it, and the service looks again", .limit.as_secs())]
+    Hang {
+        /// Where.
+        stage: Stage,
+        /// How long it had.
+        limit: Duration,
+    },
+    /// It ended its process.
+    #[error("it ended its process ({how}) {stage}{}", said_so(.said.as_deref()))]
+    Crash {
+        /// Where.
+        stage: Stage,
+        /// A signal or an exit code.
+        how: String,
+        /// What it printed before.
+        said: Option<String>,
+    },
+}
+
+fn said_so(said: Option<&str>) -> String {
+    said.map_or_else(String::new, |said| format!(", and printed: {said}"))
+}
+
+/// What a plugin answered, as far as it did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Examined {
+    /// The plugin's version.
+    pub version: Option<u64>,
+    /// The version word of its interface.
+    pub api_version: Option<u64>,
+    /// The methods that are NULL.
+    pub missing: Vec<&'static str>,
+    /// What kept it from answering all of it, or from ending in order.
+    pub trouble: Option<Trouble>,
+}
+
+impl Examined {
+    /// The version and the version word of a plugin that can be served.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn servable(&self) -> Result<(u64, u64), Trouble> {
+        match &self.trouble {
+            // The daemon does not care how a process ends that has answered.
+            None
+            | Some(Trouble::Hang { stage: Stage::Exit, .. } | Trouble::Crash { stage: Stage::Exit, .. }) => {}
+            Some(trouble) => return Err(trouble.clone()),
+        }
+        let word = self.api_version.filter(|word| *word != 0).ok_or(PluginFileError::NoVersionWord)?;
+        match self.missing.first() {
+            Some(method) => Err(PluginFileError::Method(method).into()),
+            None => Ok((self.version.unwrap_or_default(), word)),
+        }
+    }
+}
+
+/// What the child tells.
+#[derive(Debug, Serialize, Deserialize)]
+enum Step {
+    Loaded,
+    Version(u64),
+    /// `missing` are places in [`METHODS`].
+    Iface {
+        word: u64,
+        missing: Vec<usize>,
+    },
+    Refused(String),
+    NoSymbol(String),
+    Failed {
+        symbol: String,
+        code: u32,
+    },
+}
+
+/// This same program, however it was started, and whatever has become of its file. Its arguments begin with `words`, which
+/// lead it to [`main_of`](crate::uromd::main_of).
+#[must_use]
+pub fn this_program(words: &[OsString]) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    let own = std::env::current_exe().ok().filter(|_| !words.is_empty());
+    // What `ps` shows: `uromd`, or the program that has one as its part.
+    let name = own.as_deref().and_then(Path::file_name);
+    command.arg0(name.unwrap_or("uromd".as_ref())).args(words);
+    command
+}
+
+/// Examines a file. `command` starts this program; blocks until its process has ended, or `limit` has passed.
+///
+/// # Errors
+/// There can be no such process.
+pub fn examine(mut command: Command, file: &Path, limit: Duration) -> io::Result<Examined> {
+    // The loader looks for a bare name elsewhere.
+    let file = std::path::absolute(file)?;
+    let (mut told, mut said) = (memory("told")?, memory("said")?);
+    let mut child = command
+        .arg(EXAMINE)
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(told.try_clone()?)
+        .stderr(said.try_clone()?)
+        // What the plugin started ends with it.
+        .process_group(0)
+        .spawn()?;
+    let status = wait(&mut child, limit)?;
+    Ok(judge(&read(&mut told)?, status, limit, &String::from_utf8_lossy(&read(&mut said)?)))
+}
+
+/// A file that lies in memory alone.
+fn memory(name: &str) -> io::Result<File> {
+    Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
+}
+
+fn read(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(READ).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Waits for the end, which is forced when time is over; then there is no status.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let group = Pid::from_child(child);
+    let ended = has_ended(group, limit);
+    // The group is there for as long as anybody of it is; the child itself is not waited for yet.
+    let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    let status = child.wait()?;
+    Ok(ended?.then_some(status))
+}
+
+fn has_ended(process: Pid, limit: Duration) -> io::Result<bool> {
+    let handle = rustix::process::pidfd_open(process, PidfdFlags::empty())?;
+    for step in awake::steps(limit) {
+        let step = Timespec::try_from(step).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&step)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(false)
+}
+
+/// What follows from what the child told, how it ended and what else was printed.
+fn judge(mut told: &[u8], status: Option<ExitStatus>, limit: Duration, said: &str) -> Examined {
+    let mut examined = Examined::default();
+    let mut stage = Stage::Load;
+    while let Ok((step, rest)) = postcard::take_from_bytes(told) {
+        told = rest;
+        let refused = match step {
+            Step::Loaded => {
+                stage = Stage::Version;
+                continue;
+            }
+            Step::Version(version) => {
+                examined.version = Some(version);
+                stage = Stage::Iface;
+                continue;
+            }
+            Step::Iface { word, missing } => {
+                let missing = missing.into_iter().filter_map(|at| METHODS.get(at).copied());
+                (examined.api_version, examined.missing) = (Some(word), missing.collect());
+                stage = Stage::Exit;
+                continue;
+            }
+            Step::Refused(text) => PluginFileError::Load(text),
+            Step::NoSymbol(name) => PluginFileError::Symbol(entry(&name)),
+            Step::Failed { symbol, code } => {
+                PluginFileError::Failed { symbol: entry(&symbol), code: DocaError(code) }
+            }
+        };
+        examined.trouble = Some(refused.into());
+        return examined;
+    }
+    examined.trouble = match status {
+        None => Some(Trouble::Hang { stage, limit }),
+        Some(status) if status.success() && stage == Stage::Exit => None,
+        Some(status) => {
+            let how = match (status.signal(), status.code()) {
+                (Some(number), _) => signal_name(number),
+                (_, code) => format!("exit code {}", code.unwrap_or_default()),
+            };
+            let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+            let said = lines.collect::<Vec<_>>().join(" | ");
+            let said = (!said.is_empty()).then(|| said.chars().take(SAID).collect());
+            Some(Trouble::Crash { stage, how, said })
+        }
+    };
+    examined
+}
+
+fn entry(name: &str) -> &'static str {
+    if name == GET_IFACE_SYMBOL { GET_IFACE_SYMBOL } else { GET_VERSION_SYMBOL }
+}
+
+fn signal_name(number: i32) -> String {
+    let name = match number {
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGXFSZ => return format!("SIGXFSZ: it wrote {} MiB", MOST >> 20),
+        _ => return format!("signal {number}"),
+    };
+    format!("signal {number} ({name})")
+}

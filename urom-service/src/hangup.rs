@@ -1,0 +1,50 @@
+//! `SIGHUP`: ends daemon and workers in order, unless it was ignored when the program was started, as by `nohup`.
+//!
+//! UCX installs a handler of its own as it is loaded, before `main`: what was inherited can only be seen earlier.
+
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the program was started with the signal ignored.
+static IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// UCX takes the signal for a wish to be debugged where this names it.
+const DEBUG_VARIABLE: &str = "UCX_DEBUG_SIGNO";
+
+/// Has a program remember whether `SIGHUP` was ignored when it was started.
+///
+/// For executables that call [`main_of`](crate::uromd::main_of): they alone may have what runs before all libraries.
+#[macro_export]
+macro_rules! remember_hangup {
+    () => {
+        #[used]
+        // SAFETY: the section holds such functions, and this one may be called before any constructor.
+        #[unsafe(link_section = ".preinit_array")]
+        static REMEMBER_HANGUP: extern "C" fn() = $crate::remember_hangup_now;
+    };
+}
+
+/// For [`remember_hangup!`].
+#[doc(hidden)]
+pub extern "C" fn remember_hangup_now() {
+    let mut now = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: nothing is changed, and there is room for what is told.
+    let told = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), now.as_mut_ptr()) };
+    // SAFETY: all zero is a valid value, whether it was written or not.
+    let now = unsafe { now.assume_init() };
+    IGNORED.store(told == 0 && now.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+}
+
+/// Whether this program is to end in order at `SIGHUP`. Where it is not, the signal is ignored from here on, and by the processes
+/// that are started; who wants UCX's debugger gets it.
+pub(crate) fn ends_the_program() -> bool {
+    if std::env::var_os(DEBUG_VARIABLE).is_some() {
+        return false;
+    }
+    let is_ignored = IGNORED.load(Ordering::Relaxed);
+    if is_ignored {
+        // SAFETY: no handler is set, and the one that goes is UCX's, which needs it for nothing.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    }
+    !is_ignored
+}

@@ -1,0 +1,206 @@
+//! Whether the data thread goes on: it counts its turns and notes which plugin it calls, and the
+//! control thread looks once a second.
+//!
+//! The data thread only stores words that nobody else writes, and never asks for the time: this is
+//! its fast path.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::wire::control::{Method, Stuck};
+
+/// How long it is from one look to the next.
+pub(crate) const LOOK: Duration = Duration::from_secs(1);
+
+/// How many seconds a call may take before everybody is told.
+pub(crate) const LONG: u32 = 5;
+
+/// What the two threads share.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    turn: AtomicU64,
+    /// The call that the data thread is in, as [`Calls`] writes it; 0 outside of plugins.
+    call: AtomicU32,
+    /// The plugins, by place.
+    names: Mutex<Vec<String>>,
+}
+
+impl Watch {
+    /// Counts a turn of the data thread.
+    #[inline]
+    pub(crate) fn next_turn(&self) {
+        // Nobody else writes it, so this needs no atomic addition.
+        self.turn.store(self.turn.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Makes a plugin known, and counts a turn: each plugin has its own time to open.
+    pub(crate) fn plugin(self: &Arc<Watch>, name: &str) -> Calls {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.push(name.to_owned());
+        self.next_turn();
+        Calls { plugin: (names.len() as u32) << 8, watch: Arc::clone(self) }
+    }
+
+    fn read(&self, call: u32) -> Option<(String, Method)> {
+        let (place, method) = ((call >> 8).checked_sub(1)?, Method::of_number(call as u8)?);
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        Some((names.get(place as usize)?.clone(), method))
+    }
+}
+
+/// One plugin's way to say what it is called for.
+#[derive(Debug, Clone)]
+pub(crate) struct Calls {
+    watch: Arc<Watch>,
+    /// Its place and one, above the byte of the method.
+    plugin: u32,
+}
+
+impl Calls {
+    /// A call begins.
+    #[inline]
+    pub(crate) fn begin(&self, method: Method) {
+        self.watch.call.store(self.plugin | method as u32, Ordering::Relaxed);
+    }
+
+    /// The plugin has returned, for the time being.
+    #[inline]
+    pub(crate) fn over(&self) {
+        self.watch.call.store(0, Ordering::Relaxed);
+    }
+}
+
+/// What the control thread has seen of a [`Watch`].
+#[derive(Debug)]
+pub(crate) struct Observer {
+    watch: Arc<Watch>,
+    turn: u64,
+    call: u32,
+    /// For how many looks the turn has been the same, and inside a plugin. A pause of this process
+    /// is one look.
+    seconds: u32,
+}
+
+/// What a look found out.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// A plugin has kept the data thread for [`LONG`] seconds now.
+    Stuck(Stuck),
+    /// It does no more, after this.
+    Returned(Stuck),
+}
+
+impl Observer {
+    pub(crate) fn new(watch: Arc<Watch>) -> Observer {
+        Observer { watch, turn: 0, call: 0, seconds: 0 }
+    }
+
+    /// Looks, which is to be done every [`LOOK`].
+    pub(crate) fn look(&mut self) -> Option<News> {
+        let call = self.watch.call.load(Ordering::Relaxed);
+        let turn = self.watch.turn.load(Ordering::Relaxed);
+        if turn == self.turn && call != 0 && self.call != 0 {
+            self.call = call;
+            self.seconds += 1;
+            return self.stuck().filter(|stuck| stuck.seconds == LONG).map(News::Stuck);
+        }
+        let before = self.stuck().filter(|stuck| stuck.seconds >= LONG);
+        (self.turn, self.call, self.seconds) = (turn, call, 0);
+        before.map(News::Returned)
+    }
+
+    /// The call that keeps the data thread, if it has for a second or longer.
+    pub(crate) fn stuck(&self) -> Option<Stuck> {
+        let (plugin, method) = self.watch.read(self.call).filter(|_| self.seconds > 0)?;
+        Some(Stuck { plugin, method, seconds: self.seconds })
+    }
+
+    /// The plugin that the data thread is in just now, and what it was called for.
+    pub(crate) fn call(&self) -> Option<(String, Method)> {
+        self.watch.read(self.watch.call.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rig() -> (Arc<Watch>, Calls, Observer) {
+        let watch = Arc::new(Watch::default());
+        watch.plugin("first");
+        let calls = watch.plugin("second");
+        let observer = Observer::new(Arc::clone(&watch));
+        (watch, calls, observer)
+    }
+
+    fn stuck(method: Method, seconds: u32) -> Stuck {
+        Stuck { plugin: "second".to_owned(), method, seconds }
+    }
+
+    #[test]
+    fn a_call_that_does_not_return_is_told_of_once_and_so_is_its_end() {
+        let (watch, calls, mut observer) = rig();
+        watch.next_turn();
+        calls.begin(Method::WorkerCmd);
+        assert_eq!((observer.look(), observer.stuck()), (None, None), "it may just have begun");
+        for seconds in 1..LONG {
+            assert_eq!(observer.look(), None);
+            assert_eq!(observer.stuck(), Some(stuck(Method::WorkerCmd, seconds)));
+        }
+        assert_eq!(observer.look(), Some(News::Stuck(stuck(Method::WorkerCmd, LONG))));
+        assert_eq!(observer.look(), None);
+        calls.over();
+        assert_eq!(observer.look(), Some(News::Returned(stuck(Method::WorkerCmd, LONG + 1))));
+        assert_eq!((observer.look(), observer.stuck()), (None, None));
+    }
+
+    #[test]
+    fn a_plugin_that_is_called_in_every_turn_is_well() {
+        let (watch, calls, mut observer) = rig();
+        for _ in 0..3 * LONG {
+            watch.next_turn();
+            calls.begin(Method::Progress);
+            assert_eq!((observer.look(), observer.stuck()), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_is_well() {
+        let (watch, calls, mut observer) = rig();
+        watch.next_turn();
+        calls.begin(Method::Progress);
+        calls.over();
+        for _ in 0..3 * LONG {
+            assert_eq!((observer.look(), observer.stuck()), (None, None));
+        }
+        // It is woken between two looks, which is a new turn.
+        watch.next_turn();
+        calls.begin(Method::WorkerCmd);
+        assert_eq!((observer.look(), observer.stuck()), (None, None));
+    }
+
+    #[test]
+    fn a_turn_that_goes_round_in_circles_has_its_latest_call_named() {
+        let (watch, calls, mut observer) = rig();
+        watch.next_turn();
+        for method in [Method::Progress, Method::NotifPack].into_iter().cycle().take(LONG as usize) {
+            calls.begin(method);
+            observer.look();
+        }
+        calls.begin(Method::NotifPack);
+        assert_eq!(observer.look(), Some(News::Stuck(stuck(Method::NotifPack, LONG))));
+    }
+
+    #[test]
+    fn plugins_that_open_one_after_the_other_have_their_own_time_each() {
+        let watch = Arc::new(Watch::default());
+        let mut observer = Observer::new(Arc::clone(&watch));
+        for name in ["one", "two", "three"] {
+            watch.plugin(name).begin(Method::Open);
+            for _ in 0..LONG {
+                assert_eq!(observer.look(), None);
+            }
+        }
+    }
+}

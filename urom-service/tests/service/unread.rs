@@ -1,0 +1,127 @@
+//! Hosts that do not read: what the worker keeps for them, and who is given up.
+
+use std::time::Instant;
+
+use ucx::{AmFlags, Request};
+use urom_service::wire::control::StartWorker;
+use urom_service::wire::frame::AM_COMMANDS;
+
+use crate::support::PATIENCE;
+use crate::support::client::{Client, Connection, any, op};
+use crate::support::plugins::Plugins;
+use crate::support::uromd::Uromd;
+
+const MIB: usize = 1 << 20;
+
+/// How much a host may leave unread.
+const MAX_UNREAD: usize = 8 * MIB;
+
+/// What else the worker may take for them: UCX's requests, and commands and answers of the plugin
+/// that are under way.
+const MARGIN: usize = 8 * MIB;
+
+/// How many tasks a host has in flight: the answers are 80 MiB.
+const SLOTS: u16 = 20_000;
+
+/// The longest payload of a notification.
+const LONGEST: u64 = 4096 - 32;
+
+/// How many commands fit a message.
+const TOGETHER: u16 = 250;
+
+/// What a process has in memory, in bytes.
+fn resident(pid: u64) -> usize {
+    status(pid, "VmRSS:")
+}
+
+/// The most that it ever had.
+fn peak(pid: u64) -> usize {
+    status(pid, "VmHWM:")
+}
+
+fn status(pid: u64, name: &str) -> usize {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let kib = text.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")).unwrap();
+    kib.parse::<usize>().unwrap() << 10
+}
+
+/// Asks for the longest answers in all slots, and reads no more of them than it must to be able to
+/// send. Ends before when the host is thrown out.
+fn ask_without_reading(host: &Connection) {
+    for begin in (0..SLOTS).step_by(TOGETHER.into()) {
+        let mut message = host.pass.as_bytes().to_vec();
+        for slot in begin..begin + TOGETHER {
+            message.extend(host.frame(slot, 0, &[op::BIG.to_le_bytes(), LONGEST.to_le_bytes()].concat()));
+        }
+        let mut sending = Some(host.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER));
+        let deadline = Instant::now() + PATIENCE;
+        while let Some(Err(request)) = sending.take().map(Request::into_done) {
+            assert!(Instant::now() < deadline, "the worker takes no commands");
+            host.worker.progress();
+            if host.endpoint.error().is_some() {
+                return request.detach();
+            }
+            sending = Some(request);
+        }
+    }
+}
+
+/// Two hosts that read nothing, beside one that does; the daemon lets one host leave so many bytes
+/// unread.
+struct Setting {
+    good: Connection,
+    rude: Vec<Connection>,
+    uromd: Uromd,
+    _plugins: Plugins,
+}
+
+fn setting(max_unread: usize) -> Setting {
+    let plugins = Plugins::obedient();
+    let most = max_unread.to_string();
+    let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], &["--max-unread", &most]);
+    let mut client = Client::connect(uromd.address);
+    let good = client.attach(any(), 4);
+    let worker = StartWorker { id: good.started.id, ..any() };
+    let rude = (0..2).map(|_| client.attach(worker.clone(), SLOTS.into())).collect();
+    Setting { good, rude, uromd, _plugins: plugins }
+}
+
+/// Waits until a worker has no more memory than that, while a host of it goes on.
+fn shrinks_to(most: usize, pid: u64, good: &Connection) {
+    let deadline = Instant::now() + PATIENCE;
+    while resident(pid) > most {
+        assert!(Instant::now() < deadline, "{} bytes, where {most} are the most", resident(pid));
+        good.call(op::ECHO, 1);
+    }
+}
+
+#[test]
+fn hosts_that_do_not_read_cost_what_they_may_leave_unread_and_are_given_up() {
+    let Setting { good, rude, uromd, _plugins } = setting(MAX_UNREAD);
+    let pid = good.pid();
+    let before = resident(pid);
+    for host in &rude {
+        ask_without_reading(host);
+        let failure = host.refusal();
+        assert!(failure.text.contains("has not read 8 MiB") && failure.text.contains("--max-unread"));
+        good.call(op::ECHO, 1);
+    }
+    uromd.logged(&["thrown out", "has not read 8 MiB", "--max-unread"]);
+    let (most, peak) = (before + rude.len() * MAX_UNREAD + MARGIN, peak(pid));
+    assert!(peak <= most, "{peak} bytes, where {most} are the most");
+    shrinks_to(before + MARGIN, pid, &good);
+    println!("{before} bytes before, {peak} at most, {} after", resident(pid));
+}
+
+#[test]
+fn what_a_host_left_unread_is_given_back_to_the_system_when_it_leaves() {
+    let Setting { good, rude, uromd: _uromd, _plugins } = setting(1 << 30);
+    let pid = good.pid();
+    let before = resident(pid);
+    rude.iter().for_each(ask_without_reading);
+    let peak = peak(pid);
+    assert!(peak > before + 100 * MIB, "{before} bytes before, {peak} at most");
+    drop(rude);
+    shrinks_to(before + peak / 5, pid, &good);
+    println!("{before} bytes before, {peak} at most, {} after", resident(pid));
+}
