@@ -24,6 +24,11 @@ const BACKLOG: i32 = 4096;
 /// How long to wait before accepting again.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Has as many connections wait as may come at once: the standard library's backlog is 128. Where this fails it is as it was.
+pub(crate) fn let_wait(listener: &TcpListener) {
+    let _ = rustix::net::listen(listener, BACKLOG);
+}
+
 /// A listener.
 #[derive(Debug)]
 pub(crate) struct Entrance {
@@ -36,8 +41,7 @@ pub(crate) struct Entrance {
 
 impl Entrance {
     pub(crate) fn new(listener: TcpListener) -> Entrance {
-        // The standard library's backlog is 128, and a thousand hosts may come at once. Where this fails it is as it was.
-        let _ = rustix::net::listen(&listener, BACKLOG);
+        let_wait(&listener);
         Entrance { listener, lobby: Lobby::new(UNPROVEN), closed: None, failures: Budget::default() }
     }
 

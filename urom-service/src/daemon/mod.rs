@@ -36,6 +36,7 @@ pub(crate) use manager::Manager;
 use process::Reaper;
 pub(crate) use server::serve;
 
+use crate::entrance::let_wait;
 use crate::hangup;
 use crate::log::LogLevel;
 use crate::worker::is_loopback;
@@ -65,6 +66,8 @@ pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(S
         let listener = TcpListener::bind(listen).await.with_context(|| {
             format!("cannot listen on {listen}: is another uromd running there? choose another with --listen")
         })?;
+        // Before anybody is told where it listens.
+        let_wait(&listener);
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let mut hangup = hangup::ends_the_program().then(|| signal(SignalKind::hangup())).transpose()?;

@@ -60,7 +60,7 @@ impl fmt::Display for Stage {
             Stage::Load => f.write_str("while it was loaded"),
             Stage::Version => write!(f, "in `{GET_VERSION_SYMBOL}`"),
             Stage::Iface => write!(f, "in `{GET_IFACE_SYMBOL}`"),
-            Stage::Exit => f.write_str("after all had been asked, while its process exited"),
+            Stage::Exit => f.write_str("after all had been asked, while it exited"),
         }
     }
 }

@@ -106,7 +106,7 @@ fn hosts_that_do_not_read_cost_what_they_may_leave_unread_and_are_given_up() {
         assert!(failure.text.contains("has not read 8 MiB") && failure.text.contains("--max-unread"));
         good.call(op::ECHO, 1);
     }
-    uromd.logged(&["thrown out", "has not read 8 MiB", "--max-unread"]);
+    uromd.logged(&["closed the connection", "has not read 8 MiB", "--max-unread"]);
     let (most, peak) = (before + rude.len() * MAX_UNREAD + MARGIN, peak(pid));
     assert!(peak <= most, "{peak} bytes, where {most} are the most");
     shrinks_to(before + MARGIN, pid, &good);
