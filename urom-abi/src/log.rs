@@ -77,6 +77,16 @@ impl Level {
 }
 
 /// A log line, for the time of the call that passes it on.
+///
+/// ```
+/// use urom_abi::log::{Level, Line, Text};
+///
+/// let [none, plugin, text] = ["", "worker_graph", "three links"].map(Text::new);
+/// let level = Level::Info.number();
+/// let line = Line { level, line: 0, file: none, source: plugin, target: none, text };
+/// // SAFETY: the text is a constant.
+/// assert_eq!(unsafe { line.text.get() }, "three links");
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Line {

@@ -36,7 +36,7 @@ pub(super) fn is_byte(ty: &Type) -> bool {
     matches!(ty, Type::Int { bytes: 1, signed: false })
 }
 
-/// The elements of a payload. Bytes are [`bytes`] or a list of numbers, others a list or, without brackets, just one.
+/// The elements of a payload. Bytes are [`bytes()`] or a list of numbers, others a list or, without brackets, just one.
 pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
     if is_byte(ty) && !text.starts_with('[') {
         return bytes(text);
