@@ -123,5 +123,5 @@ fn a_plugin_that_was_replaced_is_served_by_the_next_service_with_its_own_descrip
         let mut client = Client::connect_with(next.address(), Some(next.key())).unwrap();
         client.attach(any(), 1);
     }
-    assert_eq!(told(&service).unwrap().0, 2);
+    assert_eq!(told(&service).unwrap().2, "second");
 }
