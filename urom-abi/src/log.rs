@@ -105,6 +105,14 @@ pub struct Line {
 }
 
 /// A text that lies in the other side's memory.
+///
+/// ```
+/// use urom_abi::log::Text;
+///
+/// let text: Text = Text::new("three links");
+/// // SAFETY: the text is a constant.
+/// assert_eq!(unsafe { text.get() }, "three links");
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Text {
