@@ -170,24 +170,19 @@ mod tests {
         assert_eq!(Sentence::new().text("a").text(&long).text("b").as_str(), "ab");
     }
 
-    fn notifications(names: &[&'static str]) -> Messages {
-        let variant = |name: &&'static str| Variant {
-            name,
-            docs: "",
-            tag: 0,
-            also: None,
-            reply: None,
-            fields: &[],
-            payloads: &[],
-        };
-        let variants = Vec::leak(names.iter().map(variant).collect());
+    const fn variant(name: &'static str) -> Variant {
+        Variant { name, docs: "", tag: 0, also: None, reply: None, fields: &[], payloads: &[] }
+    }
+
+    fn notifications(variants: &'static [Variant]) -> Messages {
         let tag = Type::Int { bytes: 8, signed: false };
         Messages { name: "Notification", docs: "", tag, len: 8, union_at: 8, header: &[], variants }
     }
 
     #[test]
     fn a_missing_notification_is_named_with_those_there_are() {
-        let two = notifications(&["TagSent", "Pong"]);
+        const TWO: [Variant; 2] = [variant("TagSent"), variant("Pong")];
+        let two = notifications(&TWO);
         let of = |reply| no_notification(&two, reply).map(|text| text.as_str().to_owned());
         assert_eq!(of("Pong"), None);
         let text =
@@ -196,7 +191,8 @@ mod tests {
         let text = "`Notification` has no variant `Gone`: there is `TagSent`, `Pong`";
         assert_eq!(of("Gone").as_deref(), Some(text));
         assert!(no_notification(&notifications(&[]), "Gone").is_none(), "that enum has an error");
-        let many = notifications(&["Something"; 200]);
+        const MANY: [Variant; 200] = [variant("Something"); 200];
+        let many = notifications(&MANY);
         let text = no_notification(&many, "Gone").expect("it is none");
         assert!(text.as_str().ends_with("`, and others"), "{}", text.as_str());
     }
