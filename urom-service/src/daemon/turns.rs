@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use tracing::debug;
 
 /// How long a turn may take.
@@ -76,10 +75,20 @@ impl Usage {
         if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } != 0 {
             return Usage::default();
         }
-        let now = |clock| Duration::try_from(clock_gettime(clock)).unwrap_or_default();
-        let (time, cpu) = (now(ClockId::Monotonic), now(ClockId::ThreadCPUTime));
-        Usage { time, cpu, sleeps: usage.ru_nvcsw.unsigned_abs() }
+        Usage {
+            time: now(libc::CLOCK_MONOTONIC),
+            cpu: now(libc::CLOCK_THREAD_CPUTIME_ID),
+            sleeps: usage.ru_nvcsw.unsigned_abs(),
+        }
     }
+}
+
+/// The time of a clock. `rustix` looks for the kernel's function in a way that valgrind does not bear.
+fn now(clock: libc::clockid_t) -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: there is room for what is told; both clocks are there, and without one the time is zero.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 #[cfg(test)]
