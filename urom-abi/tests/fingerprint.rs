@@ -300,6 +300,10 @@ fn values_of_constants_in_lengths_and_conditions_count_with_their_names() {
     assert_differ(host, keys!(u32, 8, -1, "a"), text);
     let text = "`KIND` in the condition of `Put.more` is -1 at the host, 3 at the plugin";
     assert_differ(host, keys!(u32, 4, 3, "a"), text);
+    // What follows stays until the process ends, which Miri takes for a leak.
+    if cfg!(miri) {
+        return;
+    }
     let text = "`limits::KEY` in the length of `Put.key` is 4 at the host, no number at the plugin";
     let protocol = keys!(u32, 4, -1, "a");
     let mut payloads = protocol.commands.variants[0].payloads.to_vec();
