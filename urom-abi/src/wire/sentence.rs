@@ -191,7 +191,7 @@ mod tests {
         let text = "`Notification` has no variant `Gone`: there is `TagSent`, `Pong`";
         assert_eq!(of("Gone").as_deref(), Some(text));
         assert!(no_notification(&notifications(&[]), "Gone").is_none(), "that enum has an error");
-        const MANY: [Variant; 200] = [variant("Something"); 200];
+        static MANY: [Variant; 200] = [variant("Something"); 200];
         let many = notifications(&MANY);
         let text = no_notification(&many, "Gone").expect("it is none");
         assert!(text.as_str().ends_with("`, and others"), "{}", text.as_str());
