@@ -2,11 +2,13 @@
 #![cfg(not(miri))]
 
 mod common;
+#[path = "common/again.rs"]
+mod program;
 
-use std::process::Command;
 use std::time::Duration;
 
 use common::Worker;
+use program::again;
 use protocol::{Command as Message, *};
 use urom_pdk::prelude::*;
 
@@ -80,10 +82,8 @@ fn failing() {
 
 /// The lines of the first backtrace behind the line that says `what`: each function and its place.
 fn frames(what: &str, in_progress: bool) -> Vec<String> {
-    let mut command = Command::new(std::env::current_exe().expect("a test is a file"));
-    command.args(["--exact", "--ignored", "--nocapture", "failing"]).env("RUST_BACKTRACE", "1");
-    // Places below the working directory are shown without it.
-    command.current_dir("/").env_remove("FAIL_IN_PROGRESS");
+    let mut command = again("failing");
+    command.env("RUST_BACKTRACE", "1").env_remove("FAIL_IN_PROGRESS");
     if in_progress {
         command.env("FAIL_IN_PROGRESS", "1");
     }

@@ -2,11 +2,12 @@
 #![cfg(not(miri))]
 
 mod common;
-
-use std::process::Command;
+#[path = "common/again.rs"]
+mod program;
 
 use common::Worker;
 use common::protocol::*;
+use program::again;
 use urom_pdk::DocaError;
 
 /// The other process: opens a plugin whose handler fails in every way.
@@ -68,20 +69,7 @@ fn lines(of: &str) -> Vec<String> {
 
 /// The same with a value of `RUST_BACKTRACE`.
 fn lines_with(backtrace: &str, of: &str) -> Vec<String> {
-    let program = std::env::current_exe().unwrap();
-    // An emulated test cannot start its own kind by itself.
-    let runner = std::env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER").unwrap_or_default();
-    let runner = runner.split_whitespace().filter(|_| cfg!(target_arch = "aarch64")).map(Into::into);
-    let mut words: Vec<std::ffi::OsString> = runner.collect();
-    words.push(program.into());
-    let output = Command::new(&words[0])
-        .args(&words[1..])
-        .args(["--exact", "--ignored", "--nocapture", of])
-        .env("RUST_BACKTRACE", backtrace)
-        // Places below the working directory are shown without it.
-        .current_dir("/")
-        .output()
-        .unwrap();
+    let output = again(of).env("RUST_BACKTRACE", backtrace).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{text}");
     text.lines().map(str::to_owned).collect()
