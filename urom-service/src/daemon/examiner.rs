@@ -1,6 +1,7 @@
 //! How the daemon learns what a plugin answers. Nothing that a file does as it is loaded may harm the daemon.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
@@ -46,8 +47,7 @@ impl Examiner {
         match self {
             Examiner::Process { launcher, words, env } => {
                 let examined = match in_process(&[], words, env) {
-                    // This program is another machine's, and runs under an emulator.
-                    Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => {
+                    examined if !launcher.is_empty() && is_of_another_machine(&examined) => {
                         in_process(launcher, words, env)
                     }
                     examined => examined,
@@ -65,6 +65,18 @@ impl Examiner {
     /// Whether a file that was asked stays in this process, which then takes one in its place for the same.
     pub(crate) fn keeps_what_it_loads(&self) -> bool {
         matches!(self, Examiner::Thread)
+    }
+}
+
+/// Whether this program is another machine's, and runs under an emulator: some tell by the child's exit code that it was not
+/// started.
+fn is_of_another_machine(examined: &io::Result<Examined>) -> bool {
+    match examined {
+        Err(error) => error.raw_os_error() == Some(libc::ENOEXEC),
+        Ok(examined) => matches!(
+            &examined.trouble,
+            Some(Trouble::Crash { stage: Stage::Load, how, .. }) if how == "exit code 127"
+        ),
     }
 }
 
