@@ -136,7 +136,11 @@ fn the_daemon_and_its_workers_are_processes_of_the_emulator() -> Result<()> {
     let graph = connection.plugin::<graph_protocol::Protocol>()?;
     let worker = connection.worker().plugin(&graph).start().wait()?;
     let daemon = uromd.pid().as_raw_nonzero().get();
-    let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children"))?;
+    // Each is a child of the thread that started it.
+    let mut children = String::new();
+    for thread in fs::read_dir(format!("/proc/{daemon}/task"))? {
+        children += &fs::read_to_string(thread?.path().join("children"))?;
+    }
     let workers: Vec<i32> = children.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
     assert_eq!(workers.len(), 1, "{children}");
     for process in [daemon, workers[0]] {
