@@ -209,7 +209,9 @@ impl ProgressEngine {
 
     /// Counts the handle of a context no more that stays behind, and is never dropped.
     pub(crate) fn forget_handle(&self) {
-        self.0.leaving.drop_handle();
+        // Dropped last, it sees out the others that leave, which have nobody else now.
+        let engine = self.clone();
+        engine.0.leaving.drop_handle();
     }
 
     /// Waits for those that leave when nobody else has the engine.

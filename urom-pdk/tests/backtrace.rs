@@ -5,7 +5,7 @@ mod common;
 #[path = "common/again.rs"]
 mod program;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::Worker;
 use program::again;
@@ -74,9 +74,15 @@ fn failing() {
     for command in [Message::from(FailAtOnce), Message::from(FailLater)] {
         let len = command.encode(&mut bytes).expect("it is small");
         worker.send(3, 1, &bytes[..len]);
-        // Longer than the handler sleeps.
-        std::thread::sleep(Duration::from_millis(10));
-        assert_eq!(worker.progress().len(), 1);
+        let end = Instant::now() + Duration::from_secs(10);
+        let answers = loop {
+            let answers = worker.progress().len();
+            if answers > 0 || Instant::now() > end {
+                break answers;
+            }
+            std::thread::yield_now();
+        };
+        assert_eq!(answers, 1);
     }
 }
 

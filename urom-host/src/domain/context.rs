@@ -182,20 +182,12 @@ impl Drop for Owner {
             return self.engine.clone().keep(Box::new(again()));
         }
         if !self.destroy() {
-            return self.leave();
+            // The library has the context for ever, with its workers and its engine.
+            return self.engine.forget_handle();
         }
         self.workers.iter().for_each(|(_, worker)| worker.domains.set(worker.domains.get() - 1));
         // SAFETY: the domain is destroyed, so no callback reaches the context any more, and it came from a `Box`.
         drop(unsafe { Box::from_raw(self.context.as_ptr()) });
-    }
-}
-
-impl Owner {
-    /// Leaves the context to the library, for ever, with its workers and its engine.
-    fn leave(&self) {
-        // Others may leave that engine, too, which has nobody else now.
-        let engine = self.engine.clone();
-        engine.forget_handle();
     }
 }
 
@@ -217,7 +209,8 @@ impl Leaver for Owner {
 
     fn stay_behind(self: Box<Self>) {
         tracing::warn!("{} did not stop within {LEAVE_LIMIT:?} and stays behind", self.name());
-        self.leave();
+        // The library has the context for ever, with its workers and its engine.
+        self.engine.forget_handle();
         std::mem::forget(*self);
     }
 }

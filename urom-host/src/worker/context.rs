@@ -293,17 +293,9 @@ impl Drop for Owner {
             // SAFETY: the worker is destroyed, so no callback reaches the context any more, and it came from a `Box`.
             drop(unsafe { Box::from_raw(self.context.as_ptr()) });
         } else {
-            self.leave();
+            // The library has the context for ever, with its engine and its service.
+            self.engine.forget_handle();
         }
-    }
-}
-
-impl Owner {
-    /// Leaves the context to the library, for ever, with its engine and its service.
-    fn leave(&self) {
-        // Others may leave that engine, too, which has nobody else now.
-        let engine = self.engine.clone();
-        engine.forget_handle();
     }
 }
 
@@ -322,7 +314,8 @@ impl Leaver for Owner {
 
     fn stay_behind(self: Box<Self>) {
         tracing::warn!("{} did not stop within {LEAVE_LIMIT:?} and stays behind", self.name());
-        self.leave();
+        // The library has the context for ever, with its engine and its service.
+        self.engine.forget_handle();
         std::mem::forget(*self);
     }
 }
