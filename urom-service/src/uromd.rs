@@ -229,7 +229,10 @@ impl DaemonArgs {
             worker_env_allow: self.worker_env_allow.clone(),
             worker_launcher: self.worker_launcher.clone().map_or_else(Vec::new, |words| words.0),
         };
-        crate::daemon::run(config, self.sdk_log_level, ready)
+        let served = crate::daemon::run(config, self.sdk_log_level, ready);
+        // The program may end the process now.
+        Log::flush();
+        served
     }
 }
 

@@ -72,6 +72,25 @@ impl Drop for Running {
 }
 
 #[test]
+fn its_last_lines_are_written_before_it_ends() -> Result<()> {
+    let plugins = PluginDirectory::with(&["worker_graph"])?;
+    // A thread writes the lines to a file, as those to a terminal, and it is not slower than the end every time.
+    for _ in 0..6 {
+        let log = tempfile::NamedTempFile::new()?;
+        let mut tool = tool_with(["run", "--listen", "127.0.0.1:0"])?;
+        tool.arg(plugins.path()).stdout(Stdio::piped()).stderr(log.reopen()?);
+        let mut child = tool.spawn()?;
+        let lines = lines_of(child.stdout.take().context("it has an output")?);
+        while !lines.recv_timeout(DEADLINE)?.starts_with("listening on") {}
+        kill_process(Pid::from_child(&child), Signal::INT)?;
+        assert!(child.wait()?.success());
+        let log = fs::read_to_string(log.path())?;
+        assert!(log.contains("stopping the service; it has 0 workers\n"), "{log}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_directory_is_served_to_hosts_until_a_signal() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph", "worker_sandbox"])?;
     for signal in [Signal::INT, Signal::TERM] {
