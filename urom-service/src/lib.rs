@@ -31,6 +31,7 @@ pub mod freshness;
 pub mod fuzzing;
 mod hangup;
 mod host_names;
+mod inherited;
 pub mod key;
 pub mod library;
 mod loaded;
@@ -52,6 +53,8 @@ pub mod worker;
 
 #[doc(hidden)]
 pub use hangup::remember_hangup_now;
+#[doc(hidden)]
+pub use inherited::hear_signals;
 pub use own_output::take_stdout;
 pub use patience::{PATIENCE_VARIABLE, ParsePatienceError, Patience};
 pub use urom_log::export_doca_log;

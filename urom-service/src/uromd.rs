@@ -1,7 +1,6 @@
 //! `uromd` as a function: the UROM service daemon, and `uromd worker`, started by itself, one of its workers.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -17,7 +16,7 @@ use crate::daemon::config::{Limits, MAX_MAX_MESSAGE, MIN_MAX_MESSAGE, process_cp
 use crate::daemon::{AllowedVariables, DaemonConfig, WorkerVariable};
 use crate::examine::{self, EXAMINE};
 use crate::key::{Key, key_file_of_environment};
-use crate::log::{Log, LogLevel};
+use crate::log::{self, Lines, Log, LogLevel};
 use crate::patience::{PATIENCE_VARIABLE, Patience};
 use crate::wire::control::DEFAULT_PORT;
 use crate::worker::{self, Place, WorkerConfig};
@@ -167,14 +166,11 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
         Some(Role::Examine { file }) => examine::run_child(&file),
         None => run_daemon(&cli.daemon, words),
     };
-    Log::flush();
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("uromd: {error:#}");
-            ExitCode::FAILURE
-        }
+    if let Err(error) = &result {
+        log::write(&format!("uromd: {error:#}\n"));
     }
+    Log::flush();
+    ExitCode::from(u8::from(result.is_err()))
 }
 
 impl DaemonArgs {
@@ -239,13 +235,17 @@ impl DaemonArgs {
 /// `uromd` itself, which says on standard output where it listens, and nothing else.
 fn run_daemon(args: &DaemonArgs, words: Vec<OsString>) -> Result<()> {
     // A daemon without standard output serves like any other.
-    let own = crate::take_stdout().ok();
-    args.serve(None, words, |address| {
-        if let Some(mut out) = own.as_ref() {
-            // One write, so that nobody reads half a line. Nobody may read it, which is no reason not to serve.
-            let _ = out.write_all(format!("uromd: listening on {address}\n").as_bytes());
+    let own = crate::take_stdout().ok().map(Lines::to);
+    let served = args.serve(None, words, |address| {
+        if let Some(own) = &own {
+            // Nobody may read it, which is no reason not to serve.
+            own.write(&format!("uromd: listening on {address}\n"));
         }
-    })
+    });
+    if let Some(own) = own {
+        own.flush();
+    }
+    served
 }
 
 fn run_worker(config: WorkerConfig) -> Result<()> {

@@ -49,9 +49,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let key_file = args.daemon.key_file();
     args.daemon.serve(Some(vec![path]), vec![crate::UROMD.into()], |address| {
-        say(&format!("listening on {address}"));
-        // It serves hosts when this has returned, and this one like any other.
-        std::thread::spawn(move || tell_plugins(address, key_file));
+        // Nobody may read what it says, and then it waits. The service asks itself as any other host.
+        std::thread::spawn(move || {
+            say(&format!("listening on {address}"));
+            tell_plugins(address, key_file);
+        });
     })?;
     Ok(exit::DONE)
 }

@@ -3,12 +3,9 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use tracing::dispatcher;
-
+use super::background::{Background, Outcome};
 use super::launcher::command;
 use crate::awake;
 use crate::examine::{DEADLINE, Examined, Stage, Trouble, examine};
@@ -88,11 +85,7 @@ fn served(examined: &Examined) -> Result<Answer, String> {
 /// A file that is examined, or was.
 #[derive(Debug)]
 pub(crate) enum Question {
-    /// It is, on a thread. `awaited` says whether somebody has waited for that already.
-    Open {
-        answer: Receiver<Result<Answer, String>>,
-        awaited: bool,
-    },
+    Open(Background<Result<Answer, String>>),
     Answered(Result<Answer, String>),
 }
 
@@ -100,34 +93,29 @@ impl Question {
     /// Has a file examined that shows this.
     pub(crate) fn ask(examiner: &Examiner, file: &Path, shown: &PluginElf) -> Question {
         let (examiner, path, shown) = (examiner.clone(), file.to_owned(), shown.clone());
-        match on_a_thread(move || examiner.ask(&path, &shown)) {
-            Ok(answer) => Question::Open { answer, awaited: false },
+        match Background::begin(move || examiner.ask(&path, &shown)) {
+            Ok(answer) => Question::Open(answer),
             Err(reason) => Question::Answered(Err(reason)),
         }
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self, Question::Open { .. })
+        matches!(self, Question::Open(_))
     }
 
     /// The answer, which is waited for once and not later than `until`.
     pub(crate) fn answer(&mut self, until: Instant) -> Option<&Result<Answer, String>> {
-        if let Question::Open { answer, awaited } = self {
-            let left =
-                if *awaited { Duration::ZERO } else { until.saturating_duration_since(Instant::now()) };
-            *awaited = true;
-            let heard = match answer.recv_timeout(left) {
-                Ok(heard) => heard,
-                Err(RecvTimeoutError::Timeout) => return None,
-                Err(RecvTimeoutError::Disconnected) => {
-                    Err("examining it panicked; please report it".to_owned())
-                }
+        if let Question::Open(answer) = self {
+            let heard = match answer.outcome(until) {
+                Outcome::Done(heard) => heard,
+                Outcome::Busy => return None,
+                Outcome::Panicked => Err("examining it panicked; please report it".to_owned()),
             };
             *self = Question::Answered(heard);
         }
         match self {
             Question::Answered(answer) => Some(answer),
-            Question::Open { .. } => None,
+            Question::Open(_) => None,
         }
     }
 }
@@ -135,25 +123,11 @@ impl Question {
 /// Loads a file into this process. A plugin that hangs keeps its thread.
 fn load(file: &Path) -> Result<Answer, String> {
     let path = file.to_owned();
-    let loaded = on_a_thread(move || PluginFile::open(&path))?;
-    let loaded = match awake::receive(&loaded, DEADLINE) {
+    let loaded = Background::begin(move || PluginFile::open(&path))?;
+    let loaded = match awake::receive(&loaded.result, DEADLINE) {
         Ok(loaded) => loaded,
         Err(_) => return Err(Trouble::Hang { stage: Stage::Load, limit: DEADLINE }.to_string()),
     };
     let plugin = loaded.map_err(|error| error.to_string())?;
     Ok(Answer { version: plugin.version, api_version: Some(plugin.iface.api_version as u64) })
-}
-
-/// Does something that may take for ever, and logs where this thread does.
-fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<Receiver<T>, String> {
-    let (tell, told) = sync_channel(1);
-    let log = dispatcher::get_default(Clone::clone);
-    let work = move || {
-        // Nobody listens any more when it took too long.
-        let _ = tell.send(dispatcher::with_default(&log, work));
-    };
-    match thread::Builder::new().name("urom-examine".to_owned()).spawn(work) {
-        Ok(_) => Ok(told),
-        Err(error) => Err(format!("cannot be examined: {error}")),
-    }
 }

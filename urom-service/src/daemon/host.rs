@@ -26,8 +26,8 @@ use crate::wire::stream::{self, StreamError, greet};
 const SEARCH: Duration = Duration::from_secs(3);
 
 /// What a host is told that has to wait too long for the list of plugins.
-const SEARCHING: &str = "the daemon still looks for plugins: the one that its log names last as `loading` takes long, or hangs; try \
-    again, or take it out of the plugin path and start the service again";
+const SEARCHING: &str = "the daemon still looks for plugins, which takes long; try again: its log names the places of the \
+    plugin path and the files that it waits for";
 
 /// What every host's task shares.
 #[derive(Debug)]

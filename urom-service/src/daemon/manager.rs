@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -12,6 +13,9 @@ use std::time::Duration;
 
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tracing::warn;
+
+/// What it is told once hosts can connect.
+const READY: &str = "READY=1";
 
 /// The manager's socket: a path, or `@` and an abstract name.
 const SOCKET: &str = "NOTIFY_SOCKET";
@@ -22,8 +26,12 @@ const WATCHDOG: &str = "WATCHDOG_USEC";
 /// The process that they are expected of, if not any.
 const WATCHED: &str = "WATCHDOG_PID";
 
-/// A longer interval means the same, and is no time that can be computed with.
-const LONGEST: Duration = Duration::from_secs(3600);
+/// The time between two signs of life. A shorter one would take a processor, a longer one is no
+/// time that can be computed with.
+const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
+
+/// How long to wait before a manager whose queue was full is told again that the daemon is ready.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// The service manager, or none. Nothing here blocks, and nothing fails when the manager does not
 /// listen.
@@ -31,6 +39,8 @@ const LONGEST: Duration = Duration::from_secs(3600);
 pub(crate) struct Manager {
     socket: Option<(UnixDatagram, SocketAddr)>,
     signs_of_life: Option<Interval>,
+    /// Until it has learned that the daemon is ready.
+    again: Option<Interval>,
 }
 
 impl Manager {
@@ -45,18 +55,15 @@ impl Manager {
             }
         };
         let number = |name| std::env::var(name).ok()?.parse().ok();
-        let signs_of_life = signs_of_life(number(WATCHDOG), number(WATCHED)).map(|period| {
-            let mut interval = interval(period);
-            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            interval
-        });
-        Manager { socket: Some(socket), signs_of_life }
+        let signs_of_life = signs_of_life(number(WATCHDOG), number(WATCHED)).map(every);
+        Manager { socket: Some(socket), signs_of_life, again: None }
     }
 
-    /// Hosts can connect.
-    pub(crate) fn ready(&self) {
-        if let Err(problem) = self.tell("READY=1") {
-            warn!("the service manager does not learn that this service is ready: {problem}");
+    /// Hosts can connect. A manager that does not read now is told again by [`Manager::alive`].
+    pub(crate) fn ready(&mut self) {
+        if let Err(problem) = self.tell(READY) {
+            warn!("the service manager does not learn yet that this service is ready: {problem}");
+            self.again = is_full(&problem).then(|| every(AGAIN));
         }
     }
 
@@ -69,18 +76,42 @@ impl Manager {
     /// Shows the manager that the loop which polls this is alive, if it is time, or waits until
     /// then. Never, if nobody watches.
     pub(crate) async fn alive(&mut self) {
-        match &mut self.signs_of_life {
-            Some(interval) => interval.tick().await,
-            None => std::future::pending().await,
-        };
-        // The next one may arrive, and two of them have to be missed.
-        let _ = self.tell("WATCHDOG=1");
+        tokio::select! {
+            () = tick(&mut self.again) => {
+                if !self.tell(READY).is_err_and(|problem| is_full(&problem)) {
+                    self.again = None;
+                }
+            }
+            () = tick(&mut self.signs_of_life) => {
+                // The next one may arrive, and two of them have to be missed.
+                let _ = self.tell("WATCHDOG=1");
+            }
+        }
     }
 
     fn tell(&self, state: &str) -> io::Result<()> {
         let Some((socket, manager)) = &self.socket else { return Ok(()) };
         // Not connected: a manager that started anew has made its socket anew.
         socket.send_to_addr(state.as_bytes(), manager).map(drop)
+    }
+}
+
+/// Whether the manager's queue has no room.
+fn is_full(problem: &io::Error) -> bool {
+    problem.kind() == io::ErrorKind::WouldBlock
+}
+
+fn every(period: Duration) -> Interval {
+    let mut interval = interval(period);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
+
+/// Waits for the next tick, or for ever.
+async fn tick(interval: &mut Option<Interval>) {
+    match interval {
+        Some(interval) => drop(interval.tick().await),
+        None => std::future::pending().await,
     }
 }
 
@@ -101,7 +132,7 @@ fn signs_of_life(watchdog: Option<u64>, watched: Option<u64>) -> Option<Duration
     let watchdog =
         watchdog.filter(|_| watched.is_none_or(|process| process == u64::from(std::process::id())))?;
     let half = Duration::from_micros(watchdog) / 2;
-    (!half.is_zero()).then(|| half.min(LONGEST))
+    (watchdog != 0).then(|| half.clamp(*INTERVAL.start(), *INTERVAL.end()))
 }
 
 #[cfg(test)]
@@ -128,6 +159,7 @@ mod tests {
         assert_eq!(signs_of_life(Some(1_000_000), Some(own + 1)), None, "another process is watched");
         assert_eq!(signs_of_life(None, Some(own)), None);
         assert_eq!(signs_of_life(Some(0), None), None);
-        assert_eq!(signs_of_life(Some(u64::MAX), None), Some(LONGEST));
+        assert_eq!(signs_of_life(Some(1), None), Some(Duration::from_millis(1)));
+        assert_eq!(signs_of_life(Some(u64::MAX), None), Some(Duration::from_secs(3600)));
     }
 }

@@ -1,5 +1,6 @@
 //! The daemon: it finds plugins, starts workers, and tells hosts where they are.
 
+mod background;
 pub mod config;
 mod descriptors;
 pub(crate) mod discovery;
@@ -10,6 +11,7 @@ pub(crate) mod fuzzing;
 mod host;
 mod launcher;
 mod manager;
+mod place;
 mod process;
 mod request;
 mod roster;
@@ -38,6 +40,7 @@ pub(crate) use server::serve;
 
 use crate::entrance::let_wait;
 use crate::hangup;
+use crate::inherited::hear_signals;
 use crate::log::LogLevel;
 use crate::worker::is_loopback;
 
@@ -51,6 +54,7 @@ use crate::worker::is_loopback;
 /// # Errors
 /// The address is taken or is not this machine's.
 pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(SocketAddr)) -> Result<()> {
+    hear_signals();
     descriptors::allow(config.limits);
     crate::descriptors::require().map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -110,13 +110,10 @@ async fn run(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (events, mut happened) = session::events();
-    let mut catalogue = Catalogue::new(launcher.examiner(config.listen.ip()));
-    let plugin_path = config.plugin_path.clone();
+    let path = config.plugin_path.clone().or_else(path_of_environment);
+    let mut catalogue = Catalogue::new(path, &launcher.examiner(config.listen.ip()));
     let reception = Arc::new(Reception {
-        search: Search::begin(move || {
-            let path = plugin_path.clone().or_else(path_of_environment);
-            catalogue.discover(path.as_deref())
-        }),
+        search: Search::begin(move || catalogue.discover()),
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.limits.hosts)),
         limit: config.limits.hosts,

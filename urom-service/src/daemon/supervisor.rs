@@ -20,7 +20,8 @@ use crate::wire::stream::{StreamError, greet};
 /// How long a worker may take to end after its stream did.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
-/// How long to wait for the cause of a death before reporting it without.
+/// How long to wait for the cause of a death before reporting it without, and for the last words
+/// of a worker that has ended.
 const CAUSE: Duration = Duration::from_millis(300);
 
 /// Starts a worker on a thread that may wait for a file system, then supervises it.
@@ -55,7 +56,15 @@ async fn supervise(
     patience: Patience,
 ) {
     let Launched { stream, first_word, mut body } = launched;
-    let end = talk(serial, stream, first_word, outgoing, &events, patience).await;
+    let over = async {
+        body.ended().await;
+        // What a plugin started may hold the stream open.
+        sleep(CAUSE).await;
+    };
+    let end = tokio::select! {
+        end = talk(serial, stream, first_word, outgoing, &events, patience) => end,
+        () = over => None,
+    };
     if matches!(end, Some(StreamError::Silent(_))) {
         // Its hosts hear nothing either, and are about to find that out. Killed before they do, it would look to them as
         // if it had crashed. Nobody listens when the daemon ends.

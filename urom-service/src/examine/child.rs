@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 
 use super::{MOST, Step};
 use crate::plugin_file::{Loaded, PluginFileError, missing};
@@ -17,8 +17,8 @@ use crate::plugin_file::{Loaded, PluginFileError, missing};
 pub(crate) fn run(file: &Path) -> Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // Nobody wants the memory of a process that is expected to crash.
-    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
-    setrlimit(Resource::Fsize, Rlimit { current: Some(MOST), maximum: Some(MOST) })?;
+    lower(Resource::Core, 0)?;
+    lower(Resource::Fsize, MOST)?;
     // What the plugin prints must not come between the steps.
     let mut out = crate::take_stdout()?;
     match ask(file, &mut out) {
@@ -35,6 +35,13 @@ pub(crate) fn run(file: &Path) -> Result<()> {
             tell(&mut out, &step)
         }
     }
+}
+
+/// A lower limit stays: raising it takes a right.
+fn lower(resource: Resource, most: u64) -> Result<()> {
+    let Rlimit { current, maximum } = getrlimit(resource);
+    let lower = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
+    Ok(setrlimit(resource, Rlimit { current: lower(current), maximum: lower(maximum) })?)
 }
 
 fn ask(file: &Path, out: &mut File) -> Result<()> {

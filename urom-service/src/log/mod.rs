@@ -20,6 +20,7 @@ use urom_log::{Origin, Output, level_of, text_of};
 
 pub(crate) use budget::{Budget, LeftOut};
 pub use limit::{LogLevel, ParseLogLevelError};
+pub(crate) use writer::{Lines, write};
 
 /// Writes events to standard error.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! The way of log lines to standard error. A log that nobody reads holds nobody up.
+//! The way of lines out of the process, such as those of the log. A reader that does not read holds nobody up.
 //!
 //! A line is written at once where the kernel takes it without waiting. Any other waits in a bounded buffer, which a
 //! thread empties: it may wait for a full pipe, a stopped terminal or a slow file system. Lines that find the buffer full
@@ -6,13 +6,14 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{IoSlice, Write as _};
+use std::io::{self, IoSlice, Write as _};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use rustix::io::{ReadWriteFlags, pwritev2};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr};
 use urom_abi::log::Level;
 use urom_abi::{Count, signals};
 use urom_log::Origin;
@@ -23,9 +24,9 @@ const ROOM: usize = 256 << 10;
 /// How long [`flush`] waits for a reader.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// Where lines are written, and those that wait.
+/// Lines to a descriptor whose reader may be slow or gone, and those that wait for it.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(crate) struct Lines {
     out: Option<File>,
     waiting: Mutex<Waiting>,
     /// Told when lines begin to wait, and when they no longer do.
@@ -58,10 +59,10 @@ impl Waiting {
 }
 
 /// That of standard error.
-static PROCESS: LazyLock<Arc<Writer>> = LazyLock::new(|| Writer::new(std::io::stderr()));
+static PROCESS: LazyLock<Arc<Lines>> = LazyLock::new(|| Lines::to(std::io::stderr()));
 
 /// Writes a line to standard error without waiting for its reader.
-pub(super) fn write(line: &str) {
+pub(crate) fn write(line: &str) {
     PROCESS.write(line);
 }
 
@@ -70,14 +71,14 @@ pub(super) fn flush() {
     PROCESS.flush();
 }
 
-impl Writer {
+impl Lines {
     /// Nothing is written where `out` is closed.
-    fn new(out: impl AsFd) -> Arc<Writer> {
+    pub(crate) fn to(out: impl AsFd) -> Arc<Lines> {
         let out = out.as_fd().try_clone_to_owned().ok().map(File::from);
-        Arc::new(Writer { out, waiting: Mutex::default(), changed: Condvar::new() })
+        Arc::new(Lines { out, waiting: Mutex::default(), changed: Condvar::new() })
     }
 
-    fn write(self: &Arc<Self>, line: &str) {
+    pub(crate) fn write(self: &Arc<Self>, line: &str) {
         let Some(out) = &self.out else { return };
         let mut waiting = self.lock();
         let mut rest = line.as_bytes();
@@ -101,7 +102,7 @@ impl Writer {
 
     /// The thread's work, which never ends.
     fn work(&self) {
-        let Some(mut out) = self.out.as_ref() else { return };
+        let Some(out) = &self.out else { return };
         let mut waiting = self.lock();
         loop {
             while waiting.bytes.is_empty() && waiting.dropped == 0 {
@@ -119,12 +120,12 @@ impl Writer {
                 bytes.extend(dropped_line(dropped).into_bytes());
             }
             // There is nowhere left to report that standard error is closed.
-            let _ = out.write_all(&bytes);
+            let _ = write_all(out, &bytes);
             waiting = self.lock();
         }
     }
 
-    fn flush(&self) {
+    pub(crate) fn flush(&self) {
         let is_full = |waiting: &mut Waiting| waiting.started && !waiting.is_empty();
         // Whatever was not read by now is lost.
         let _ = self.changed.wait_timeout_while(self.lock(), LAST_LINES, is_full);
@@ -141,6 +142,21 @@ fn dropped_line(dropped: u64) -> String {
     origin.line(std::process::id(), "log", &format!("{lines} dropped here: the log is read too slowly"))
 }
 
+/// Waits for the reader, also where whoever shares the file has made it non-blocking.
+fn write_all(mut out: &File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match out.write(bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                retry_on_intr(|| poll(&mut [PollFd::new(out, PollFlags::OUT)], None))?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals, and pipes before Linux 6.4.
 fn write_at_once(out: &File, bytes: &[u8]) -> usize {
     /// The file's own position.
@@ -155,9 +171,9 @@ mod tests {
     use super::*;
 
     /// A writer into a pipe, and the pipe's other end.
-    fn piped() -> (Arc<Writer>, PipeReader) {
+    fn piped() -> (Arc<Lines>, PipeReader) {
         let (read, write) = std::io::pipe().unwrap();
-        (Writer::new(write), read)
+        (Lines::to(write), read)
     }
 
     #[test]
@@ -210,6 +226,21 @@ mod tests {
     }
 
     #[test]
+    fn lines_wait_for_the_reader_of_a_pipe_that_does_not_block() {
+        let (read, write) = io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&write, true).unwrap();
+        let writer = Lines::to(write);
+        let line = format!("{}\n", "z".repeat(999));
+        // More than a pipe holds, and less than what may wait beside it.
+        const LINES: usize = 200;
+        for _ in 0..LINES {
+            writer.write(&line);
+        }
+        let read = BufReader::new(read).lines().take(LINES).map(Result::unwrap);
+        assert!(read.eq(std::iter::repeat_n(line.trim_end(), LINES)));
+    }
+
+    #[test]
     fn a_process_that_ends_waits_for_a_reader_but_not_for_ever() {
         let (writer, mut read) = piped();
         let line = "y".repeat(200 << 10);
@@ -236,14 +267,14 @@ mod tests {
         }
         writer.flush();
         assert!(writer.lock().is_empty());
-        let writer = Writer { out: None, waiting: Mutex::default(), changed: Condvar::new() };
+        let writer = Lines { out: None, waiting: Mutex::default(), changed: Condvar::new() };
         Arc::new(writer).write("nobody\n");
     }
 
     #[test]
     fn a_file_takes_lines_at_once_or_by_the_thread() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let writer = Writer::new(file.as_file());
+        let writer = Lines::to(file.as_file());
         for number in 0..100 {
             writer.write(&format!("{number}\n"));
         }

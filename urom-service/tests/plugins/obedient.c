@@ -28,6 +28,7 @@ enum op {
 	WRONG_DESTINATION, /* answer with a destination that is no host's */
 	POLLS,        /* answer with how often progress was called */
 	FAULT,        /* do what sanitizers report, each its own */
+	FORK,         /* answer with the id of a process that stays, but not for ever */
 };
 
 struct state { ucs_list_link_t ready, held; int release_in; uint64_t polls; };
@@ -236,6 +237,14 @@ static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state, struct
 		n = answer(cmd, NULL, 0);
 		break;
 	}
+	case FORK:
+		words[0] = fork();
+		if (words[0] == 0) {
+			sleep(30);
+			_exit(0);
+		}
+		n = answer(cmd, words, 8);
+		break;
 	case HANG:
 		for (;;)
 			pause();

@@ -15,7 +15,7 @@ use urom_service::wire::stream::StreamError;
 use crate::support::client::{Client, any, op};
 use crate::support::link::Link;
 use crate::support::plugins::Plugins;
-use crate::support::uromd::{Uromd, command, wait_gone};
+use crate::support::uromd::{Uromd, command, full_pipe, wait, wait_gone};
 
 fn run(args: &[&str]) -> Output {
     command().args(args).output().unwrap()
@@ -28,6 +28,27 @@ fn sigterm_and_sigint_end_it_with_success() {
         uromd.signal(signal);
         assert!(uromd.wait().success());
     }
+}
+
+#[test]
+fn signals_that_its_parent_ignored_or_blocked_reach_it() {
+    let plugins = Plugins::obedient();
+    let path = plugins.path().to_str().unwrap();
+    let parent = ["env", "--ignore-signal=CHLD,TERM,INT", "--block-signal=CHLD,TERM,INT,HUP"];
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let mut uromd = Uromd::start_behind(&parent, &[path], &[]);
+        let host = Client::connect(uromd.address).attach(any(), 1);
+        assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+        uromd.signal(signal);
+        assert!(uromd.wait().success());
+    }
+}
+
+#[test]
+fn a_start_that_fails_ends_though_nobody_reads_why() {
+    let (_read, write) = full_pipe();
+    let mut uromd = command().args(["-m", "1048576", "--max-unread", "1"]).stderr(write).spawn().unwrap();
+    assert!(!wait(&mut uromd).success());
 }
 
 #[test]

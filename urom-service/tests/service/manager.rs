@@ -1,16 +1,16 @@
 //! What a service manager hears of the daemon that it started.
 
-use std::io::ErrorKind;
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::DocaError;
 
 use crate::support::PATIENCE;
 use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
-use crate::support::uromd::Uromd;
+use crate::support::uromd::{Uromd, command, full_pipe, wait};
 
 /// The socket of a service manager.
 struct Manager {
@@ -86,16 +86,38 @@ fn a_manager_that_does_not_read_keeps_nobody_waiting() {
     while filler.send_to(b"x", &manager.name).is_ok() {}
     let plugins = Plugins::obedient();
     let mut uromd = Uromd::start_with_env(&manager.watches(1000), &[plugins.path().to_str().unwrap()]);
-    uromd.logged(&["does not learn that this service is ready"]);
+    uromd.logged(&["does not learn yet that this service is ready"]);
     let host = Client::connect(uromd.address).attach(any(), 1);
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    // Once it reads, it learns.
+    while manager.hears() != "READY=1" {}
     uromd.signal(Signal::TERM);
     assert!(uromd.wait().success());
 }
 
 #[test]
+fn a_standard_output_that_nobody_reads_keeps_nobody_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    let manager = Manager::at_a_path(&directory);
+    let (read, write) = full_pipe();
+    let mut command = command();
+    command.envs(manager.watches(0)).args(["--listen", "127.0.0.1:0"]).stdout(write);
+    let mut uromd = command.spawn().unwrap();
+    drop(command);
+    assert_eq!(manager.hears(), "READY=1");
+    let mut line = String::new();
+    BufReader::new(read).read_line(&mut line).unwrap();
+    let address = line.trim().rsplit(' ').next().unwrap().parse().unwrap();
+    Client::connect(address);
+    kill_process(Pid::from_child(&uromd), Signal::TERM).unwrap();
+    assert!(wait(&mut uromd).success());
+}
+
+#[test]
 fn a_daemon_whose_manager_is_not_there_serves_hosts_and_says_so() {
-    for (name, part) in [("/no/such/socket", "is ready"), ("nonsense", "NOTIFY_SOCKET=nonsense")] {
+    for (name, part) in
+        [("/no/such/socket", "yet that this service is ready"), ("nonsense", "NOTIFY_SOCKET=nonsense")]
+    {
         let uromd = Uromd::start_with_env(&[("NOTIFY_SOCKET", name.to_owned())], &[]);
         uromd.logged(&[part]);
         Client::connect(uromd.address);

@@ -277,6 +277,21 @@ fn a_worker_that_is_killed_is_reported_and_its_hosts_are_cut_off() {
 }
 
 #[test]
+fn the_end_of_a_worker_counts_though_a_process_that_its_plugin_started_goes_on() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let mut client = Client::connect(uromd.address);
+    let host = client.attach(StartWorker { id: 8, ..any() }, 1);
+    let pid = host.pid();
+    let forked = host.call(op::FORK, 0).payload.unwrap();
+    kill(pid, Signal::KILL);
+    // With the stream alone it would count as silent once the daemon's patience is over.
+    uromd.logged(&["worker 8 is gone", "SIGKILL"]);
+    assert_eq!(uromd.lines_with("silent"), 0);
+    kill(u64::from_le_bytes(forked.try_into().unwrap()), Signal::KILL);
+}
+
+#[test]
 fn a_worker_that_is_stopped_is_given_up_and_killed() {
     let plugins = Plugins::obedient();
     let uromd = Uromd::start(&plugins);

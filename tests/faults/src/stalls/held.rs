@@ -49,15 +49,15 @@ pub(super) fn ask(command: &mut Command) -> Result<Asked> {
 
 impl Asked {
     /// Takes the questions over, once the command was started.
-    pub(super) fn answer(self, about: &'static str) -> Result<Held> {
+    pub(super) fn answer(self, about: &str) -> Result<Held> {
         let listener = receive_one(self.0.as_fd())?;
         let holds = Arc::new(AtomicBool::new(false));
         let (tell, held) = mpsc::channel();
         let (release, released) = UnixStream::pair()?;
-        let does_hold = Arc::clone(&holds);
+        let (does_hold, about) = (Arc::clone(&holds), about.to_owned());
         thread::Builder::new().name("look-ups".to_owned()).spawn(move || {
             // It ends with the last process that could ask.
-            let _ = serve(&listener, about, &does_hold, &tell, released);
+            let _ = serve(&listener, &about, &does_hold, &tell, released);
         })?;
         Ok(Held { holds, held, release })
     }

@@ -3,6 +3,7 @@
 pub(crate) mod crowd;
 mod held;
 
+use std::ffi::OsStr;
 use std::io::PipeReader;
 use std::net::SocketAddr;
 use std::process::Command;
@@ -37,6 +38,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let many = extent.pick(200, 400);
     let all = || -> Result<_> {
         slow_files(&logs).context("a slow file system")?;
+        slow_directory(&logs).context("a slow directory of the plugin path")?;
         unread_log(many, &logs).context("a log that nobody reads")?;
         paused(&logs).context("a pause of everybody")?;
         let took = crowd(many, &logs).context("a crowd with a key")?;
@@ -81,6 +83,29 @@ fn slow_files(logs: &Logs) -> Result<()> {
     Ok(())
 }
 
+/// Looking at a directory of the plugin path takes for ever: hosts get the plugins of the others.
+fn slow_directory(logs: &Logs) -> Result<()> {
+    let (slow, quick) = (PluginDirectory::with(&[FAULTY])?, PluginDirectory::with(&[FAULTY])?);
+    let path = [slow.variable(), quick.variable()].join(OsStr::new(";"));
+    let (log, mut asked) = (logs.file("uromd")?, None);
+    let daemon = Uromd::start_with(path, |command| {
+        asked = Some(held::ask(command));
+        set_up_daemon(command, Transports::All).stderr(log)
+    });
+    let held = asked.context("no command")??.answer(&slow.variable().to_string_lossy())?;
+    let daemon = daemon?;
+    held.hold();
+    for worker in [ONE, TWO] {
+        let mut host = HostProcess::start("host", &[], Transports::All, logs.file("host")?)?;
+        host.connect(daemon.address())?;
+        host.start_worker(worker)?;
+        let (end, _) = host.call(worker, Call::Echo(5), PATIENCE)?;
+        ensure!(end == Ok(5), "{end:?}");
+    }
+    held.wait(Duration::ZERO).context("hosts came in, and nothing was slow")?;
+    ends_in_order(daemon, "a daemon with a slow directory")
+}
+
 /// Nobody reads what the daemon and its workers log, and they log much.
 fn unread_log(many: usize, logs: &Logs) -> Result<()> {
     let plugins = PluginDirectory::with(&[FAULTY])?;
@@ -97,10 +122,15 @@ fn unread_log(many: usize, logs: &Logs) -> Result<()> {
     host.start_worker(ONE)?;
     let (end, _) = host.call(ONE, Call::Echo(5), PATIENCE)?;
     ensure!(end == Ok(5), "{end:?}");
+    ends_in_order(daemon, "a daemon whose log nobody reads")
+}
+
+/// At SIGTERM.
+fn ends_in_order(daemon: Uromd, what: &str) -> Result<()> {
     let pid = daemon.pid();
     daemon.signal(Signal::TERM)?;
     let gone = std::thread::spawn(move || daemon.wait());
-    wait_for_end(pid, END, "a daemon whose log nobody reads")?;
+    wait_for_end(pid, END, what)?;
     let status = gone.join().map_err(|_| anyhow::anyhow!("a panic"))??;
     ensure!(status.success(), "{status}");
     Ok(())

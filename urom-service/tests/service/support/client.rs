@@ -350,4 +350,5 @@ pub(crate) mod op {
     pub(crate) const POLLS: u64 = 20;
     /// Do what sanitizers report, each its own.
     pub(crate) const FAULT: u64 = 21;
+    pub(crate) const FORK: u64 = 22;
 }

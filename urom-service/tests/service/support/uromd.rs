@@ -1,6 +1,6 @@
 //! A `uromd` of one's own.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -64,9 +64,15 @@ impl Uromd {
 
     /// The same with what `ulimit` of a shell sets for it.
     pub(crate) fn start_limited(ulimit: &str, directories: &[&str], args: &[&str]) -> Uromd {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("ulimit {ulimit} && exec \"$0\" \"$@\"")]).arg(command().get_program());
-        Uromd::start_as(shell, "127.0.0.1:0", directories, args)
+        let script = format!("ulimit {ulimit} && exec \"$0\" \"$@\"");
+        Uromd::start_behind(&["sh", "-c", &script], directories, args)
+    }
+
+    /// The same as the last arguments of a program, which becomes it.
+    pub(crate) fn start_behind(words: &[&str], directories: &[&str], args: &[&str]) -> Uromd {
+        let mut program = Command::new(words[0]);
+        program.args(&words[1..]).arg(command().get_program());
+        Uromd::start_as(program, "127.0.0.1:0", directories, args)
     }
 
     fn start_as(mut command: Command, listen: &str, directories: &[&str], args: &[&str]) -> Uromd {
@@ -128,14 +134,7 @@ impl Uromd {
 
     /// Waits for its end.
     pub(crate) fn wait(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(Instant::now() < deadline, "uromd does not end");
-            std::thread::yield_now();
-        }
+        wait(&mut self.child)
     }
 }
 
@@ -144,6 +143,27 @@ impl Drop for Uromd {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Waits for the end of a `uromd`.
+pub(crate) fn wait(child: &mut Child) -> ExitStatus {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        assert!(Instant::now() < deadline, "uromd does not end");
+        std::thread::yield_now();
+    }
+}
+
+/// A pipe that takes no more, and its other end.
+pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (read, mut write) = io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&write, true).unwrap();
+    while write.write(b"unread ").is_ok() {}
+    rustix::io::ioctl_fionbio(&write, false).unwrap();
+    (read, write)
 }
 
 /// Waits until a process is gone.

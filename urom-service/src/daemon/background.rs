@@ -1,0 +1,75 @@
+//! Work that may take for ever, as with a file system that hangs: on a thread of its own.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tracing::dispatcher;
+
+/// Work that was begun, and is waited for once.
+#[derive(Debug)]
+pub(super) struct Background<T> {
+    pub(super) result: Receiver<T>,
+    awaited: bool,
+}
+
+/// How far it has come.
+#[derive(Debug)]
+pub(super) enum Outcome<T> {
+    Done(T),
+    Busy,
+    Panicked,
+}
+
+impl<T: Send + 'static> Background<T> {
+    /// Begins, and logs where this thread does.
+    ///
+    /// # Errors
+    /// Why there is no thread.
+    pub(super) fn begin(work: impl FnOnce() -> T + Send + 'static) -> Result<Background<T>, String> {
+        let (tell, result) = sync_channel(1);
+        let log = dispatcher::get_default(Clone::clone);
+        let work = move || {
+            // Nobody listens any more when it took too long.
+            let _ = tell.send(dispatcher::with_default(&log, work));
+        };
+        let thread = thread::Builder::new().name("urom-look".to_owned());
+        thread.spawn(work).map_err(|error| format!("there is no thread to look at it: {error}"))?;
+        Ok(Background { result, awaited: false })
+    }
+
+    /// Waits for the end, the first time, and not later than `until`.
+    pub(super) fn outcome(&mut self, until: Instant) -> Outcome<T> {
+        let left = match std::mem::replace(&mut self.awaited, true) {
+            true => Duration::ZERO,
+            false => until.saturating_duration_since(Instant::now()),
+        };
+        match self.result.recv_timeout(left) {
+            Ok(result) => Outcome::Done(result),
+            Err(RecvTimeoutError::Timeout) => Outcome::Busy,
+            Err(RecvTimeoutError::Disconnected) => Outcome::Panicked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_waited_for_once() {
+        let (go_on, may_go_on) = sync_channel::<()>(0);
+        let mut work = Background::begin(move || may_go_on.recv().unwrap()).unwrap();
+        let late = || Instant::now() + Duration::from_secs(60);
+        assert!(matches!(work.outcome(Instant::now()), Outcome::Busy));
+        let begin = Instant::now();
+        assert!(matches!(work.outcome(late()), Outcome::Busy));
+        assert!(begin.elapsed() < Duration::from_secs(30), "the second time nobody waits");
+        go_on.send(()).unwrap();
+        while let Outcome::Busy = work.outcome(late()) {
+            thread::yield_now();
+        }
+        let mut work = Background::<()>::begin(|| std::panic::resume_unwind(Box::new("work"))).unwrap();
+        assert!(matches!(work.outcome(late()), Outcome::Panicked));
+    }
+}

@@ -1,0 +1,282 @@
+//! One entry of the plugin path: a directory or a file, and what is known of the files there.
+//!
+//! Its file system may hang, which must not keep hosts from the plugins of other entries. So it is
+//! looked at on a thread of its own.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tracing::{debug, info};
+use urom_abi::describe::section::{self, Description};
+use urom_abi::version;
+
+use super::background::{Background, Outcome};
+use super::discovery::PLUGIN_PATH_VARIABLE;
+use super::examiner::{Answer, Examiner, Question};
+use super::trust::{self, Distrust};
+use crate::freshness;
+use crate::loaded::{self, Identity};
+use crate::plugin_elf::{self, PluginElf, plugin_name};
+use crate::plugin_file::PluginFileError;
+
+/// An entry, which may be looked at at this moment.
+#[derive(Debug)]
+pub(super) struct Place {
+    entry: PathBuf,
+    examiner: Examiner,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Idle(Files),
+    Looking(Background<(Files, Sight)>),
+}
+
+/// What is known of files, as long as they are the same.
+pub(super) type Files = HashMap<PathBuf, Known>;
+
+/// What a look has shown.
+#[derive(Debug, Default)]
+pub(super) struct Sight {
+    /// Files that may be plugins, by the names that these would have. They are being examined.
+    pub(super) candidates: Vec<(PathBuf, String)>,
+    /// Why others are not served.
+    pub(super) complaints: Vec<String>,
+}
+
+/// What is known of a file.
+#[derive(Debug)]
+pub(super) struct Known {
+    identity: Identity,
+    /// What it shows without being loaded; a reason against that otherwise.
+    looked: Result<PluginElf, String>,
+    /// The path it is loaded by.
+    spelling: PathBuf,
+    /// Its description, as hosts get it, once that was made.
+    shown: Option<Arc<[u8]>>,
+    /// What it was asked, if it came to that.
+    question: Option<Question>,
+}
+
+/// Why a file is not served.
+pub(super) enum PassedOver {
+    /// Somebody will want to know.
+    Because(String),
+    /// Any library that lies beside plugins.
+    NoPlugin,
+}
+
+impl<T: Into<String>> From<T> for PassedOver {
+    fn from(reason: T) -> PassedOver {
+        PassedOver::Because(reason.into())
+    }
+}
+
+impl Place {
+    pub(super) fn new(entry: PathBuf, examiner: Examiner) -> Place {
+        Place { entry, examiner, state: State::Idle(Files::new()) }
+    }
+
+    /// Begins a look, unless one goes on.
+    pub(super) fn look(&mut self) -> Result<(), String> {
+        if let State::Idle(files) = &mut self.state {
+            let (files, entry, examiner) = (std::mem::take(files), self.entry.clone(), self.examiner.clone());
+            self.state = State::Looking(Background::begin(move || look(files, &entry, &examiner))?);
+        }
+        Ok(())
+    }
+
+    /// What the look has shown. It is waited for once, and not later than `until`.
+    ///
+    /// # Errors
+    /// Why nothing is known.
+    pub(super) fn sight(&mut self, until: Instant) -> Result<Sight, String> {
+        let State::Looking(look) = &mut self.state else { return Ok(Sight::default()) };
+        match look.outcome(until) {
+            Outcome::Done((files, sight)) => {
+                self.state = State::Idle(files);
+                Ok(sight)
+            }
+            Outcome::Busy => Err(format!(
+                "{} is being looked at, which takes long: hosts that come later may find its plugins",
+                self.entry.display()
+            )),
+            Outcome::Panicked => {
+                self.state = State::Idle(Files::new());
+                Err(format!("looking at {} panicked; please report it", self.entry.display()))
+            }
+        }
+    }
+
+    /// What was known at the end of the last look.
+    pub(super) fn known(&mut self, file: &Path) -> Option<&mut Known> {
+        match &mut self.state {
+            State::Idle(files) => files.get_mut(file),
+            State::Looking(_) => None,
+        }
+    }
+}
+
+/// Looks at an entry, with what was known of its files. Blocks for as long as its file system does.
+fn look(mut before: Files, entry: &Path, examiner: &Examiner) -> (Files, Sight) {
+    let (mut files, mut sight) = (Files::new(), Sight::default());
+    let paths = files_at(entry).unwrap_or_else(|complaint| {
+        sight.complaints.push(complaint);
+        Vec::new()
+    });
+    for file in paths {
+        let candidate = Known::of(&file, before.remove(&file)).and_then(|mut known| {
+            let candidate = known.candidate(&file, examiner);
+            files.insert(file.clone(), known);
+            candidate
+        });
+        match candidate {
+            Ok(name) => sight.candidates.push((file, name)),
+            Err(reason) => sight.complaints.extend(reason.complaint(&file)),
+        }
+    }
+    (files, sight)
+}
+
+/// The file that an entry is, or those that lie in the directory.
+///
+/// # Errors
+/// Why the directory is skipped.
+fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
+    if entry.is_file() {
+        // The loader looks for a bare name elsewhere.
+        let bare = entry.parent().is_none_or(|directory| directory.as_os_str().is_empty());
+        return Ok(vec![if bare { Path::new(".").join(entry) } else { entry.to_owned() }]);
+    }
+    // What cannot be looked at cannot be read either, and that says why.
+    if let Err(reason @ (Distrust::Writable { .. } | Distrust::Owner { .. })) = trust::check(entry) {
+        let text = format!("the directory {} is skipped: {reason}", entry.display());
+        return Err(format!("{PLUGIN_PATH_VARIABLE}: {text}"));
+    }
+    let names = plugin_files(entry).map_err(|error| {
+        let colon = entry.as_os_str().as_bytes().contains(&b':');
+        let hint = if colon { "; directories are separated by `;`, not by `:`" } else { "" };
+        format!(
+            "{PLUGIN_PATH_VARIABLE}: the directory {} cannot be read and is skipped: {error}{hint}",
+            entry.display()
+        )
+    })?;
+    Ok(names.iter().map(|name| entry.join(name)).collect())
+}
+
+/// The `*.so` of a directory, sorted.
+fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        if name.as_bytes().ends_with(b".so") {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Whether a file is named as linkers want libraries named.
+fn is_library(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.as_bytes().starts_with(b"lib"))
+}
+
+impl PassedOver {
+    /// What to complain about, if anything.
+    pub(super) fn complaint(self, file: &Path) -> Option<String> {
+        match self {
+            PassedOver::Because(reason) => Some(format!("{} is not served: {reason}", file.display())),
+            PassedOver::NoPlugin => {
+                debug!("{} is a library and no plugin", file.display());
+                None
+            }
+        }
+    }
+}
+
+impl Known {
+    /// Looks at a file, unless it is one that was looked at `before`.
+    fn of(file: &Path, before: Option<Known>) -> Result<Known, PassedOver> {
+        trust::check(file).map_err(|reason| reason.to_string())?;
+        let identity = Identity::of(file).map_err(|error| error.to_string())?;
+        Ok(before.filter(|known| known.identity == identity).unwrap_or_else(|| {
+            let looked = plugin_elf::look(file).map_err(|error| error.to_string());
+            Known { identity, looked, spelling: file.to_owned(), shown: None, question: None }
+        }))
+    }
+
+    /// The name of the plugin that the file may be, which is examined then unless that was done before.
+    fn candidate(&mut self, file: &Path, examiner: &Examiner) -> Result<String, PassedOver> {
+        let looked = match &self.looked {
+            Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {
+                return Err(PassedOver::NoPlugin);
+            }
+            Ok(PluginElf { missing, .. }) if !missing.is_empty() => {
+                return Err(PluginFileError::Symbol(missing[0]).to_string().into());
+            }
+            // Hosts could not tell whether it lays out messages as they do.
+            Ok(PluginElf { description: Some(Err(error)), .. }) => {
+                return Err(format!("{error}; build it with this kit").into());
+            }
+            Ok(looked) => looked,
+            Err(reason) => return Err(reason.clone().into()),
+        };
+        let name = plugin_name(file, looked.stated_name())?;
+        if let Some((why, hint)) = freshness::stale(file) {
+            return Err(format!("it is {why}: {hint}").into());
+        }
+        if self.question.is_none() {
+            if examiner.keeps_what_it_loads() {
+                self.spelling = loaded::spelling(file, self.identity, looked)?;
+            }
+            self.question = Some(Question::ask(examiner, &self.spelling, looked));
+        }
+        Ok(name)
+    }
+
+    /// What it answers.
+    pub(super) fn answer(&mut self, file: &Path, until: Instant) -> Result<Answer, PassedOver> {
+        let Some(question) = &mut self.question else { return Err(PassedOver::NoPlugin) };
+        let is_new = question.is_open();
+        let Some(answer) = question.answer(until) else {
+            return Err("it is being examined, which takes long: hosts that come later may find it".into());
+        };
+        if is_new && answer.is_err() {
+            // The loader has not kept it.
+            loaded::forget(&self.spelling);
+        }
+        let answer = answer.clone()?;
+        if is_new {
+            let api = answer.api_version.and_then(|word| usize::try_from(word).ok());
+            let api = api.map(|word| format!(", built for DOCA {}", version::display(word)));
+            let (file, version, api) = (file.display(), answer.version, api.unwrap_or_default());
+            info!("found the plugin {file}, version {version}{api}");
+        }
+        Ok(answer)
+    }
+
+    pub(super) fn fingerprint(&self) -> Option<u64> {
+        self.looked.as_ref().ok().and_then(PluginElf::fingerprint)
+    }
+
+    pub(super) fn spelling(&self) -> &Path {
+        &self.spelling
+    }
+
+    /// The description for hosts. It is made once: the daemon's loop hands it out.
+    pub(super) fn shown(&mut self) -> Option<Arc<[u8]>> {
+        if self.shown.is_none() {
+            let Description { protocol, build } = self.looked.as_ref().ok()?.described()?;
+            self.shown = Some(section::without_docs(protocol, &build).into());
+        }
+        self.shown.clone()
+    }
+}
