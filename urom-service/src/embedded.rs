@@ -45,6 +45,10 @@ pub struct EmbeddedOptions {
 /// It is the same code as `uromd`, with a thread wherever that has a process. So environment and CPU set of a single
 /// worker have no effect (a log line says so), and a plugin that crashes takes the process along.
 ///
+/// A plugin of this kit is listed by what its file says of itself. Any other has to be loaded for that, on a thread.
+/// One that does not come back keeps the loader's lock: the process can load nothing else then, start no worker and not
+/// end. A warning names it after two seconds; behind `uromd` it harms nobody.
+///
 /// Its warnings, and lines of its plugins down to `INFO`, go to standard error. A program with a `tracing` subscriber
 /// gets them as events instead, those of plugins under the target `urom_plugin`.
 #[derive(Debug)]

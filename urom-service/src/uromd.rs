@@ -93,7 +93,8 @@ pub struct DaemonArgs {
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
     /// What starts each worker, such as "qemu-aarch64-static -L /usr/aarch64-linux-gnu", "valgrind -q" or "gdbserver :0". Gets
-    /// the worker's program and arguments behind its own, which may be quoted as in a shell; must pass its standard input on.
+    /// the worker's program and arguments behind its own, which may be quoted as in a shell; must pass its standard input on,
+    /// and stay until the worker ends.
     #[arg(long, value_name = "COMMAND", value_parser = words)]
     worker_launcher: Option<Words>,
     /// A variable of this program's environment that workers find in theirs, or one with a value; may be given several times.

@@ -28,6 +28,7 @@ impl<T: Send + 'static> Background<T> {
     /// Why there is no thread.
     pub(super) fn begin(work: impl FnOnce() -> T + Send + 'static) -> Result<Background<T>, String> {
         let (tell, result) = sync_channel(1);
+        ready_to_wait();
         let log = dispatcher::get_default(Clone::clone);
         let work = move || {
             // Nobody listens any more when it took too long.
@@ -50,6 +51,13 @@ impl<T: Send + 'static> Background<T> {
             Err(RecvTimeoutError::Disconnected) => Outcome::Panicked,
         }
     }
+}
+
+/// Has this thread all that waiting takes, which is made when it is first used. To make it takes the
+/// loader's lock, and a plugin that hangs as it is loaded never lets go of that.
+fn ready_to_wait() {
+    let (_sender, receiver) = sync_channel::<()>(1);
+    let _ = receiver.recv_timeout(Duration::ZERO);
 }
 
 #[cfg(test)]

@@ -122,8 +122,7 @@ fn take_in(
         let first = first.file.display();
         return Err(format!("a plugin of the name `{name}` was found at {first} before").into());
     }
-    let Some(known) = place.known(file) else { return Err(PassedOver::NoPlugin) };
-    let answer = known.answer(file, until)?;
+    let (answer, known) = place.plugin(file, until)?;
     let bit = match bits.get(&name) {
         Some(bit) => *bit,
         None if bits.len() < MAX_PLUGINS => {

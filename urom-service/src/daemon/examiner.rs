@@ -59,6 +59,20 @@ impl Examiner {
         }
     }
 
+    /// Why a plugin is not listed whose answer is not there yet, and what to do where that may harm.
+    pub(crate) fn takes_long(&self) -> &'static str {
+        match self {
+            Examiner::Process { .. } => {
+                "it is being examined, which takes long: hosts that come later may find it"
+            }
+            Examiner::Thread => {
+                "it is being loaded, which takes long: until it is, this program can load nothing else, start no worker and \
+                 not end; take it out of the plugin path, or let `uromd` serve it, which loads plugins in processes of \
+                 their own"
+            }
+        }
+    }
+
     /// Whether a file that was asked stays in this process, which then takes one in its place for the same.
     pub(crate) fn keeps_what_it_loads(&self) -> bool {
         matches!(self, Examiner::Thread)
@@ -120,7 +134,7 @@ impl Question {
     }
 }
 
-/// Loads a file into this process. A plugin that hangs keeps its thread.
+/// Loads a file into this process. A plugin that hangs keeps its thread, and the loader's lock.
 fn load(file: &Path) -> Result<Answer, String> {
     let path = file.to_owned();
     let loaded = Background::begin(move || PluginFile::open(&path))?;

@@ -115,11 +115,16 @@ impl Place {
         }
     }
 
-    /// What was known at the end of the last look.
-    pub(super) fn known(&mut self, file: &Path) -> Option<&mut Known> {
-        match &mut self.state {
-            State::Idle(files) => files.get_mut(file),
-            State::Looking(_) => None,
+    /// What a candidate of the last look is, once it is known what it answers.
+    ///
+    /// # Errors
+    /// Why it is not served.
+    pub(super) fn plugin(&mut self, file: &Path, until: Instant) -> Result<(Answer, &mut Known), PassedOver> {
+        let State::Idle(files) = &mut self.state else { return Err(PassedOver::NoPlugin) };
+        let Some(known) = files.get_mut(file) else { return Err(PassedOver::NoPlugin) };
+        match known.answer(file, until) {
+            Some(answer) => Ok((answer?, known)),
+            None => Err(self.examiner.takes_long().into()),
         }
     }
 }
@@ -242,25 +247,24 @@ impl Known {
         Ok(name)
     }
 
-    /// What it answers.
-    pub(super) fn answer(&mut self, file: &Path, until: Instant) -> Result<Answer, PassedOver> {
-        let Some(question) = &mut self.question else { return Err(PassedOver::NoPlugin) };
+    /// What it answers, once that is known.
+    fn answer(&mut self, file: &Path, until: Instant) -> Option<Result<Answer, String>> {
+        let question = self.question.as_mut()?;
         let is_new = question.is_open();
-        let Some(answer) = question.answer(until) else {
-            return Err("it is being examined, which takes long: hosts that come later may find it".into());
-        };
-        if is_new && answer.is_err() {
-            // The loader has not kept it.
-            loaded::forget(&self.spelling);
-        }
-        let answer = answer.clone()?;
+        let answer = question.answer(until)?.clone();
         if is_new {
-            let api = answer.api_version.and_then(|word| usize::try_from(word).ok());
-            let api = api.map(|word| format!(", built for DOCA {}", version::display(word)));
-            let (file, version, api) = (file.display(), answer.version, api.unwrap_or_default());
-            info!("found the plugin {file}, version {version}{api}");
+            match &answer {
+                // The loader has not kept it.
+                Err(_) => loaded::forget(&self.spelling),
+                Ok(answer) => {
+                    let api = answer.api_version.and_then(|word| usize::try_from(word).ok());
+                    let api = api.map(|word| format!(", built for DOCA {}", version::display(word)));
+                    let (file, version, api) = (file.display(), answer.version, api.unwrap_or_default());
+                    info!("found the plugin {file}, version {version}{api}");
+                }
+            }
         }
-        Ok(answer)
+        Some(answer)
     }
 
     pub(super) fn fingerprint(&self) -> Option<u64> {

@@ -305,12 +305,17 @@ fn a_worker_calls_a_plugin_as_its_daemon_does() {
     assert!(failure.text.contains("plugin `as-stated` did not open"), "{failure}");
 }
 
+/// C code of a plugin that never lets go of who loads it.
+pub(crate) fn hanging() -> String {
+    let text = source("*version = 1; return 0;", "return 0;");
+    let hang = "__attribute__((constructor)) static void hang(void) { for (;;) pause(); }";
+    format!("#include <unistd.h>\n{text}{hang}\n")
+}
+
 #[test]
 fn a_plugin_that_hangs_as_it_is_loaded_is_left_out_and_keeps_nobody_from_the_others() {
     let plugins = Plugins::obedient();
-    let hang =
-        "#include <unistd.h>\n__attribute__((constructor)) static void hang(void) { for (;;) pause(); }\n";
-    plugins.add_source("hang", &format!("{}{hang}", source("*version = 1; return 0;", "return 0;")));
+    plugins.add_source("hang", &hanging());
     let mut uromd = Uromd::start(&plugins);
     for _ in 0..2 {
         let mut client = Client::connect(uromd.address);

@@ -1,5 +1,7 @@
 //! The embedded service: the same, on threads of this process.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,7 +11,7 @@ use urom_abi::describe::section;
 use urom_service::embedded::{Embedded, EmbeddedOptions};
 use urom_service::wire::control::StartWorker;
 
-use crate::discovery::{described, replace, source};
+use crate::discovery::{described, hanging, replace, source};
 use crate::support::PATIENCE;
 use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
@@ -124,4 +126,34 @@ fn a_plugin_that_was_replaced_is_served_by_the_next_service_with_its_own_descrip
         client.attach(any(), 1);
     }
     assert_eq!(told(&service).unwrap().2, "second");
+}
+
+#[test]
+#[ignore = "the other process of the next test: nothing ends it but a signal"]
+fn a_program_whose_service_finds_a_plugin_that_hangs() {
+    let plugins = Plugins::new();
+    plugins.add_source("hang", &hanging());
+    // SAFETY: the signal ends this process, whose parent waits for its end.
+    unsafe { libc::alarm(20) };
+    let service = start(&plugins);
+    // The loader's lock is taken, so this program may wait for ever from here on.
+    let client = Client::connect_with(service.address(), Some(service.key())).unwrap();
+    assert!(client.plugins.is_empty());
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn a_program_is_told_which_c_plugin_hangs_as_it_is_loaded_into_it() {
+    let mut program = Command::new(std::env::current_exe().unwrap());
+    let test = "embedded::a_program_whose_service_finds_a_plugin_that_hangs";
+    program.args(["--exact", "--ignored", "--nocapture", test]).stderr(Stdio::piped());
+    let mut program = program.stdout(Stdio::null()).spawn().unwrap();
+    let log = BufReader::new(program.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let line = log.take_while(|line| !line.contains("panicked")).find(|line| line.contains("hang.so"));
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let line = line.expect("a line that names the file");
+    assert!(line.contains("it is being loaded") && line.contains("uromd"), "{line}");
 }
