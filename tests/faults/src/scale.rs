@@ -11,7 +11,7 @@ use urom_tests::c::{Source, prefix};
 use urom_tests::{PluginDirectory, Uromd};
 
 use crate::ending::wait_for_end;
-use crate::host::{Call, Kind, Order};
+use crate::host::{Call, Kind, Order, Pace};
 use crate::process::{HostProcess, Logs, Transports, start_daemon};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::{returns, vitals};
@@ -28,6 +28,9 @@ const LOOPBACK: u64 = 0;
 /// How many answers show that a worker works.
 const A_FEW: u64 = 20;
 
+/// How many are enough to tell how long one takes.
+const MANY: u64 = 50_000;
+
 /// How many hosts the workers are shared out to.
 pub(crate) const HOSTS: u64 = 4;
 
@@ -38,9 +41,14 @@ const TOLERANCE: u64 = 4 * 1024;
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let logs = Logs::new()?;
     let (many, at_once) = (extent.pick(12, 256), extent.pick(6, 32));
-    let all = || -> Result<_> { Ok(vec![workers(many, &logs)?, plugins(&logs)?, hosts(at_once, &logs)?]) };
+    let (present, together) = (extent.pick(8, 1000), extent.pick(8, 64));
+    let all = || -> Result<_> {
+        let mut figures = vec![workers(many, &logs)?, plugins(&logs)?, hosts(at_once, &logs)?];
+        figures.extend(one_worker(present, together, &logs)?);
+        Ok(figures)
+    };
     let figures = all().with_context(|| logs.tails())?;
-    let done = format!("{many} workers, {MAX_PLUGINS} plugins, {at_once} hosts");
+    let done = format!("{many} workers, {MAX_PLUGINS} plugins, {at_once} hosts, {present} at one worker");
     Ok(Outcome::Passed { done, figures })
 }
 
@@ -175,4 +183,57 @@ fn hosts(count: u64, logs: &Logs) -> Result<Figure> {
     wait_for_end(shared, LONG, "the shared worker")?;
     let note = "each at one worker for all of them and at one of its own, all at the same time";
     Ok(Figure::new("scale/hosts-on-one-daemon", "", count as f64, note))
+}
+
+/// So many hosts at one worker. First one of them alone has a command in flight, then some do at the same time, who share
+/// the worker's one receive queue and the machine's processors.
+fn one_worker(count: usize, together: usize, logs: &Logs) -> Result<Vec<Figure>> {
+    const SHARED: u64 = 1;
+    let plugins = PluginDirectory::with(&[FAULTY])?;
+    let daemon = start_daemon(&plugins, Transports::All, logs)?;
+    let mut keeper = host("keeper", &daemon, logs)?;
+    let shared = keeper.start_worker(SHARED)?;
+    let before = vitals(shared)?;
+    let mut hosts: Vec<HostProcess> = Vec::new();
+    let mut figures = Vec::new();
+    for count in [1, count] {
+        for number in hosts.len()..count {
+            let name = format!("one-of-{number}");
+            let mut host = HostProcess::start(&name, &[], Transports::All, logs.file(&name)?)?;
+            host.connect(daemon.address())?;
+            ensure!(host.start_worker(SHARED)? == shared, "worker {SHARED} is one process for all hosts");
+            hosts.push(host);
+        }
+        let alone = pace(&mut hosts[..1], SHARED, MANY)?;
+        let name = format!("scale/one-worker/{count}-hosts/one-sends");
+        figures.push(Figure::new(
+            name,
+            "us",
+            alone[0].median.as_secs_f64() * 1e6,
+            "half of its commands at most",
+        ));
+    }
+    let grown = vitals(shared)?.memory.saturating_sub(before.memory) as f64 / count as f64;
+    figures.push(Figure::new("scale/one-worker/memory-per-host", "KiB", grown, "of the worker"));
+    let paces = pace(&mut hosts[..together], SHARED, A_FEW)?;
+    let rate = paces.iter().map(Pace::rate).sum();
+    let longest = paces.iter().map(|pace| pace.longest).max().unwrap_or_default();
+    let name = |what| format!("scale/one-worker/{together}-hosts-send/{what}");
+    figures.push(Figure::new(name("rate"), "/s", rate, "commands of all of them, each with one in flight"));
+    figures.push(Figure::new(name("slowest"), "s", longest.as_secs_f64(), "command of any of them"));
+    Ok(figures)
+}
+
+/// How quickly commands of these hosts are answered that send at the same time.
+fn pace(hosts: &mut [HostProcess], worker: u64, commands: u64) -> Result<Vec<Pace>> {
+    for (seed, host) in (0..).zip(hosts.iter_mut()) {
+        host.load(worker, Kind::Busy, 1, seed)?;
+    }
+    hosts.iter_mut().try_for_each(|host| host.pass_within(LONG, worker, commands))?;
+    // Now all of them are at work.
+    hosts.iter_mut().try_for_each(|host| host.pace(worker).map(drop))?;
+    hosts.iter_mut().try_for_each(|host| host.pass_within(LONG, worker, commands))?;
+    let paces = hosts.iter_mut().map(|host| host.pace(worker)).collect::<Result<Vec<_>>>()?;
+    hosts.iter_mut().try_for_each(|host| host.halt(worker).map(drop))?;
+    Ok(paces)
 }

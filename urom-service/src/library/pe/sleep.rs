@@ -63,6 +63,9 @@ impl Pe {
                 return Ok(armed);
             }
         }
+        // It waits for room in a worker's queue, and UCX wakes nobody when there is some. Hosts that look for it without a
+        // pause would leave a worker on the same machine no processor.
+        std::thread::yield_now();
         Ok(false)
     }
 
